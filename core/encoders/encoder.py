@@ -1,0 +1,58 @@
+"""What an encoder is: one model with fixed weights that turns a batch of images or texts into one vector per layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from jaxtyping import Float32, Float64
+from PIL import Image
+
+Modality = Literal["vision", "language", "world"]
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What is known of a model without its weights.
+
+    name: id in the store. title: short and human. spec: what opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`).
+    family: architecture line (ViT, ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
+    parameters: count, None where unknown. weights: digest of the weights. layers: names in order, embedding first if any.
+    training: whatever its maker wrote beside the weights (config, seed, steps, loss, device, versions).
+    """
+
+    name: str
+    title: str
+    modality: Modality
+    spec: str
+    family: str
+    objective: str
+    parameters: int | None
+    weights: str
+    layers: tuple[str, ...]
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What a model makes of one batch: a vector per item and layer (widths may differ) and, for causal models, bits per text."""
+
+    layers: tuple[Float32[np.ndarray, "batch _"], ...]
+    bits: Float64[np.ndarray, "batch"] | None = None  # total code length of each text; NaN for a text of one token
+    bytes: Float64[np.ndarray, "batch"] | None = None  # UTF-8 bytes that those bits code for
+
+
+class Encoder(Protocol):
+    """A model that is ready to encode on its device."""
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation, precision."""
+
+    def encode(self, items: Sequence[Image.Image] | Sequence[str]) -> Encoding:
+        """Encode a batch; the result does not depend on its size or order beyond rounding."""

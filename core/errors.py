@@ -1,0 +1,91 @@
+"""Every error that a user can meet, as one tree.
+
+PlatoscopeError
+├── InputError              what was given cannot be used
+│   ├── UnknownNameError    a model, layer, metric, dataset or page that does not exist; names the nearest
+│   ├── StimuliError        a dataset: its table, captions or images
+│   ├── FeatureError        imported features or a space: wrong length, NaN, infinity, unsafe file
+│   ├── EncoderError        a model spec, a checkpoint or a text that a model cannot take
+│   └── MetricError         k outside 1 … n − 1, spaces over different stimuli, degenerate input
+├── StoreError              the store cannot be read or written
+│   ├── StoreBusyError      another process is writing the same file
+│   ├── StoreVersionError   written by another schema or over another dataset revision
+│   ├── StoreDamagedError   a truncated or foreign file
+│   └── StoreWriteError     read-only or full
+├── OfflineError            the hub is needed and cannot be reached
+└── DeviceError             the device asked for is not there, or too small
+
+Each message says what was expected, what was given and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PlatoscopeError(Exception):
+    """Base of every error that is shown to a user as one sentence."""
+
+
+class InputError(PlatoscopeError):
+    """What was given cannot be used."""
+
+
+class UnknownNameError(InputError):
+    """A name that does not exist; the message lists the nearest valid ones."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(given, names, n=3, cutoff=0.4)
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
+        elif names:
+            hint = f"there are: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}"
+        else:
+            hint = "there are none yet"
+        super().__init__(f"no {kind} named {given!r}; {hint}")
+
+
+class StimuliError(InputError):
+    """A dataset that cannot be used: its table, captions or images."""
+
+
+class FeatureError(InputError):
+    """Features that cannot be used: wrong length, NaN, infinity, unsafe file."""
+
+
+class EncoderError(InputError):
+    """A model spec, a checkpoint or an input that a model cannot take."""
+
+
+class MetricError(InputError):
+    """A metric's arguments: k outside 1 … n − 1, different stimuli, degenerate input."""
+
+
+class StoreError(PlatoscopeError):
+    """The store cannot be read or written."""
+
+
+class StoreBusyError(StoreError):
+    """Another process is writing the same file."""
+
+
+class StoreVersionError(StoreError):
+    """A file of another schema or over another revision of its dataset."""
+
+
+class StoreDamagedError(StoreError):
+    """A truncated or foreign file."""
+
+
+class StoreWriteError(StoreError):
+    """The store is read-only or the disk is full."""
+
+
+class OfflineError(PlatoscopeError):
+    """The hub is needed and cannot be reached."""
+
+
+class DeviceError(PlatoscopeError):
+    """The device asked for is not there, or too small."""

@@ -1,0 +1,37 @@
+"""Where the store is and which device computes: from flags and the environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import DeviceError
+
+if TYPE_CHECKING:
+    import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+CAVE_WEIGHTS = ROOT / "data" / "cave"
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def store_path(given: str | Path | None = None) -> Path:
+    """Return the store's folder: the flag, else PLATOSCOPE_STORE, else ./store."""
+    return Path(given or os.environ.get("PLATOSCOPE_STORE") or "store").expanduser()
+
+
+def choose_device(given: str = "auto") -> torch.device:
+    """Return the torch device for `given` in DEVICES (also `cuda:1`); `auto` takes CUDA, then MPS, then the CPU.
+
+    Raises DeviceError where that device is not on this machine.
+    """
+    import torch  # two seconds that readers of settings must not pay
+
+    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if given == "auto":
+        return torch.device(next(name for name in ("cuda", "mps", "cpu") if present[name]))
+    if not present.get(given.partition(":")[0], False):
+        have = ", ".join(name for name, there in present.items() if there)
+        raise DeviceError(f"device {given!r} is not on this machine, which has {have}; use --device auto")
+    return torch.device(given)

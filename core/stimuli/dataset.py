@@ -1,0 +1,51 @@
+"""What a dataset is: an ordered, immutable list of stimuli with an id and a revision. Cave, folder and hub all give one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+from PIL import Image
+
+
+@dataclass(frozen=True)
+class DatasetCard:
+    """What is known of a dataset without its stimuli.
+
+    name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of ids, captions, factors and
+    images. source: the choices that open it again, `{"kind": "cave" | "folder" | "hub", …}`. levels: the caption levels, the
+    default one first. size: number of stimuli.
+    """
+
+    name: str
+    title: str
+    revision: str
+    source: Mapping[str, Any]
+    levels: tuple[str, ...]
+    size: int
+
+
+class Dataset(Protocol):
+    """Image–caption stimuli in a fixed order."""
+
+    @property
+    def card(self) -> DatasetCard: ...
+
+    @property
+    def stimuli(self) -> pd.DataFrame:
+        """One row per stimulus in order: `stimulus` (unique id), then one column per factor (text or number, may be missing)."""
+
+    @property
+    def captions(self) -> pd.DataFrame:
+        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level; sorted by index, then level order."""
+
+    @property
+    def world(self) -> Float32[np.ndarray, "n dims"] | None:
+        """The factors as vectors, where the dataset knows reality itself."""
+
+    def image(self, index: int) -> Image.Image:
+        """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file is broken."""

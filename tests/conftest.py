@@ -1,0 +1,39 @@
+"""Shapes in the types are checked in every test; nothing here touches the network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+install_import_hook("core", "beartype.beartype")
+
+SHARED = Path(os.environ.get("PLATOSCOPE_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
+
+
+def _shared(part: str) -> Path:
+    path = SHARED / part
+    if not path.exists():
+        pytest.skip(f"{part} of the measuring data is not here; PLATOSCOPE_SHARED names its folder")
+    return path
+
+
+@pytest.fixture
+def reference() -> Path:
+    """Return the folder of reference values of the published metric code."""
+    return _shared("reference")
+
+
+@pytest.fixture
+def flickr() -> Path:
+    """Return a folder of 1,000 real photographs with five captions each."""
+    return _shared("real/flickr8k_1000")
+
+
+@pytest.fixture
+def stories() -> Path:
+    """Return the folder of a real language model of 260,032 parameters."""
+    return _shared("real/stories260K-hf")
