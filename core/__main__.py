@@ -1,0 +1,7 @@
+"""`python -m core` is `platoscope`."""
+
+import sys
+
+from core.cli import main
+
+sys.exit(main())

@@ -1,0 +1,263 @@
+"""The `platoscope` command: parse, call, report. Results go to stdout, progress and errors to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from core.errors import InputError, PlatoscopeError
+from core.settings import ROOT, choose_device, store_path
+
+if TYPE_CHECKING:
+    from core.stimuli.dataset import Dataset
+
+USER_MISTAKE = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130 interrupted."""
+    given = make_parser().parse_args(arguments)
+    given.store = store_path(given.store)
+    try:
+        return given.run(given) or 0
+    except PlatoscopeError as error:
+        print(f"platoscope: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    except KeyboardInterrupt:
+        print("\nplatoscope: stopped; finished batches are kept, the same command continues", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # `platoscope … | head` is no mistake
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of every command; the README's test walks it."""
+    parser = argparse.ArgumentParser(prog="platoscope", description="Do neural networks converge to the same representation?")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add(commands, "demo", run_demo, "build the embedded demo store: the Cave and the models trained in it")
+    _add_dataset_commands(commands)
+    _add_model_commands(commands)
+    _add_align(commands)
+    train = _add(commands, "train", run_train, "train the Cave's models from their configs", store=False)
+    train.add_argument("rest", nargs=argparse.REMAINDER, metavar="…", help="see `platoscope train --help`")
+    app = _add(commands, "app", run_app, "the dashboard over a store, on localhost")
+    app.add_argument("--port", type=int, default=8501)
+    return parser
+
+
+def _add(commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], text: str, *, store: bool = True) -> Any:
+    command = commands.add_parser(name, help=text, description=text)
+    command.set_defaults(run=run, store=None)
+    if store:
+        command.add_argument("--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)")
+    return command
+
+
+def _add_dataset_commands(commands: Any) -> None:
+    kinds = commands.add_parser("dataset", help="add or list datasets").add_subparsers(required=True, metavar="add|list")
+    add = _add(kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub")
+    add.add_argument("name", metavar="NAME")
+    source = add.add_mutually_exclusive_group(required=True)
+    source.add_argument("--folder", type=Path, metavar="DIR", help="images and a caption table")
+    source.add_argument("--hub", metavar="ID", help="a Hugging Face data set, or the preset wit_1024")
+    add.add_argument("--table", type=Path, metavar="FILE", help="the caption table, where the folder holds several")
+    add.add_argument("--skip-broken", action="store_true", help="leave out stimuli that cannot be read, and say which")
+    for option in ("revision", "split", "image-column", "text-column"):
+        add.add_argument(f"--{option}", metavar=option[0].upper())
+    listing = _add(kinds, "list", run_dataset_list, "list the store's datasets")
+    listing.add_argument("--json", action="store_true")
+
+
+def _add_model_commands(commands: Any) -> None:
+    kinds = commands.add_parser("model", help="list models").add_subparsers(required=True, metavar="list")
+    listing = _add(kinds, "list", run_model_list, "list the models embedded in the store")
+    listing.add_argument("--dataset", metavar="D", help="of this dataset only")
+    listing.add_argument("--json", action="store_true")
+
+    embed = _add(commands, "embed", run_embed, "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER")
+    embed.add_argument("--dataset", required=True, metavar="D")
+    embed.add_argument("--model", required=True, nargs="+", action="extend", metavar="SPEC")
+    embed.add_argument("--name", help="the model's name in the store, where the spec's own is taken")
+    embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
+    embed.add_argument("--caption-level", metavar="L", help="which caption of a stimulus (the dataset's first level)")
+    embed.add_argument("--pooling", choices=("mean", "last"), default="mean", help="language: mean over tokens, or the last one")
+
+    features = _add(commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)")
+    features.add_argument("file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet")
+    features.add_argument("--dataset", required=True, metavar="D")
+    features.add_argument("--name", required=True, metavar="N")
+    features.add_argument("--modality", required=True, choices=("vision", "language"))
+
+
+def _add_align(commands: Any) -> None:
+    align = _add(commands, "align", run_align, "align models: one row per pair, best pair of layers, chance beside it")
+    align.add_argument("--dataset", required=True, metavar="D")
+    align.add_argument("--x", nargs="+", action="extend", metavar="M", help="models (all language models)")
+    align.add_argument("--y", nargs="+", action="extend", metavar="M", help="models (all vision models)")
+    align.add_argument("--metric", default="mutual_knn")
+    align.add_argument("--k", type=int, default=10, help="neighbors per stimulus, 1 … n - 1")
+    align.add_argument("--q", type=float, default=0.95, help="share of feature values left unclamped, 1 for all")
+    align.add_argument("--json", action="store_true")
+
+
+def _batch_size(text: str) -> int | str:
+    if text != "auto" and not (text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected auto or a whole number above 0, got {text!r}")
+    return text if text == "auto" else int(text)
+
+
+def _print_table(table: pd.DataFrame, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(json.loads(table.to_json(orient="records", double_precision=15)), indent=1, ensure_ascii=False))
+    elif len(table):
+        print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", justify="left"))
+    else:
+        print("nothing yet", file=sys.stderr)
+
+
+def run_demo(given: argparse.Namespace) -> None:
+    """Build the demo store; returns at once where it is complete."""
+    from core.demo import build_demo, missing_specs
+
+    if missing_specs(given.store):
+        build_demo(given.store)
+    print(f"the demo store in {given.store} is complete", file=sys.stderr)
+
+
+def run_dataset_add(given: argparse.Namespace) -> None:
+    """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
+    from core.embedding.progress import ConsoleProgress
+    from core.store import add_dataset
+
+    dataset = _open_folder(given) if given.folder else _open_hub(given)
+    for reason in getattr(dataset, "skipped", []):
+        print(f"skipped: {reason}", file=sys.stderr)
+    add_dataset(given.store, dataset, report=ConsoleProgress())
+    print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {', '.join(dataset.card.levels)}")
+
+
+def _open_folder(given: argparse.Namespace) -> Dataset:
+    from core.stimuli.folder import FolderDataset
+
+    foreign = [name for name in ("revision", "split", "image_column", "text_column") if getattr(given, name)]
+    if foreign:
+        raise InputError(f"--{foreign[0].replace('_', '-')} belongs to --hub; a folder's table names its columns image and caption")
+    return FolderDataset.open(given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken)
+
+
+def _open_hub(given: argparse.Namespace) -> Dataset:
+    from core.stimuli.hub import HubDataset
+
+    if given.table or given.skip_broken:
+        raise InputError("--table and --skip-broken belong to --folder; a hub data set is taken as it is")
+    chosen = {name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")}
+    return HubDataset.open(given.hub, name=given.name, **{name: value for name, value in chosen.items() if value})
+
+
+def run_dataset_list(given: argparse.Namespace) -> None:
+    """Print one row per dataset."""
+    from core.store import Store
+
+    store = Store(given.store)
+    rows = [
+        {"name": card.name, "title": card.title, "stimuli": card.size, "levels": " ".join(card.levels),
+         "models": len(store.models(card.name)), "revision": card.revision[:16]}
+        for card in store.datasets()
+    ]  # fmt: skip
+    _report_problems(store)
+    _print_table(pd.DataFrame(rows), as_json=given.json)
+
+
+def run_model_list(given: argparse.Namespace) -> None:
+    """Print one row per embedded model."""
+    from core.store import Store
+
+    store = Store(given.store)
+    datasets = [given.dataset] if given.dataset else [card.name for card in store.datasets()]
+    rows = [
+        {"dataset": dataset, "model": entry.card.name, "title": entry.card.title, "modality": entry.card.modality,
+         "family": entry.card.family, "objective": entry.card.objective, "parameters": entry.card.parameters,
+         "layers": len(entry.card.layers), "level": entry.level}
+        for dataset in datasets for entry in store.models(dataset)
+    ]  # fmt: skip
+    _report_problems(store)
+    _print_table(pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json)
+
+
+def _report_problems(store: Any) -> None:
+    for problem in store.problems():
+        print(f"left out: {problem}", file=sys.stderr)
+
+
+def run_embed(given: argparse.Namespace) -> int:
+    """Embed a dataset with each model; one that fails does not stop the others."""
+    from core.embedding.progress import ConsoleProgress
+    from core.embedding.runner import embed
+    from core.encoders.catalog import open_encoder
+    from core.stimuli.catalog import open_dataset
+    from core.store import Store
+
+    if given.name and len(given.model) > 1:
+        raise InputError(f"--name names one model, but {len(given.model)} were given; embed them one at a time")
+    device = choose_device(given.device)
+    dataset = open_dataset(Store(given.store).dataset(given.dataset))
+    failed = 0
+    for spec in given.model:
+        try:
+            encoder = open_encoder(spec, device=device, pooling=given.pooling)
+            path = embed(given.store, dataset, encoder, level=given.caption_level, batch_size=given.batch_size,
+                         name=given.name, report=ConsoleProgress())  # fmt: skip
+            print(path.stem)
+        except PlatoscopeError as error:
+            print(f"platoscope: {spec}: {error}", file=sys.stderr)
+            failed += 1
+    return USER_MISTAKE if failed else 0
+
+
+def run_import(given: argparse.Namespace) -> None:
+    """Import features made elsewhere as a model of a dataset."""
+    from core.embedding.runner import import_features
+    from core.encoders.imported import read_features
+    from core.store import Store
+
+    card = Store(given.store).dataset(given.dataset)
+    layers = read_features(given.file)
+    import_features(given.store, card, layers, name=given.name, modality=given.modality)
+    print(f"{given.name}: {len(layers)} layers of {card.size} stimuli")
+
+
+def run_align(given: argparse.Namespace) -> None:
+    """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n k`."""
+    from core.store import Store
+    from core.study import Study
+
+    study = Study(Store(given.store), given.dataset, q=given.q)
+    x = given.x or study.names("language")
+    y = given.y or study.names("vision")
+    _print_table(study.align(x, y, metric=given.metric, k=given.k), as_json=given.json)
+
+
+def run_train(given: argparse.Namespace) -> int | None:
+    """Train models of the Cave."""
+    from core.training.__main__ import main as train
+
+    return train(given.rest)
+
+
+def run_app(given: argparse.Namespace) -> None:
+    """Become the dashboard's server, on localhost."""
+    os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(given.port)]
+    print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
+    os.chdir(ROOT)  # streamlit reads .streamlit/config.toml from here
+    os.execv(sys.executable, command)
