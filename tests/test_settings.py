@@ -1,0 +1,30 @@
+"""Flags win over the environment, which wins over the default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.errors import DeviceError
+from core.settings import choose_device, store_path
+
+
+def test_store_path_prefers_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLATOSCOPE_STORE", "from-environment")
+    assert store_path("flag") == Path("flag")
+    assert store_path() == Path("from-environment")
+    monkeypatch.delenv("PLATOSCOPE_STORE")
+    assert store_path() == Path("store")
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    missing = "mps" if not torch.backends.mps.is_available() else "cuda"
+    with pytest.raises(DeviceError, match=rf"device '{missing}' is not on this machine, which has .*cpu; use --device auto"):
+        choose_device(missing)
+
+
+def test_auto_always_finds_one() -> None:
+    assert choose_device("auto").type in {"cuda", "mps", "cpu"}
+    assert choose_device("cpu") == torch.device("cpu")
