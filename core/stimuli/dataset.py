@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,6 +11,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 from PIL import Image
+
+from core.errors import StimuliError
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
+_TAKEN = (".new", ".parts", ".lock")  # what the store appends while it writes
 
 
 @dataclass(frozen=True)
@@ -49,3 +55,16 @@ class Dataset(Protocol):
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file is broken."""
+
+
+def check_name(name: str) -> str:
+    """Return a dataset's name if it can stand as a file name: 1 to 100 letters, digits, `.`, `_` and `-`; raises StimuliError."""
+    if not _NAME.fullmatch(name):
+        raise StimuliError(
+            f"{name!r} cannot name a dataset; use up to 100 letters, digits, '.', '_' and '-', the first no '.' or '-'"
+        )
+    if name.endswith(_TAKEN):
+        raise StimuliError(
+            f"{name!r} cannot name a dataset; names that end in {', '.join(_TAKEN)} are the store's own; choose another"
+        )
+    return name

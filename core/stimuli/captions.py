@@ -1,0 +1,182 @@
+"""From rows to stimuli: every caption checked, stimuli and levels in order of first appearance, all that is wrong said at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from core.errors import StimuliError
+
+SHOWN_PROBLEMS = 10
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # no leading zeros: "007" is a name; 18 digits fit 64 bits
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One caption of one stimulus as given; `number` counts from 1, `text` and factors may be anything."""
+
+    number: int
+    stimulus: str
+    level: str
+    text: Any
+    factors: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a row, as a sentence that stands after its number."""
+
+    row: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """The stimuli that are whole: tables as in Dataset, and the levels, default first."""
+
+    stimuli: pd.DataFrame
+    captions: pd.DataFrame
+    levels: tuple[str, ...]
+
+    def revision(self, images: Sequence[str]) -> str:
+        """Return the sha256 of ids, factors, levels, captions and each image's own digest."""
+        parts = [_plain(self.stimuli), list(self.levels), _plain(self.captions), list(images)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader should know though nothing is wrong: captions that several stimuli share."""
+        stimuli_of = self.captions.groupby("text")["index"].nunique()
+        shared = int((stimuli_of > 1).sum())
+        return (f"{shared:,} captions are shared by two or more stimuli",) if shared else ()
+
+
+def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captioned, list[Problem]]:
+    """Put rows together, leaving out the stimuli in `broken` and every row or stimulus that has a problem.
+
+    The first row's level is the default. A row without text, and the second row of the same stimulus and level, are left out; a
+    stimulus without the default level, or with two values of one factor, is left out as a whole.
+    """
+    levels = tuple(dict.fromkeys(row.level for row in rows if row.level))
+    sound = [row for row in rows if row.stimulus not in broken]
+    texts, wrong = _texts(sound)
+    first: dict[str, Row] = {}
+    for row in sound:
+        first.setdefault(row.stimulus, row)
+    contradictions = _contradictions(sound, first)
+    lacking = _lacking(texts, levels[0] if levels else None, sound)
+    named = [*wrong, *contradictions.values(), *(problem for problem in lacking.values() if problem)]
+    kept = [row for name, row in first.items() if name not in contradictions and name not in lacking]
+    return _tabulate(kept, texts, levels), sorted(named, key=lambda problem: problem.row)
+
+
+def refuse(where: str, problems: Sequence[Problem], *, skip: str) -> StimuliError:
+    """Return the error that lists the first problems and their number; `skip` says how to leave the broken ones out."""
+    shown = "\n  ".join(str(problem) for problem in problems[:SHOWN_PROBLEMS])
+    count = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
+    more = f"; the first {SHOWN_PROBLEMS}" if len(problems) > SHOWN_PROBLEMS else ""
+    return StimuliError(f"{where} has {count} (rows count from 1, without a header){more}:\n  {shown}\nCorrect them, or {skip}")
+
+
+def read_level(value: Any) -> str:
+    """Return a level as text; empty where there is none. A whole number has no decimals however it was stored."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def _texts(rows: Iterable[Row]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
+    texts: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], int] = {}
+    problems = []
+    for row in rows:
+        key = (row.stimulus, row.level)
+        if reason := _wrong_with(row, seen.get(key)):
+            problems.append(Problem(row.number, reason))
+        else:
+            texts[key] = row.text
+            seen[key] = row.number
+    return texts, problems
+
+
+def _wrong_with(row: Row, earlier: int | None) -> str | None:
+    if not row.level:
+        return f"{row.stimulus} has no caption level"
+    if row.text is None or (isinstance(row.text, float) and math.isnan(row.text)):
+        return f"the caption of {row.stimulus} is missing"
+    if not isinstance(row.text, str):
+        return f"the caption of {row.stimulus} is a {type(row.text).__name__}, expected text"
+    if not row.text.strip():
+        return f"the caption of {row.stimulus} is empty"
+    if "\0" in row.text:
+        return f"the caption of {row.stimulus} has a NUL character"
+    if any("\ud800" <= char <= "\udfff" for char in row.text):
+        return f"the caption of {row.stimulus} has half a character (a lone surrogate)"
+    if earlier is not None:
+        return f"{row.stimulus} has level {row.level} twice (also row {earlier})"
+    return None
+
+
+def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, Problem]:
+    found: dict[str, Problem] = {}
+    for row in rows:
+        origin = first[row.stimulus]
+        for name, value in row.factors.items():
+            if value != origin.factors[name] and row.stimulus not in found:
+                reason = f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row {origin.number}"
+                found[row.stimulus] = Problem(row.number, reason)
+    return found
+
+
+def _lacking(texts: Mapping[tuple[str, str], str], default: str | None, rows: Sequence[Row]) -> dict[str, Problem | None]:
+    """Return the stimuli without a caption at the default level; None where the row that broke it has been named already."""
+    named = {row.stimulus for row in rows if row.level == default}
+    lacking: dict[str, Problem | None] = {}
+    for row in rows:
+        if (row.stimulus, default) not in texts and row.stimulus not in lacking:
+            reason = f"{row.stimulus} has no caption of level {default}, the first in the table"
+            lacking[row.stimulus] = None if row.stimulus in named or default is None else Problem(row.number, reason)
+    return lacking
+
+
+def _tabulate(rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels: Sequence[str]) -> Captioned:
+    """Make the tables of the stimuli that `rows` stand for, one row each."""
+    columns = {"stimulus": pd.Series([row.stimulus for row in rows], dtype="str")}
+    for name in rows[0].factors if rows else ():
+        columns[name] = type_values([row.factors[name] for row in rows])
+    lines = [
+        (index, level, texts[row.stimulus, level])
+        for index, row in enumerate(rows)
+        for level in levels
+        if (row.stimulus, level) in texts
+    ]
+    present = {level for _, level, _ in lines}
+    captions = pd.DataFrame(lines, columns=["index", "level", "text"])
+    return Captioned(pd.DataFrame(columns), captions, tuple(level for level in levels if level in present))
+
+
+def type_values(values: Sequence[Any]) -> pd.Series:
+    """Return a factor's values as all numbers or all text, missing where None; "007" and numbers beyond 64 bits stay text."""
+    written = [str(value) for value in values if value is not None]
+    if written and all(_WHOLE.fullmatch(text) for text in written):
+        return pd.Series([None if value is None else int(value) for value in values])
+    if written and all(_NUMBER.fullmatch(text) for text in written):
+        return pd.Series([None if value is None else float(value) for value in values])
+    return pd.Series([None if value is None else str(value) for value in values], dtype="str")
+
+
+def _plain(table: pd.DataFrame) -> list[Any]:
+    """Return a table as names and columns of JSON values, None where missing."""
+    columns = [[None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns]
+    return [list(table.columns), columns]

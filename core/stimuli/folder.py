@@ -1,0 +1,173 @@
+"""A dataset from a folder: image files and one table of captions beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from PIL import Image
+
+from core.errors import StimuliError
+from core.stimuli.captions import Captioned, Problem, Row, gather, read_level, refuse
+from core.stimuli.dataset import DatasetCard, check_name
+from core.stimuli.images import check_image, load_image
+from core.stimuli.table import Table, find_table, read_table
+
+_SKIP = "open with skip_broken=True to leave these out and keep the rest"
+
+
+@dataclass(frozen=True)
+class FolderDataset:
+    """Stimuli of a folder in the table's order of first appearance; an image is read when asked for.
+
+    skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
+    """
+
+    card: DatasetCard
+    stimuli: pd.DataFrame
+    captions: pd.DataFrame
+    skipped: tuple[str, ...]
+    notes: tuple[str, ...]
+    _files: tuple[tuple[Path, str], ...] = field(repr=False)  # each image and the sha256 that it had on opening
+
+    @classmethod
+    def open(cls, folder: Path, *, name: str, table: Path | None = None, skip_broken: bool = False) -> FolderDataset:
+        """Open a folder, checking every row and decoding every image once (the digest alone takes about 1 s per gigabyte).
+
+        table: CSV, JSONL or Parquet with `image` (relative to the folder or its `images`), `caption`, optional `caption_index` or
+        `level` (else the captions of an image are numbered from 0), other columns being factors; relative to the folder; found
+        by itself where the folder has only one.
+        Raises StimuliError with all problems together, unless `skip_broken`, and always where nothing is left.
+        """
+        check_name(name)
+        path = folder / table if table else find_table(folder)
+        found = read_table(path)
+        rows, nameless = _rows(found)
+        files, unusable = _read_images(folder, rows)
+        whole, wrong = gather(rows, broken=unusable.keys())
+        problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
+        if problems and not skip_broken:
+            raise refuse(str(path), problems, skip=_SKIP)
+        if whole.stimuli.empty:
+            raise _nothing_left(path, problems)
+        source = {"kind": "folder", "folder": str(folder.resolve()), "table": str(table or path.name), "skip_broken": skip_broken}
+        return cls._of(name, folder, whole, files, source=source, skipped=tuple(map(str, problems)))
+
+    @classmethod
+    def _of(
+        cls,
+        name: str,
+        folder: Path,
+        whole: Captioned,
+        files: Mapping[str, tuple[Path, str]],
+        *,
+        source: Mapping[str, Any],
+        skipped: tuple[str, ...],
+    ) -> FolderDataset:
+        kept = tuple(files[stimulus] for stimulus in whole.stimuli["stimulus"])
+        revision = whole.revision([digest for _, digest in kept])
+        card = DatasetCard(name, folder.resolve().name, revision, source, whole.levels, len(kept))
+        return cls(card, whole.stimuli, whole.captions, skipped, whole.notes, kept)
+
+    @property
+    def world(self) -> None:
+        """A folder's factors are labels, no vectors of reality."""
+        return None
+
+    def image(self, index: int) -> Image.Image:
+        """Return a stimulus's image; raises StimuliError where its file is gone or no longer what was opened."""
+        if not 0 <= index < len(self._files):
+            raise StimuliError(f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}")
+        path, digest = self._files[index]
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StimuliError(f"image {path} cannot be read any more: {error.strerror}; put it back") from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise StimuliError(f"image {path} has changed since the dataset was opened; add the folder again under a new name")
+        return load_image(data, name=str(path))
+
+
+def _rows(table: Table) -> tuple[list[Row], list[Problem]]:
+    """Return the rows that name an image, each with its level, and the problems of the others."""
+    rows, problems = [], []
+    counts: Counter[str] = Counter()
+    for number, values in enumerate(table.rows, start=1):
+        stimulus = _image_name(values["image"])
+        if not stimulus:
+            problems.append(Problem(number, "names no image"))
+            continue
+        level = read_level(values[table.level_column]) if table.level_column else str(counts[stimulus])
+        counts[stimulus] += 1
+        factors = {name: _factor(name, values[name]) for name in table.factor_columns}
+        rows.append(Row(number, stimulus, level, values["caption"], factors))
+    return rows, problems
+
+
+def _image_name(value: Any) -> str:
+    """Return an image's path in one spelling ("./a//b.jpg" is "a/b.jpg"), empty where there is none."""
+    return os.path.normpath(value.strip()) if isinstance(value, str) and value.strip() else ""
+
+
+def _factor(name: str, value: Any) -> Any:
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list | bytes):
+        raise StimuliError(f"factor {name!r} holds a {type(value).__name__}; expected text or numbers; drop or rewrite that column")
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
+    """Read and check each image once; return path and digest of the good ones and the problem of the others."""
+    good: dict[str, tuple[Path, str]] = {}
+    bad: dict[str, Problem] = {}
+    names: dict[Path, str] = {}
+    for row in rows:
+        if row.stimulus in good or row.stimulus in bad:
+            continue
+        try:
+            path = _find_image(folder, row.stimulus)
+            if path in names:
+                raise StimuliError(f"{row.stimulus} and {names[path]} are the same file; use one name")
+            names[path] = row.stimulus
+            good[row.stimulus] = (path, _check_file(path, row.stimulus))
+        except StimuliError as error:
+            bad[row.stimulus] = Problem(row.number, str(error))
+    return good, bad
+
+
+def _find_image(folder: Path, name: str) -> Path:
+    """Return the file of an image; raises StimuliError where it is missing or leads out of the folder, by .. or by a link."""
+    root = folder.resolve()
+    places = [(folder / name), (folder / "images" / name)]
+    inside = [place.resolve() for place in places if place.resolve().is_relative_to(root)]
+    if not inside or Path(name).is_absolute():
+        raise StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
+    for path in inside:
+        if path.is_file():
+            return path
+    raise StimuliError(f"image {name} is not in the folder or its images/")
+
+
+def _check_file(path: Path, name: str) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StimuliError(f"image {name} cannot be read: {error.strerror}") from error
+    check_image(data, name=name)
+    return hashlib.sha256(data).hexdigest()
+
+
+def _nothing_left(path: Path, problems: Sequence[Problem]) -> StimuliError:
+    if not problems:
+        return StimuliError(f"{path} has no rows; expected at least one stimulus")
+    return StimuliError(f"nothing is left of {path}: all its stimuli are broken, first {problems[0]}")

@@ -1,0 +1,101 @@
+"""Images from anywhere, made safe: bounded, first frame, upright, RGB, transparent parts on white.
+
+Only plain raster formats are opened (none that would start another program), the number of pixels is known before anything is
+decoded, and whatever a decoder raises on foreign bytes becomes a StimuliError.
+"""
+
+from __future__ import annotations
+
+import warnings
+from io import BytesIO
+from threading import Lock
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from core.errors import StimuliError
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
+MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
+
+_SHORT_SIDE = (64, 64)  # a JPEG is checked at an eighth of its size where that is not smaller than this
+_OPENING = Lock()  # catch_warnings changes the filters of every thread
+
+
+def load_image(data: bytes, *, name: str) -> Image.Image:
+    """Decode an image to RGB at full size.
+
+    First frame of an animation; EXIF orientation applied; 16-bit values divided by 257, not cut; transparent parts over white;
+    color profiles are not applied. `name` is what a message calls it.
+    Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values have no stated range.
+    """
+    image = _open(data, name)
+    try:
+        return _flatten(_upright(image))
+    except StimuliError:
+        raise
+    except Exception as error:  # decoders raise anything on broken bytes: OSError, SyntaxError, struct.error, KeyError …
+        raise StimuliError(_broken(name, error)) from error
+
+
+def check_image(data: bytes, *, name: str) -> None:
+    """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size, all others in full."""
+    image = _open(data, name)
+    try:
+        image.draft("RGB", _SHORT_SIDE)
+        image.load()
+        if image.mode in ("I", "F", "LAB"):
+            load_image(data, name=name)
+    except StimuliError:
+        raise
+    except Exception as error:  # as above
+        raise StimuliError(_broken(name, error)) from error
+
+
+def _open(data: bytes, name: str) -> Image.Image:
+    if not data:
+        raise StimuliError(f"image {name} is empty (0 bytes); an image file was expected; copy it again")
+    try:
+        with _OPENING, warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own bound is checked below
+            image = Image.open(BytesIO(data), formats=FORMATS)
+    except Image.DecompressionBombError as error:
+        raise StimuliError(_too_large(name)) from error
+    except Exception as error:  # as above
+        raise StimuliError(f"{name} is not an image; expected one of {', '.join(FORMATS)}") from error
+    if image.width * image.height > MAX_PIXELS:
+        raise StimuliError(_too_large(name, image))
+    return image
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    image.load()
+    return ImageOps.exif_transpose(image)
+
+
+def _flatten(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):
+        return _from_16_bit(image).convert("RGB")
+    if image.mode == "F":
+        raise StimuliError("floating-point pixels have no stated range; convert the image to 8 or 16 bits")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    colors = image.convert("RGBA")
+    white = Image.new("RGBA", colors.size, "white")
+    return Image.alpha_composite(white, colors).convert("RGB")
+
+
+def _from_16_bit(image: Image.Image) -> Image.Image:
+    values = np.asarray(image).astype(np.int64)
+    if values.min() < 0 or values.max() > 65535:
+        raise StimuliError("32-bit pixels have no stated range; convert the image to 8 or 16 bits")
+    return Image.fromarray(np.rint(values / 257).astype(np.uint8))
+
+
+def _too_large(name: str, image: Image.Image | None = None) -> str:
+    size = f"{image.width:,} × {image.height:,} pixels, over" if image else "more than"
+    return f"image {name} has {size} the limit of {MAX_PIXELS:,}; shrink it first"
+
+
+def _broken(name: str, error: Exception) -> str:
+    return f"image {name} is damaged or cut off ({error}); copy it again"
