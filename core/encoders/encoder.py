@@ -51,6 +51,10 @@ class Encoder(Protocol):
     def card(self) -> ModelCard: ...
 
     @property
+    def device(self) -> str:
+        """Where it computes, as torch writes it: `cpu`, `cuda:0`, `mps`."""
+
+    @property
     def recipe(self) -> Mapping[str, Any]:
         """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation, precision."""
 
