@@ -1,0 +1,253 @@
+"""The Cave's grammar: captions of an event in plain English, at four densities, true of the event in every word.
+
+What can be said is the event's; how it is said (frame, wordings, order, which details) is drawn independently of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+import numpy as np
+
+from core.errors import UnknownNameError
+from core.stimuli.cave.events import Event, Thing, event_rng
+from core.stimuli.cave.words import PADS, WORDINGS, plural, with_article
+
+LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
+
+T = TypeVar("T")
+_COUNT_WORDS = ("one", "two", "three", "four")
+_JOINTS = (", and ", ", and also ", " and then ", ", and last ")  # where a plain "and" could extend a relation
+_TRAILING = ("facing", "place", "depth")  # details that follow the noun
+_RELATION_WORDS = 3
+_TOGETHER = 0.8  # probability that a thing joins its likes under one noun
+_APART = 0.2  # depths closer than this are called neither behind nor in front
+
+
+@dataclass(frozen=True)
+class Density:
+    """How much a caption says.
+
+    words: least and most words. aim: range of the length up to which relations and details are added. things: most things named.
+    related: probability that two neighbors in a list are bound by a relation. details: what is said of a thing, in this order;
+    those of one tuple in any order. frames: sentences whose slots take wordings; each is as likely.
+    """
+
+    words: tuple[int, int]
+    aim: tuple[float, float]
+    things: int
+    related: float
+    details: tuple[tuple[str, ...], ...]
+    frames: tuple[str, ...]
+
+
+DENSITIES: Mapping[str, Density] = {
+    "5": Density(
+        (3, 7), (3.5, 6.5), 2, 0.3, (("color",), ("size",)),
+        (
+            "{things}.", "{things} {scene}.", "{scene}, {things}.", "{things} {time}.", "{time}, {things}.",
+            "{things} {weather}.", "{weather}, {things}.", "There {be} {things}.", "{see} {things}.", "{count} {scene}.",
+        ),
+    ),
+    "10": Density(
+        (8, 13), (8, 10.5), 4, 0.3, (("color",), ("size", "facing", "place", "depth")),
+        (
+            "{things} {wait} {scene}.", "{scene}, {see} {things}.", "There {be} {things} {scene}.", "{scene} {wait} {things}.",
+            "{see} {things} {scene}.", "{show} {things}.", "{scene} there {be} {things}.", "{time}, {see} {things}.",
+            "{weather}, {things} {wait}.", "{count} {wait_all} {scene} {time} {weather}.",
+        ),
+    ),
+    "20": Density(
+        (16, 25), (18.5, 21.5), 4, 0.4, (("color",), ("size", "facing", "place", "depth")),
+        (
+            "{things} {wait} {scene} {time}.", "{scene}, {see} {things} {weather}.", "{time}, there {be} {things} {scene}.",
+            "{weather}, {scene}, {see} {things}.", "{time} {scene} {wait} {things}.", "{show} {things} {scene} {weather}.",
+            "{see} {things} {time}, {scene}.", "{count} {wait_all} {scene} {time}: {things}.",
+            "{scene} {weather}, {things} {wait}.", "There {be} {things}, and {they} {scene} {time}.",
+            "{weather}, {show} {count} {scene}: {things}.",
+        ),
+    ),
+    "40": Density(
+        (33, 48), (38.5, 42.5), 4, 0.85, (("color", "size"), ("facing", "place", "depth")),
+        (
+            "{show} {count} {scene}. {time}, {weather}, {see} {things}.",
+            "{time}, {things} {wait} {scene} {weather}. In all, {see} {count}.",
+            "We are {scene} {time}. Everything is {weather}, and {show} {count}: {things}.",
+            "There {be} {things}. {they} {scene} {weather}, and {see} {count} {time}.",
+            "{see} {count} {weather}: {things}. {they} {scene}, and this happens {time}.",
+            "{count} {wait_all} {scene} {weather}. {time}, {see} {things}.",
+            "{time}, {show} {things}. {they} {scene} {weather}, {count} in all.",
+            "{scene} {wait} {things}. This happens {time} {weather}, and {see} {count}.",
+        ),
+    ),
+}  # fmt: skip
+
+
+def describe(event: Event, level: str, *, rng: np.random.Generator | None = None) -> str:
+    """Say in plain English what is the case in an event, in about `level` words.
+
+    `rng` draws frame, wordings, order and which details are told; without one the caption is the event's own for that level.
+    Raises UnknownNameError for a level that is not in LEVELS.
+    """
+    if level not in DENSITIES:
+        raise UnknownNameError("caption level", level, LEVELS)
+    density = DENSITIES[level]
+    seed = (rng or event_rng(event, purpose=f"caption-{level}")).integers(1 << 62)
+    dice = Random(int(seed))
+    while True:
+        text = _compose(event, density, dice)
+        if density.words[0] <= _words(text) <= density.words[1]:
+            return text
+
+
+class _NounPhrase:
+    """Things of one kind under one noun, with what is said of them so far."""
+
+    def __init__(self, things: tuple[Thing, ...], dice: Random) -> None:
+        self.things = things
+        noun = _wording(things[0].kind, dice)
+        self.count = _wording(_COUNT_WORDS[len(things) - 1], dice) if len(things) > 1 else ""
+        self.noun = plural(noun) if self.count else noun
+        self.relation = ""  # to the next phrase
+        self.said: dict[str, str] = {}
+
+    def tell(self, detail: str, dice: Random) -> int:
+        """Say a detail if it holds for all the things; return the words this takes."""
+        concept = _shared(self.things, detail)
+        if concept is None or (self.relation and detail in _TRAILING):
+            return 0
+        self.said[detail] = _wording(concept, dice)
+        return _words(self.said[detail])
+
+    def relate(self, other: _NounPhrase, dice: Random) -> int:
+        """Bind this phrase to the next one by a true relation; return the words this takes."""
+        concept = _pick(_relations(self.things, other.things), dice)
+        self.relation = _wording(concept, dice) if concept else ""
+        return _words(self.relation)
+
+    def __str__(self) -> str:
+        before = [self.said[detail] for detail in ("size", "color") if detail in self.said]
+        after = [text for detail, text in self.said.items() if detail in _TRAILING]
+        phrase = " ".join([*before, self.noun, *after])
+        return f"{self.count} {phrase}" if self.count else with_article(phrase)
+
+
+def _compose(event: Event, density: Density, dice: Random) -> str:
+    """Fill one frame: first its own slots, then relations and details until the caption is long enough."""
+    frame = _pick(density.frames, dice)
+    phrases = _noun_phrases(event, density, dice)
+    texts = _slot_texts(event, dice, many=sum(len(phrase.things) for phrase in phrases) > 1)
+    if "{things}" not in frame:
+        return _sentences(frame.format(**texts))
+    room = dice.uniform(*density.aim) - _words(frame.format(things=_listed(phrases, dice), **texts))
+    for first, second in zip(phrases[::2], phrases[1::2], strict=False):
+        if room > _RELATION_WORDS - 1 and dice.random() < density.related:
+            room -= first.relate(second, dice)
+    for details in density.details:
+        chances = [(phrase, detail) for phrase in phrases for detail in details]
+        for phrase, detail in _shuffled(chances, dice):
+            if room > 0:
+                room -= phrase.tell(detail, dice)
+    text = _sentences(frame.format(things=_listed(phrases, dice), **texts))
+    return f"{text} {_pick(PADS, dice)}" if room > _words(PADS[0]) else text
+
+
+def _slot_texts(event: Event, dice: Random, *, many: bool) -> dict[str, str]:
+    """Word the slots of a frame; `many`: the things named are more than one."""
+    total = len(event.things)
+    wait, noun, count = _wording("wait", dice), _wording("thing", dice), _wording(_COUNT_WORDS[total - 1], dice)
+    return {
+        "scene": _wording(event.scene, dice),
+        "time": _wording(event.time, dice),
+        "weather": _wording(event.weather, dice),
+        "see": _wording("see", dice),
+        "show": _wording("show", dice),
+        "count": f"{count} {plural(noun) if total > 1 else noun}",
+        "wait_all": wait if total > 1 else wait + "s",
+        "wait": wait if many else wait + "s",
+        "be": "are" if many else "is",
+        "they": "they are" if many else "it is",
+    }
+
+
+def _noun_phrases(event: Event, density: Density, dice: Random) -> list[_NounPhrase]:
+    """Choose and shuffle the things to name; those of one kind and color come, mostly, under one noun."""
+    named = _shuffled(event.things, dice)[: density.things if density.things > 2 else 1 + int(2 * dice.random())]
+    groups: dict[object, list[Thing]] = {}
+    for place, thing in enumerate(named):
+        groups.setdefault((thing.kind, thing.color) if dice.random() < _TOGETHER else place, []).append(thing)
+    return [_NounPhrase(tuple(group), dice) for group in groups.values()]
+
+
+def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
+    """List noun phrases, those bound by a relation last, so that the relation reaches no further than its partner."""
+    single: list[str] = []
+    bound: list[str] = []
+    partner = False
+    for phrase in phrases:
+        if partner:
+            bound[-1] += f" {phrase}"
+        elif phrase.relation:
+            bound.append(f"{phrase} {phrase.relation}")
+        else:
+            single.append(str(phrase))
+        partner = bool(phrase.relation)
+    *firsts, last = single + bound
+    joint = _pick(_JOINTS, dice) if bound else " and "
+    return joint.join([", ".join(firsts), last]) if firsts else last
+
+
+def _relations(left: Sequence[Thing], right: Sequence[Thing]) -> tuple[str, ...]:
+    """Return the relations that hold between all things of the first and all of the second; ("",) if none does."""
+    pairs = [(one, other) for one in left for other in right]
+    holds = {
+        "left of": all(one.x < other.x for one, other in pairs),
+        "right of": all(one.x > other.x for one, other in pairs),
+        "behind": all(one.depth > other.depth + _APART for one, other in pairs),
+        "in front of": all(one.depth < other.depth - _APART for one, other in pairs),
+    }
+    return tuple(concept for concept, true in holds.items() if true) or ("",)
+
+
+def _shared(things: Sequence[Thing], detail: str) -> str | None:
+    """Return the concept that a detail has in common for all the things, if any."""
+    concepts = {_concept(thing, detail) for thing in things}
+    return concepts.pop() if len(concepts) == 1 else None
+
+
+def _concept(thing: Thing, detail: str) -> str | None:
+    """Return what holds of a thing; None between left and middle, near and far, where a word could mislead."""
+    if detail == "color":
+        return thing.color
+    if detail == "size":
+        return thing.size_class
+    if detail == "facing":
+        return f"facing {thing.facing}"
+    if detail == "depth":
+        return "near" if thing.depth < 0.3 else "far" if thing.depth > 0.7 else None
+    return "at left" if thing.x < 0.3 else "at right" if thing.x > 0.7 else "in the middle" if 0.4 < thing.x < 0.6 else None
+
+
+def _sentences(text: str) -> str:
+    """Put every sentence's first letter in upper case."""
+    return ". ".join(part[:1].upper() + part[1:] for part in text.split(". "))
+
+
+def _words(text: str) -> int:
+    return text.count(" ") + 1 if text else 0
+
+
+def _wording(concept: str, dice: Random) -> str:
+    return _pick(WORDINGS[concept], dice)
+
+
+# only Random.random is promised to give the same numbers in every Python version; choice and shuffle are not
+def _pick(options: Sequence[T], dice: Random) -> T:
+    return options[int(dice.random() * len(options))]
+
+
+def _shuffled(items: Sequence[T], dice: Random) -> list[T]:
+    return sorted(items, key=lambda _: dice.random())
