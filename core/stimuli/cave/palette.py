@@ -1,0 +1,114 @@
+"""Colors of the Cave in OKLCH: truly named hues for things, harmonious random palettes for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float64
+
+Lch = tuple[float, float, float]  # lightness 0 … 1, chroma 0 … about 0.3, hue in degrees
+Rgb = tuple[int, int, int]
+
+# the eight named hues of the world at 0, 45 … 315 degrees, as seen: OKLCH hue, lightness and chroma of a good example of each name
+_SEEN = np.array(
+    [
+        (25.0, 0.59, 0.21),
+        (57.0, 0.73, 0.17),
+        (98.0, 0.87, 0.17),
+        (144.0, 0.65, 0.17),
+        (190.0, 0.70, 0.11),
+        (256.0, 0.57, 0.17),
+        (303.0, 0.55, 0.19),
+        (353.0, 0.73, 0.15),
+        (385.0, 0.59, 0.21),
+    ]
+)
+_WORLD = np.arange(9) * 45.0
+
+
+def seen_color(hue: float) -> Lch:
+    """Return the OKLCH color that shows a hue of the world (degrees, red 0, yellow 90, teal 180, purple 270)."""
+    seen, lightness, chroma = (float(np.interp(hue % 360, _WORLD, column)) for column in _SEEN.T)
+    return lightness, chroma, seen % 360
+
+
+def world_hue(seen: float) -> float:
+    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of `seen_color`."""
+    return float(np.interp((seen - _SEEN[0, 0]) % 360 + _SEEN[0, 0], _SEEN[:, 0], _WORLD)) % 360
+
+
+def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
+    """Return OKLCH colors as 8-bit sRGB, clipped to the gamut.
+
+    Source: Björn Ottosson, A perceptual color space for image processing (2020).
+    """
+    lightness, chroma, hue = np.array(colors, dtype=np.float64).T
+    angle = np.deg2rad(hue)
+    linear = (np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1) @ _LAB_TO_LMS) ** 3 @ _LMS_TO_RGB
+    linear = linear.clip(0.0, 1.0)
+    coded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return [(r, g, b) for r, g, b in (255 * coded + 0.5).astype(int).tolist()]
+
+
+def to_lch(rgb: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
+    """Return 8-bit sRGB colors as OKLCH rows (lightness, chroma, hue in degrees): the inverse of `to_rgb`."""
+    coded = rgb / 255
+    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+    lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
+    return np.stack([lab[:, 0], np.hypot(lab[:, 1], lab[:, 2]), np.rad2deg(np.arctan2(lab[:, 2], lab[:, 1])) % 360], axis=1)
+
+
+def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
+    """Draw the colors of everything but the things, independent of what is the case.
+
+    Two or three hues in a classical harmony, low in chroma so that things stand out, on a ramp of lightness from sky to ground that
+    runs either way.
+    """
+    sky = rng.uniform(0.0, 360.0)
+    turn = rng.choice((-1.0, 1.0)) * rng.choice((25.0, 50.0, 120.0, 150.0, 180.0))
+    chroma = rng.uniform(0.03, 0.085)
+    dark, light = rng.uniform(0.34, 0.56), rng.uniform(0.8, 0.93)
+    top, bottom = (light, dark) if rng.random() < 0.5 else (dark, light)
+    layers = {
+        name: (top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), (sky + turn * at) % 360)
+        for name, at in (("sky", 0.0), ("far", rng.uniform(0.22, 0.34)), ("near", rng.uniform(0.62, 0.8)), ("ground", 1.0))
+    }
+    accent = (sky + turn / 2 + 180) % 360
+    return {
+        **layers,
+        "far shadow": _beside(layers["far"], 0.05, top > 0.7),
+        "near shadow": _beside(layers["near"], 0.06, top > 0.7),
+        "detail": _beside(layers["ground"], 0.09, bottom > 0.7),
+        "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
+        "mark": (0.93, 0.06, accent) if top < 0.7 else (0.58, 0.1, accent),
+        "cloud": (0.88, 0.02, sky) if top < 0.7 else (0.99, 0.01, sky) if rng.random() < 0.5 else (0.66, 0.04, sky),
+        "fall": (0.95, 0.02, sky) if top < 0.7 else (0.45, 0.06, sky),
+        "ink": (0.27, 0.03, sky),
+        "paper": (0.97, 0.015, accent),
+        "halo": (0.97, 0.015, accent) if bottom < 0.7 else (0.27, 0.03, sky),
+    }
+
+
+def draw_paints(hue: float, rng: np.random.Generator) -> dict[str, Lch]:
+    """Draw the main color and the shade of a thing: the hue is Z's, lightness and chroma vary within what its name allows."""
+    lightness, chroma, seen = seen_color(hue)
+    lightness, chroma = lightness + rng.uniform(-0.03, 0.03), chroma * rng.uniform(0.88, 1.0)
+    return {"main": (lightness, chroma, seen), "shade": (lightness * 0.84, chroma * 0.9, seen)}
+
+
+def _beside(color: Lch, step: float, darker: bool) -> Lch:
+    lightness, chroma, hue = color
+    return lightness - step if darker else lightness + step, chroma, hue
+
+
+_LAB_TO_LMS = np.array(
+    [[1.0, 1.0, 1.0], [0.3963377774, -0.1055613458, -0.0894841775], [0.2158037573, -0.0638541728, -1.2914855480]]
+)
+_LMS_TO_RGB = np.array(
+    [
+        [4.0767416621, -1.2684380046, -0.0041960863],
+        [-3.3077115913, 2.6097574011, -0.7034186147],
+        [0.2309699292, -0.3413193965, 1.7076147010],
+    ]
+)

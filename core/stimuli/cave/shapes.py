@@ -1,0 +1,67 @@
+"""Plane figures as polygons: the only thing the Cave draws with, so that every viewpoint is one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float64
+
+Points = Float64[np.ndarray, "n 2"]
+
+
+def polygon(*corners: tuple[float, float]) -> Points:
+    """Return the polygon through `corners`."""
+    return np.array(corners, dtype=np.float64)
+
+
+def box(left: float, bottom: float, right: float, top: float) -> Points:
+    """Return an upright rectangle."""
+    return polygon((left, bottom), (right, bottom), (right, top), (left, top))
+
+
+def disc(x: float, y: float, rx: float, ry: float | None = None, *, turn: float = 0.0, sides: int = 20) -> Points:
+    """Return an ellipse about (x, y), turned by `turn` degrees."""
+    return sector(x, y, rx, ry, start=0.0, stop=360.0 * (1 - 1 / sides), turn=turn, sides=sides)
+
+
+def sector(
+    x: float, y: float, rx: float, ry: float | None = None, *, start: float, stop: float, turn: float = 0.0, sides: int = 14
+) -> Points:
+    """Return the part of an ellipse between two angles in degrees, closed by its chord."""
+    angle = np.deg2rad(np.linspace(start, stop, sides))
+    return rotate(np.stack([rx * np.cos(angle), (rx if ry is None else ry) * np.sin(angle)], axis=1), turn) + (x, y)
+
+
+def rotate(points: Points, degrees: float) -> Points:
+    """Return `points` turned about the origin."""
+    if degrees == 0.0:
+        return points
+    c, s = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    return points @ np.array([[c, s], [-s, c]])
+
+
+def stroke(corners: Sequence[tuple[float, float]] | Points, width: float) -> Points:
+    """Return the band of `width` along a polyline."""
+    path = np.asarray(corners, dtype=np.float64)
+    along = np.diff(path, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    side = _miter(np.vstack([along[:1], along]), np.vstack([along, along[-1:]])) * (width / 2)
+    return np.concatenate([path + side, (path - side)[::-1]])
+
+
+def grow(points: Points, width: float) -> Points:
+    """Return the polygon with every edge moved outward by `width`."""
+    points = points[np.any(points != np.roll(points, 1, axis=0), axis=1)]  # a corner given twice has no direction
+    x, y = points.T
+    around = points if np.dot(x, np.roll(y, -1)) > np.dot(y, np.roll(x, -1)) else points[::-1]  # counterclockwise
+    along = np.roll(around, -1, axis=0) - around
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    return around - _miter(np.roll(along, 1, axis=0), along) * width
+
+
+def _miter(before: Points, after: Points) -> Points:
+    """Return at each corner the way that moves both of its edges by one to the left, at most two long."""
+    normal = np.stack([-(before + after)[:, 1], (before + after)[:, 0]], axis=1)
+    reach = np.maximum(1 + np.sum(before * after, axis=1, keepdims=True), 0.5)
+    return normal / reach
