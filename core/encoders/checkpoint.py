@@ -1,0 +1,104 @@
+"""Weights and notes on disk, read without running anything that they contain."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from core.errors import EncoderError
+
+FORMATS = (".safetensors", ".pt", ".pth")
+WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model")  # where training scripts keep the weights, best first
+
+
+def read_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Read the tensors of one weights file by name.
+
+    Raises EncoderError for another format, a damaged file and one that holds pickled objects.
+    """
+    if path.suffix not in FORMATS:
+        raise EncoderError(f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}")
+    try:
+        found = load_file(path) if path.suffix == ".safetensors" else torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise EncoderError(
+            f"{path} holds pickled objects, which could run code; expected tensors only: save the model's state dict as .safetensors"
+        ) from error
+    except (SafetensorError, RuntimeError, EOFError, OSError) as error:
+        raise EncoderError(
+            f"{path} cannot be read ({_line(error)}); expected whole weights: copy or download the file again"
+        ) from error
+    return _state_dict(found, path)
+
+
+def _state_dict(found: Any, path: Path) -> dict[str, torch.Tensor]:
+    if isinstance(found, Mapping):
+        found = next((found[key] for key in WRAPPERS if isinstance(found.get(key), Mapping)), found)
+    if not isinstance(found, Mapping) or not found or not all(isinstance(value, torch.Tensor) for value in found.values()):
+        raise EncoderError(f"{path} holds no state dict; expected tensors by parameter name, bare or under {', '.join(WRAPPERS)}")
+    return {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in found.items()}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object; raise EncoderError for anything else."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8") from error
+    if not isinstance(found, dict):
+        raise EncoderError(f"{path} holds {type(found).__name__} where a JSON object was expected")
+    return found
+
+
+def read_notes(folder: Path) -> dict[str, Any]:
+    """Read what a model's maker wrote in card.json beside the weights (title, family, objective, training); empty without one."""
+    path = folder / "card.json"
+    if not path.exists():
+        return {}
+    notes = read_json(path)
+    texts = ("title", "family", "objective")
+    if not all(isinstance(notes.get(key, ""), str) for key in texts) or not isinstance(notes.get("training", {}), dict):
+        raise EncoderError(f"{path} must hold text for {', '.join(texts)} and an object for training")
+    return notes
+
+
+def digest_files(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of the files' contents in the order of their names, in hexadecimal."""
+    total = hashlib.sha256()
+    for path in sorted(paths, key=lambda path: path.name):
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                total.update(part)
+    return total.hexdigest()
+
+
+def digest_state(state: Mapping[str, torch.Tensor]) -> str:
+    """Return the SHA-256 over names, types, shapes and bytes of a state dict, in hexadecimal."""
+    total = hashlib.sha256()
+    for name in sorted(state):
+        value = state[name].detach().cpu().contiguous()
+        total.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        total.update(value.reshape(-1).view(torch.uint8).numpy())
+    return total.hexdigest()
+
+
+def store_name(place: str) -> str:
+    """Return the last part of a folder, file or hub id as a name that is safe as a file's name."""
+    path = Path(place)
+    if path.suffix in FORMATS:
+        path = path.parent if path.stem in ("model", "pytorch_model") else path.with_suffix("")
+    name = path.name if path.name not in ("", ".", "..") else path.resolve().name
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "model"
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]
