@@ -1,0 +1,40 @@
+"""Preprocessing of a model's layers, explicit and ordered: clamp outliers, then normalize rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from core.errors import FeatureError, MetricError
+
+
+def clamp_outliers(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float | None) -> list[Float[np.ndarray, "n _"]]:
+    """Clamp every value of a model to ± one threshold, since a few huge dimensions otherwise decide all inner products.
+
+    threshold: the entry at index int(q · m) of the m sorted absolute values of all layers together (their widths may differ).
+    q: in (0, 1]; None or 1 clamps nothing, and the layers come back as they are.
+    Raises MetricError for q outside (0, 1].
+    Source: released code of Huh et al. 2024 (one threshold for a model's whole array, not one per layer).
+    """
+    if q is None or q == 1:
+        return list(layers)
+    if not 0 < q < 1:
+        raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; given {q}")
+    sizes = np.concatenate([np.abs(layer).ravel() for layer in layers])
+    index = int(q * sizes.size)
+    threshold = np.partition(sizes, index)[index]
+    return [np.clip(layer, -threshold, threshold) for layer in layers]
+
+
+def normalize_rows(space: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    """Scale every stimulus's vector to length 1, so that inner products are cosines.
+
+    Raises FeatureError for a vector of zeros: it has no direction, and an epsilon would invent one.
+    """
+    lengths = np.linalg.norm(space.astype(np.float64), axis=1, keepdims=True)
+    if not lengths.all():
+        row = int(np.flatnonzero(lengths == 0)[0])
+        raise FeatureError(f"vectors with a direction expected; stimulus {row} has only zeros: leave this layer out")
+    return (space / lengths).astype(space.dtype)

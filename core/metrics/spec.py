@@ -1,0 +1,55 @@
+"""What a metric is: one pure function of two spaces, and what is known about it. Tests, tables and pages read the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from core.errors import MetricError
+from core.metrics.inputs import check_pair
+
+Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
+INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """What is known about a metric without calling it.
+
+    range: least and greatest value. symmetric: m(x, y) = m(y, x). scope: whether it compares each stimulus's neighborhood
+    (local) or all pairs of stimuli at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
+    either space that never change the value; every map that is missing here changes some value. defaults: its parameters.
+    Every metric ignores a common reordering of the stimuli.
+    """
+
+    id: str
+    title: str
+    formula: str
+    range: tuple[float, float]
+    higher_is_more_aligned: bool
+    symmetric: bool
+    scope: Literal["local", "global"]
+    ordinal: bool
+    invariances: frozenset[Invariance]
+    defaults: Mapping[str, Any]
+    reference: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric's function beside its spec; call it like the function."""
+
+    spec: MetricSpec
+    function: Callable[..., float]
+
+    def __call__(self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Any) -> float:
+        """Compare two spaces over the same stimuli; raises MetricError for degenerate spaces and unknown parameters."""
+        if unknown := sorted(parameters.keys() - self.spec.defaults.keys()):
+            known = ", ".join(self.spec.defaults) or "none"
+            raise MetricError(f"{self.spec.id} takes the parameters {known}; given {', '.join(unknown)}")
+        check_pair(x, y)
+        return self.function(x, y, **{**self.spec.defaults, **parameters})

@@ -1,0 +1,54 @@
+"""Mutual kNN of all layer pairs of two models at once, from cached neighbors."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from jaxtyping import Float64, Int32, Int64
+
+from core.errors import MetricError
+
+LEAST_STIMULI = 128  # per thread; fewer are done before a thread has started
+
+
+def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], *, k: int) -> Float64[np.ndarray, "Lx Ly"]:
+    """Return mutual kNN for each layer of x with each layer of y: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
+
+    x, y: neighbors of each layer, most similar first, as `core.metrics.neighbors.nearest` gives them; the first k are compared.
+    Range [0, 1], higher is more aligned. Counts are integers, so threads cannot change the result.
+    Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
+    """
+    if x.shape[1] != y.shape[1]:
+        raise MetricError(f"neighbors over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
+    kept = min(x.shape[2], y.shape[2])
+    if not 1 <= k <= kept:
+        raise MetricError(f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}")
+    return _common(_by_stimulus(x, k), _by_stimulus(y, k)) / (x.shape[1] * k)
+
+
+def _by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.ndarray, "n L k"]:
+    """Copy the first k neighbors, stimulus first: the loop then walks through memory in order."""
+    return np.array(neighbors[:, :, :k].transpose(1, 0, 2), order="C")
+
+
+def _common(x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"]) -> Int64[np.ndarray, "Lx Ly"]:
+    """Count common neighbors over all stimuli, a share of the stimuli in each thread.
+
+    Python's threads rather than numba's: its default threading layer ends the process when two pages compute at once.
+    """
+    from core.pairs.bitsets import count_common
+
+    n = len(x)
+    shares = max(1, min(os.cpu_count() or 1, n // LEAST_STIMULI))
+    edges = np.linspace(0, n, shares + 1).astype(int)
+    totals = np.zeros((shares, x.shape[1], y.shape[1]), dtype=np.int64)
+    with ThreadPoolExecutor(shares) as pool:
+        done = [
+            pool.submit(count_common, x, y, start, stop, total)
+            for start, stop, total in zip(edges[:-1], edges[1:], totals, strict=True)
+        ]
+        for each in done:
+            each.result()
+    return totals.sum(axis=0)
