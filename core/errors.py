@@ -12,6 +12,7 @@ PlatoscopeError
 │   ├── StoreVersionError   written by another schema or over another dataset revision
 │   ├── StoreDamagedError   a truncated or foreign file
 │   └── StoreWriteError     read-only or full
+├── TrainingError           a training run that cannot go on
 ├── OfflineError            the hub is needed and cannot be reached
 └── DeviceError             the device asked for is not there, or too small
 
@@ -81,6 +82,10 @@ class StoreDamagedError(StoreError):
 
 class StoreWriteError(StoreError):
     """The store is read-only or the disk is full."""
+
+
+class TrainingError(PlatoscopeError):
+    """A training run that cannot go on: its loss is no number, or its checkpoint is another config's."""
 
 
 class OfflineError(PlatoscopeError):
