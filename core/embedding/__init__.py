@@ -1,0 +1,1 @@
+"""From a dataset and an encoder to an embedding in the store: batches, resumption, progress."""

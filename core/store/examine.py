@@ -1,0 +1,67 @@
+"""What a file says about itself, read once for as long as the file stays the same."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import duckdb
+
+from core.errors import StoreDamagedError, StoreError, StoreVersionError
+from core.store.duck import attached, check_whole
+from core.store.schema import SCHEMA, Meta, load_meta
+
+Stamp = tuple[int, int, int]
+
+
+def stamp(path: Path) -> Stamp:
+    """Return what tells one content of a path from the next: time of change in ns, size in bytes, inode."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def examine(path: Path) -> Meta:
+    """Return the meta of a file of the store.
+
+    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema, FileNotFoundError.
+    """
+    # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never comes back.
+    found = _examine_once(path, stamp(path))
+    if isinstance(found, Meta):
+        return found
+    kind, message = found
+    raise kind(message)
+
+
+def examine_if_usable(path: Path) -> Meta | None:
+    """Return the meta of a file, None where there is none or it cannot be used: then it may be replaced."""
+    try:
+        return examine(path)
+    except (FileNotFoundError, NotADirectoryError, StoreDamagedError, StoreVersionError):
+        return None
+
+
+@lru_cache(maxsize=8192)
+def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
+    try:
+        return _read(path)
+    except (StoreDamagedError, StoreVersionError) as error:  # lasting, like the file; what may pass is not kept
+        return type(error), str(error)
+
+
+def _read(path: Path) -> Meta:
+    with attached(path) as connection:
+        check_whole(path, connection)
+        try:
+            rows = dict(connection.execute("SELECT key, value FROM file.meta").fetchall())
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            raise StoreDamagedError(f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store") from error
+    schema = rows.get("schema")
+    if schema != str(SCHEMA):
+        raise StoreVersionError(
+            f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use the Platoscope that wrote it"
+        )
+    try:
+        return load_meta(rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreDamagedError(f"{path} does not say what it holds; delete it and make it again ({error})") from error

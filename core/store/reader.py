@@ -1,0 +1,201 @@
+"""Reading a store: listings, tables and spaces. Nothing here writes, and no call keeps a file open.
+
+A file that cannot be used never fails a listing: it is left out, and `Store.problems` says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from jaxtyping import Float32
+
+from core.errors import StimuliError, StoreDamagedError, StoreError, StoreVersionError, UnknownNameError
+from core.recipe import Recipe
+from core.stimuli.dataset import DatasetCard
+from core.store.duck import attached
+from core.store.examine import examine, stamp
+from core.store.schema import (
+    ORDER,
+    Kind,
+    Meta,
+    ModelEntry,
+    dataset_card,
+    dataset_file,
+    embedding_file,
+    layer_table,
+    model_entry,
+    published_files,
+    result_file,
+)
+
+
+class Store:
+    """A folder of datasets, embeddings and results, for reading; a folder that is missing or empty is an empty store.
+
+    Cheap to make and safe to share between threads. What a file says about itself is kept in memory while the file stays the
+    same; vectors and tables are read at each call.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root).absolute()
+
+    def datasets(self) -> list[DatasetCard]:
+        """Return the cards of all datasets, by name."""
+        return [dataset_card(meta) for meta in self._datasets([])]
+
+    def dataset(self, name: str) -> DatasetCard:
+        """Return a dataset's card; raises UnknownNameError."""
+        cards = {card.name: card for card in self.datasets()}
+        if name not in cards:
+            raise UnknownNameError("dataset", name, cards)
+        return cards[name]
+
+    def models(self, dataset: str) -> list[ModelEntry]:
+        """Return what is embedded of a dataset, by name; raises UnknownNameError for the dataset."""
+        card = self.dataset(dataset)
+        return [model_entry(meta) for meta in self._over(self.root / "embeddings" / dataset, "embedding", card.revision, [])]
+
+    def model(self, dataset: str, name: str) -> ModelEntry:
+        """Return one embedding's entry; raises UnknownNameError."""
+        entries = {entry.card.name: entry for entry in self.models(dataset)}
+        if name not in entries:
+            raise UnknownNameError("model", name, entries)
+        return entries[name]
+
+    def stimuli(self, dataset: str) -> pd.DataFrame:
+        """Return a row per stimulus in order: `stimulus`, then the factors."""
+        return _frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
+
+    def captions(self, dataset: str) -> pd.DataFrame:
+        """Return `index`, `level`, `text`, by index, then level."""
+        return _frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+
+    def thumbnail(self, dataset: str, index: int) -> bytes:
+        """Return a stimulus's image as WebP, its longer side at most 224 px; raises StimuliError for an index that is not there."""
+        return self.thumbnails(dataset, [index])[0]
+
+    def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
+        """Return the thumbnails of several stimuli in the order asked for."""
+        card = self.dataset(dataset)
+        if wrong := [index for index in indices if not 0 <= index < card.size]:
+            raise StimuliError(f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}")
+        query = "SELECT index, webp FROM file.thumbnails WHERE list_contains(?, index)"
+        with _reading(dataset_file(self.root, card.name)) as connection:
+            found = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
+        return [found[index] for index in indices]
+
+    def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
+        """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not copied on the way.
+
+        Raises UnknownNameError for a dataset, model or layer that is not there.
+        """
+        dims = self.model(dataset, model).dims
+        if not 0 <= layer < len(dims):
+            raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
+        with _reading(embedding_file(self.root, dataset, model)) as connection:
+            table = connection.sql(f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus").to_arrow_table()
+        return _matrix(table.column("vector"))
+
+    def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
+        """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
+        self.model(dataset, model)
+        query = "SELECT stimulus AS index, bits, bytes FROM file.texts ORDER BY stimulus"
+        with _reading(embedding_file(self.root, dataset, model)) as connection:
+            if not _has_table(connection, "texts"):
+                return None
+            return connection.sql(query).to_arrow_table().to_pandas()
+
+    def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
+        """Return a result and its recipe, None where there is none that can be used."""
+        card = self.dataset(dataset)
+        path = result_file(self.root, dataset, name)
+        meta = _usable(path, "result", dataset, card.revision, refused=[])
+        return (_frame(path, "result"), meta.recipe) if meta else None
+
+    def problems(self) -> list[str]:
+        """Return one sentence for each file that is left out: damaged, of another schema, over another revision, out of place."""
+        refused: list[str] = []
+        revisions = {meta.name: meta.revision for meta in self._datasets(refused)}
+        for folder, kind in (("embeddings", "embedding"), ("results", "result")):
+            for inside in sorted((self.root / folder).glob("[!.]*/")):
+                if inside.name in revisions:
+                    self._over(inside, kind, revisions[inside.name], refused)  # type: ignore[arg-type]
+                elif published_files(inside):
+                    refused.append(f"{inside} is left out: its dataset is not in the store; add it, or delete the folder")
+        return refused
+
+    def digest(self, dataset: str) -> str:
+        """Return a name for all that is published over a dataset now; it changes whenever any of it does."""
+        paths = [dataset_file(self.root, self.dataset(dataset).name)]
+        for folder in ("embeddings", "results"):
+            paths += published_files(self.root / folder / dataset)
+        stamps = [(str(path.relative_to(self.root)), found) for path in paths if (found := stamp(path))]
+        return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
+
+    def _datasets(self, refused: list[str]) -> list[Meta]:
+        paths = published_files(self.root / "datasets")
+        found = [_usable(path, "dataset", path.stem, None, refused=refused) for path in paths]
+        return [meta for meta in found if meta]
+
+    def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
+        found = [_usable(path, kind, folder.name, revision, refused=refused) for path in published_files(folder)]
+        return [meta for meta in found if meta]
+
+
+def _usable(path: Path, kind: Kind, dataset: str, revision: str | None, *, refused: list[str]) -> Meta | None:
+    """Return a file's meta, None where it is not there or, with the reason added to `refused`, where it cannot be used."""
+    try:
+        meta = examine(path)
+        _check_place(path, meta, kind, dataset, revision)
+    except FileNotFoundError:  # removed between the listing and now
+        return None
+    except StoreError as error:
+        refused.append(str(error))
+        return None
+    return meta
+
+
+def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
+    """Raise StoreError for a file that was moved or renamed, or that was made over another revision of its dataset."""
+    if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
+        raise StoreDamagedError(
+            f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it to where that belongs, or delete it"
+        )
+    if revision is not None and meta.revision != revision:
+        raise StoreVersionError(
+            f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision} now; make it again, or add that "
+            "revision again"
+        )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    try:
+        with attached(path) as connection:
+            yield connection
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} was removed while it was read; list the store again") from error
+
+
+def _frame(path: Path, name: str) -> pd.DataFrame:
+    query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
+    with _reading(path) as connection:
+        return connection.sql(query).to_arrow_table().to_pandas()
+
+
+def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'file' AND table_name = ?"
+    return connection.execute(query, [name]).fetchall() == [(1,)]
+
+
+def _matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
+    """View a column of vectors as a matrix; more than a million rows come in chunks and are joined."""
+    vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)

@@ -1,0 +1,242 @@
+"""Writing: a dataset, an embedding or a result becomes one immutable file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from jaxtyping import Float32, Float64
+from PIL import Image
+
+from core.embedding.progress import Progress
+from core.encoders.encoder import ModelCard
+from core.errors import FeatureError, InputError, StimuliError
+from core.recipe import Recipe
+from core.stimuli.dataset import Dataset, DatasetCard
+from core.store.examine import examine_if_usable
+from core.store.publishing import locked, publish
+from core.store.schema import (
+    ORDER,
+    Meta,
+    dataset_card,
+    dataset_file,
+    dump_meta,
+    embedding_file,
+    layer_table,
+    result_file,
+)
+
+THUMBNAIL = 224  # pixels of the longer side
+QUALITY = 85
+CHUNK = 256  # thumbnails that are written at a time
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """One model's spaces over a dataset and all that its file says of them; the fields are those of `write_embedding`."""
+
+    dataset: DatasetCard
+    card: ModelCard
+    level: str | None
+    layers: Sequence[Float32[np.ndarray, "n _"]]
+    bits: Float64[np.ndarray, "n"] | None
+    bytes: Float64[np.ndarray, "n"] | None
+    recipe: Recipe
+    device: str
+    seconds: float
+
+
+def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None) -> Path:
+    """Publish a dataset's stimuli, factors, captions and thumbnails; returns at once where it is published already.
+
+    Another revision takes the place of the one before; its embeddings are then left out until they are made again.
+    Raises StimuliError for repeated ids or captions, and whatever the dataset raises for a broken image.
+    """
+    card = dataset.card
+    target = dataset_file(root, card.name)
+    if _is_published(target, card):
+        return target
+    _check_dataset(dataset)
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        _write_frame(connection, "stimuli", dataset.stimuli)
+        _write_frame(connection, "captions", dataset.captions)
+        _write_thumbnails(connection, dataset, report)
+        recipe = Recipe.of("dataset", name=card.name, revision=card.revision, source=dict(card.source))
+        _write_meta(connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(card)))
+
+    with locked(target):
+        return publish(target, fill)
+
+
+def write_embedding(
+    root: Path,
+    *,
+    dataset: DatasetCard,
+    card: ModelCard,
+    level: str | None,
+    layers: Sequence[Float32[np.ndarray, "n _"]],
+    bits: Float64[np.ndarray, "n"] | None,
+    bytes: Float64[np.ndarray, "n"] | None,
+    recipe: Recipe,
+    device: str,
+    seconds: float,
+) -> Path:
+    """Publish one model's spaces over a dataset, in place of what the model had there.
+
+    layers: one (n, dims) matrix per layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit
+    into memory. bits, bytes: each text's code length and its UTF-8 length, for models that code texts.
+    Raises FeatureError where the layers do not fit the dataset or the card.
+    """
+    target = embedding_file(root, dataset.name, card.name)
+    embedding = Embedding(dataset, card, level, layers, bits, bytes, recipe, device, seconds)
+    with locked(target):
+        return publish_embedding(target, embedding)
+
+
+def publish_embedding(target: Path, embedding: Embedding) -> Path:
+    """Publish an embedding at `target`; the caller holds its lock."""
+    card, dataset = embedding.card, embedding.dataset
+    if len(embedding.layers) != len(card.layers):
+        raise FeatureError(f"{card.name} names {len(card.layers)} layers, but {len(embedding.layers)} were given")
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        dims = tuple(_write_layer(connection, index, embedding) for index in range(len(card.layers)))
+        _write_texts(connection, embedding)
+        meta = Meta(
+            "embedding", card.name, dataset.name, dataset.revision, embedding.recipe, vars(card), embedding.level, dims,
+            device=embedding.device, seconds=embedding.seconds,
+        )  # fmt: skip
+        _write_meta(connection, meta)
+
+    return publish(target, fill)
+
+
+def write_result(root: Path, *, dataset: DatasetCard, name: str, table: pd.DataFrame | pa.Table, recipe: Recipe) -> Path:
+    """Publish a table that was computed over a dataset's embeddings, in place of the one of that name."""
+    target = result_file(root, dataset.name, name)
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        _write_frame(connection, "result", table)
+        _write_meta(connection, Meta("result", name, dataset.name, dataset.revision, recipe, {}))
+
+    with locked(target):
+        return publish(target, fill)
+
+
+def thumbnail(image: Image.Image) -> bytes:
+    """Return an image as WebP, its longer side at most 224 px; a smaller one keeps its size."""
+    small = image.copy()
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    file = io.BytesIO()
+    small.save(file, "WEBP", quality=QUALITY, method=2)  # 4 takes twice as long for 3 % of the bytes
+    return file.getvalue()
+
+
+def _is_published(target: Path, card: DatasetCard) -> bool:
+    held = examine_if_usable(target)
+    return held is not None and dataset_card(held) == card
+
+
+def _check_dataset(dataset: Dataset) -> None:
+    """Raise StimuliError where a dataset breaks the contract that every page relies on."""
+    card, stimuli, captions = dataset.card, dataset.stimuli, dataset.captions
+    if not card.size:
+        raise StimuliError(f"dataset {card.name!r} has no stimuli; give at least one image with a caption")
+    if len(stimuli) != card.size:
+        raise StimuliError(f"dataset {card.name!r} states {card.size} stimuli, but its table has {len(stimuli)}")
+    if stimuli["stimulus"].duplicated().any():
+        raise StimuliError(f"dataset {card.name!r} has two stimuli of one id: {_some(stimuli['stimulus'])}; ids must differ")
+    if (twice := captions.duplicated(["index", "level"])).any():
+        index, level = captions.loc[twice, ["index", "level"]].iloc[0]
+        raise StimuliError(f"dataset {card.name!r} has two captions of level {level!r} for stimulus {index}; levels must differ")
+
+
+def _some(ids: pd.Series) -> str:
+    return ", ".join(map(repr, ids[ids.duplicated()].unique()[:3]))
+
+
+def _write_meta(connection: duckdb.DuckDBPyConnection, meta: Meta) -> None:
+    rows = dump_meta(meta)
+    table = pa.table({"key": pa.array(rows, pa.string()), "value": pa.array(rows.values(), pa.string())})
+    _create(connection, "meta", table)
+
+
+def _write_frame(connection: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame | pa.Table) -> None:
+    """Write a table with its columns as they are and, in ORDER, the order of its rows.
+
+    Raises InputError for columns that SQL cannot tell apart and for cells of mixed types.
+    """
+    table = _arrow(name, frame)
+    known = {ORDER}
+    for column in table.column_names:
+        if column.casefold() in known:
+            raise InputError(f"the table of {name} has two columns {column!r}, or one {ORDER!r}; rename one (case does not count)")
+        known.add(column.casefold())
+    order = pa.array(np.arange(table.num_rows, dtype=np.int32))
+    _create(connection, name, table.add_column(0, ORDER, order))
+
+
+def _arrow(name: str, frame: pd.DataFrame | pa.Table) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"the table of {name} mixes text and numbers in one column; make each one kind ({error})") from error
+
+
+def _write_thumbnails(connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None) -> None:
+    connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
+    size = dataset.card.size
+    for start in range(0, size, CHUNK):
+        indices = range(start, min(start + CHUNK, size))
+        images = []
+        for index in indices:
+            images.append(thumbnail(dataset.image(index)))
+            if report:
+                report(index + 1, size, f"thumbnails of {dataset.card.name}")
+        _insert(connection, "thumbnails", pa.table({"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())}))
+
+
+def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: Embedding) -> int:
+    """Write one layer in one go and return its width."""
+    space = embedding.layers[index]
+    n, dims = space.shape
+    if n != embedding.dataset.size or not dims:
+        raise FeatureError(
+            f"layer {index} of {embedding.card.name} has shape ({n}, {dims}), but {embedding.dataset.name!r} has "
+            f"{embedding.dataset.size} stimuli; give one vector per stimulus, in the dataset's order"
+        )
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(space).ravel()), dims)
+    table = pa.table({"stimulus": pa.array(np.arange(n, dtype=np.int32)), "vector": vectors})
+    connection.execute(f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])")
+    _insert(connection, layer_table(index), table)
+    return dims
+
+
+def _write_texts(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> None:
+    if embedding.bits is None or embedding.bytes is None:
+        return
+    columns = {"bits": pa.array(embedding.bits), "bytes": pa.array(embedding.bytes)}
+    stimulus = pa.array(np.arange(len(embedding.bits), dtype=np.int32))
+    _create(connection, "texts", pa.table({"stimulus": stimulus} | columns))
+
+
+def _create(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Make a table of the file out of an Arrow one; `name` is one of this module's own."""
+    connection.register("rows", table)
+    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
+    connection.unregister("rows")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    connection.register("rows", table)
+    connection.execute(f"INSERT INTO {name} SELECT * FROM rows")
+    connection.unregister("rows")
