@@ -1,0 +1,175 @@
+"""One visual language on all pages.
+
+Hue is a vision model's objective or a language model's family, the same in every figure; symbol is the modality, size the
+parameter count on a log scale, a dotted gray line is chance, a band is an interval. The two palettes share their hues and differ
+in lightness; within each, any two colors stay apart for people who see no red or no green.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from zlib import crc32
+
+import plotly.graph_objects as go
+
+Mode = Literal["light", "dark"]
+
+FONT = '"Source Sans", "Source Sans 3", system-ui, -apple-system, "Segoe UI", sans-serif'
+SYMBOLS: Mapping[str, str] = {"vision": "square", "language": "circle", "world": "star"}
+
+
+@dataclass(frozen=True)
+class Ink:
+    """The colors of one mode that carry no meaning of their own, and the sequential scale."""
+
+    paper: str
+    text: str
+    soft: str
+    grid: str
+    chance: str
+    ember: str
+    scale: tuple[str, ...]
+
+
+INK: Mapping[Mode, Ink] = {
+    "light": Ink("#FBFAF7", "#23262B", "#62676F", "#E6E2DA", "#80858C", "#A8480C",
+                 ("#F5F1E8", "#F0CF9A", "#E0964B", "#B4531B", "#6E2A12", "#330F0A")),
+    "dark": Ink("#15181D", "#E8E4DB", "#A6ABB3", "#2B3038", "#8A9099", "#F0A35E",
+                ("#1B1F26", "#47231A", "#8A3D1C", "#CB6A2C", "#F0A858", "#FBEBC8")),
+}  # fmt: skip
+
+_OBJECTIVES: Mapping[str, tuple[str, str]] = {  # light, dark
+    "supervised": ("#3355CF", "#5A75F2"),
+    "masked": ("#2FA084", "#74EBA0"),
+    "self-distilled": ("#B072F3", "#DDB5FC"),
+    "clip": ("#B23C0A", "#D2652A"),
+    "clip-tuned": ("#A28A12", "#D6B13A"),
+    "multitask": ("#7A1165", "#C475A4"),
+}
+_FAMILIES: Mapping[str, tuple[str, str]] = {
+    "gpt": ("#2A5CDA", "#6A8BFA"),
+    "llama": ("#96690A", "#E9A02F"),
+    "bloom": ("#8A1060", "#C65F8B"),
+    "bert": ("#2DA096", "#5FE8D8"),
+}
+_UNTRAINED = ("#7C828A", "#9AA0A8")
+_KINDS = (  # the first word found in a lowercase objective or family decides; the order matters
+    ("untrained", "untrained"), ("random", "untrained"),
+    ("fine-tun", "clip-tuned"), ("finetun", "clip-tuned"), ("clip-", "clip-tuned"), ("clip+", "clip-tuned"), ("clip", "clip"),
+    ("mae", "masked"), ("masked auto", "masked"), ("masked image", "masked"),
+    ("dino", "self-distilled"), ("distill", "self-distilled"), ("simclr", "self-distilled"), ("contrast", "self-distilled"),
+    ("multi", "multitask"), ("attribute", "multitask"), ("task", "multitask"),
+    ("supervis", "supervised"), ("classif", "supervised"), ("augreg", "supervised"),
+    ("gpt", "gpt"), ("llama", "llama"), ("bloom", "bloom"), ("bert", "bert"),
+)  # fmt: skip
+
+
+def hue(name: str, mode: Mode) -> str:
+    """Return the color of an objective or family: the same for the same name always; unknown ones get a fixed color each."""
+    if name.lower() in ("reality", "world"):
+        return INK[mode].text
+    kind = next((kind for word, kind in _KINDS if word in name.lower()), None)
+    pair = _UNTRAINED if kind == "untrained" else _OBJECTIVES.get(kind or "") or _FAMILIES.get(kind or "") or _stranger(name)
+    return pair[mode == "dark"]
+
+
+def _stranger(name: str) -> tuple[str, str]:
+    colors = [*_OBJECTIVES.values(), *_FAMILIES.values()]
+    return colors[crc32(name.lower().encode()) % len(colors)]
+
+
+def marker_size(parameters: float | None) -> float:
+    """Return a marker's diameter in pixels: 6 px more per factor of ten, 10 px at 100k parameters, 7 px where unknown."""
+    if not parameters or math.isnan(parameters):
+        return 7.0
+    return min(max(10.0 + 6.0 * (math.log10(parameters) - 5.0), 7.0), 26.0)
+
+
+def count_text(number: float | None) -> str:
+    """Return a count for people: 950, 41k, 1.3M; an em dash where unknown."""
+    if number is None or math.isnan(number):
+        return "—"
+    for step, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= step:
+            return f"{number / step:.3g}{unit}"
+    return f"{number:.0f}"
+
+
+def plain(text: object) -> str:
+    """Escape data for a Plotly label, which reads a little HTML."""
+    return html.escape(str(text), quote=False)
+
+
+def clear(color: str, opacity: float) -> str:
+    """Return a #RRGGBB color as rgba with this opacity."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def template(mode: Mode) -> go.layout.Template:
+    """Return our Plotly template; every figure names it, because other packages replace Plotly's default."""
+    ink = INK[mode]
+    axis = {
+        "gridcolor": ink.grid, "linecolor": ink.grid, "zeroline": False, "ticks": "", "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 13, "color": ink.soft}}, "tickfont": {"size": 12, "color": ink.soft},
+    }  # fmt: skip
+    font = {"family": FONT, "size": 13, "color": ink.text}
+    label = {"font": font, "bgcolor": ink.paper, "bordercolor": ink.chance, "align": "left"}
+    legend = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemsizing": "constant"}
+    return go.layout.Template(
+        layout={
+            "font": font,
+            "paper_bgcolor": ink.paper, "plot_bgcolor": ink.paper, "colorway": [hue(name, mode) for name in _OBJECTIVES],
+            "xaxis": axis, "yaxis": axis, "margin": {"l": 8, "r": 12, "t": 48, "b": 8},
+            "hoverlabel": label, "legend": {**legend, "font": {"size": 12}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": ink.chance, "activecolor": ink.text},
+            "title": {"x": 0, "xref": "paper", "font": {"size": 15}},
+        }
+    )  # fmt: skip
+
+
+def blank(mode: Mode, *, height: int, title: str = "") -> go.Figure:
+    """Return an empty figure in our look; `title` names exported files and is read aloud, `height` is in pixels."""
+    return go.Figure(layout={"template": template(mode), "height": height, "meta": {"title": title}})
+
+
+def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
+    """Draw why there is nothing to draw."""
+    figure = blank(mode, height=height, title=text)
+    figure.update_xaxes(visible=False).update_yaxes(visible=False)
+    words = {"text": wrap(plain(text)), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft})
+
+
+def wrap(text: str, width: int = 44) -> str:
+    """Break a label into lines of about `width` characters, so that a phone shows all of it."""
+    lines: list[str] = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br>".join(lines)
+
+
+def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
+    """Return the look of every chance level: dotted and gray."""
+    return {
+        "mode": "lines",
+        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "dot"},
+        "name": name,
+        "legendgroup": "chance",
+    }
+
+
+def hover_card(*lines: str, ids: str) -> str:
+    """Return a hover card of finished lines with the raw ids small beneath."""
+    return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])
+
+
+def sized(title: object, parameters: float | None) -> str:
+    """Return a model's title in bold with its parameter count, for a hover card."""
+    return f"<b>{plain(title)}</b> ({count_text(parameters)})"

@@ -1,0 +1,51 @@
+"""Small tables as the pages hand them to the figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+LANGUAGE = [
+    ("gpt-s", "GPT <s>", "GPT-2", 1e5, 0.40),
+    ("gpt-m", "GPT m", "GPT-2", 1e6, 0.50),
+    ("bloom-s", "BLOOM s", "BLOOM", 2e5, 0.45),
+]
+VISION = [("mae-s", "MAE s", "MAE", 1e5), ("mae-m", "MAE m", "MAE", 1e6), ("clip-s", "CLIP s", "CLIP", 1e5)]
+
+
+def trend_points() -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"facet": facet, "model_x": x, "title_x": title, "family_x": family, "parameters_x": count, "competence": skill,
+             "model_y": y, "title_y": title_y, "parameters_y": count_y, "layer_x": 1, "layer_y": 2, "score": skill / 4,
+             "chance": 0.05, "k": 5, "n": 101}
+            for x, title, family, count, skill in LANGUAGE
+            for y, title_y, facet, count_y in VISION
+        ]
+    )  # fmt: skip
+
+
+def trend_fits() -> tuple[pd.DataFrame, pd.DataFrame]:
+    fits = pd.DataFrame(
+        [
+            {"facet": "MAE", "r2": 0.8, "spearman": -0.5, "n": 3, "reason": ""},
+            {"facet": "CLIP", "r2": np.nan, "spearman": np.nan, "n": 2, "reason": "2 points are too few for a line"},
+        ]
+    )
+    grid = np.linspace(0.4, 0.5, 5)
+    return fits, pd.DataFrame({"facet": "MAE", "x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01})
+
+
+def headline_points() -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"target": target, "model": x, "title": title, "family": family, "parameters": count, "competence": skill,
+             "score": skill / 4, "low": skill / 5, "high": skill / 3, "chance": 0.05, "k": 5}
+            for target in ("vision models", "reality") for x, title, family, count, skill in LANGUAGE
+        ]
+    )  # fmt: skip
+
+
+def ranking_points() -> pd.DataFrame:
+    rows = [(*row[:4], "language") for row in LANGUAGE] + [(*row, "vision") for row in VISION]
+    return pd.DataFrame(rows, columns=["model", "title", "group", "parameters", "modality"]).assign(score=0.2, chance=0.05, k=5)

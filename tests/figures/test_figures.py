@@ -1,0 +1,121 @@
+"""Figures from small tables: what is drawn, what is named, and what is said where nothing can be drawn."""
+
+import numpy as np
+import pytest
+
+from core.figures.alignment import layer_grid, trend
+from core.figures.overview import headline, ranking
+from core.figures.stimuli import agreement
+from core.figures.theme import INK, hue
+from tests.figures.tables import headline_points, ranking_points, trend_fits, trend_points
+
+
+def words(figure):
+    return " ".join(annotation.text for annotation in figure.layout.annotations)
+
+
+def chance_traces(figure):
+    return [trace for trace in figure.data if getattr(trace.line, "dash", None) == "dot"]
+
+
+def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
+    figure = trend(trend_points(), *trend_fits(), mode="light")
+    runs = [trace for trace in figure.data if trace.customdata is not None]
+    assert [list(run.customdata[0]) for run in runs] == [["gpt-s", "mae-s"], ["gpt-s", "mae-m"], ["gpt-s", "clip-s"]]
+    assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
+    assert runs[1].line.width > runs[0].line.width
+    assert runs[0].marker.color == (hue("GPT-2", "light"), hue("BLOOM", "light"), hue("GPT-2", "light"))
+
+
+def test_trend_prints_fit_reason_and_chance():
+    figure = trend(trend_points(), *trend_fits(), mode="dark")
+    assert "Spearman −0.50 · R² 0.80 · n = 3" in words(figure)
+    assert "2 points are too few for a line" in words(figure)
+    assert {tuple(trace.y) for trace in chance_traces(figure) if trace.y[0]} == {(0.05, 0.05)}
+    assert "k = 5" in figure.layout.yaxis.title.text
+    assert "bits per byte" in figure.layout.xaxis.title.text
+
+
+def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
+    figure = trend(trend_points(), *trend_fits(), mode="light")
+    card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
+    assert "<b>GPT &lt;s&gt;</b> (100k)" in card
+    assert "gpt-s × mae-s" in card
+    assert "gpt-s" not in words(figure)
+
+
+def test_trend_stacks_its_panels_where_it_is_narrow():
+    wide, narrow = (trend(trend_points(), *trend_fits(), mode="light", narrow=narrow) for narrow in (False, True))
+    assert narrow.layout.height > wide.layout.height
+    assert narrow.layout.xaxis.domain == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        (trend_points().iloc[:0], "No pair of models is chosen"),
+        (trend_points().assign(competence=np.nan), "has bits per byte"),
+        (trend_points().assign(score=np.nan), "No alignment can be computed"),
+    ],
+)
+def test_trend_draws_its_reason(points, said):
+    assert said in words(trend(points, *trend_fits(), mode="light")).replace("<br>", " ")
+
+
+def test_layer_grid_frames_the_best_pair():
+    scores = np.array([[0.1, 0.2, 0.1], [0.0, 0.1, 0.4]])
+    figure = layer_grid(scores, title_x="GPT <s>", title_y="MAE s", layers_x=["in", "b0"], layers_y=["p", "b0", "b1"], k=5,
+                        chance=0.05, mode="dark")  # fmt: skip
+    frame = figure.layout.shapes[0]
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
+    assert "b0 × b1" in words(figure)
+    assert "0.400" in words(figure)
+    assert figure.layout.yaxis.title.text == "layer of GPT &lt;s&gt;"
+    assert figure.data[0].zmin == 0.0
+
+
+def test_layer_grid_of_no_numbers_draws_its_reason():
+    figure = layer_grid(
+        np.full((1, 1), np.nan), title_x="a", title_y="b", layers_x=["0"], layers_y=["0"], k=1, chance=1.0, mode="light"
+    )
+    assert "No pair of layers" in words(figure)
+
+
+def test_headline_has_a_panel_per_target_with_chance_and_range():
+    figure = headline(headline_points(), mode="light")
+    assert "with vision models" in words(figure)
+    assert "with reality" in words(figure)
+    assert len([trace for trace in chance_traces(figure) if trace.x[0] is not None]) == 2
+    gpt = next(trace for trace in figure.data if trace.customdata is not None)
+    assert list(gpt.error_y.array) == pytest.approx([0.4 / 3 - 0.1, 0.5 / 3 - 0.125])
+    assert {trace.name for trace in figure.data if trace.showlegend is not False} >= {"GPT-2", "BLOOM", "chance"}
+
+
+def test_headline_without_competence_draws_its_reason():
+    assert "bits per byte" in words(headline(headline_points().assign(competence=np.nan), mode="dark")).replace("<br>", " ")
+
+
+def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
+    figure = ranking(ranking_points(), against="reality", mode="light")
+    strips = {trace.y[0]: trace for trace in figure.data if trace.y[0]}
+    assert set(strips) == {"GPT-2", "BLOOM", "MAE", "CLIP"}
+    assert strips["MAE"].marker.symbol == "square"
+    assert strips["GPT-2"].marker.symbol == "circle"
+    assert figure.layout.shapes[0].x0 == 0.05
+
+
+def test_ranking_of_nothing_draws_its_reason():
+    assert "no alignment with reality" in words(ranking(ranking_points().iloc[:0], against="reality", mode="light"))
+
+
+def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
+    shared = np.array([0, 1, 1, 2, 1, 1])
+    figure = agreement(shared, chosen=3, k=2, title_x="a", title_y="b", mode="light")
+    assert list(figure.data[0].y) == [1, 4, 1]
+    assert figure.data[0].marker.color[2] == INK["light"].ember != figure.data[0].marker.color[1]
+    assert {trace.name for trace in figure.data} >= {"mean 1.00: alignment 0.500", "chance 0.80"}
+    assert "stimulus 3" in words(figure)
+
+
+def test_agreement_of_two_stimuli_draws_its_reason():
+    assert "fewer than three" in words(agreement(np.array([1, 1]), chosen=0, k=1, title_x="a", title_y="b", mode="light"))

@@ -1,0 +1,101 @@
+"""Colors stay apart for everyone, sizes follow the count, and data is escaped."""
+
+import itertools
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io
+import pytest
+
+from core.figures.theme import _FAMILIES, _OBJECTIVES, INK, blank, count_text, hue, marker_size, plain, reason, template, wrap
+
+MODES = ("light", "dark")
+SEEN_AS = {  # Machado, Oliveira and Fernandes 2009, severity 1
+    "all colors": np.eye(3),
+    "no red": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    "no green": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+}
+
+
+def linear(color: str) -> np.ndarray:
+    rgb = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(rgb: np.ndarray) -> np.ndarray:
+    to_cones = np.array([[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]])
+    to_lab = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]])
+    return to_lab @ np.cbrt(to_cones @ np.clip(rgb, 0, 1))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("sight", SEEN_AS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("palette", [_OBJECTIVES, _FAMILIES], ids=["objectives", "families"])
+def test_any_two_hues_of_a_palette_differ_whatever_one_sees(palette, mode, sight):
+    colors = [oklab(SEEN_AS[sight] @ linear(pair[MODES.index(mode)])) for pair in palette.values()]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 0.1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_marks_and_text_stand_out_from_the_paper(mode):
+    ink = INK[mode]
+    marks = [pair[MODES.index(mode)] for pair in (*_OBJECTIVES.values(), *_FAMILIES.values())]
+    assert min(contrast(color, ink.paper) for color in [*marks, ink.chance]) > 3.0
+    assert min(contrast(color, ink.paper) for color in (ink.text, ink.soft, ink.ember)) > 4.5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_scale_changes_lightness_in_one_direction(mode):
+    steps = np.diff([oklab(linear(color))[0] for color in INK[mode].scale])
+    assert (steps < 0).all() if mode == "light" else (steps > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [("MAE", "masked autoencoder"), ("DINO", "SimCLR"), ("GPT-2", "gpt"), ("CLIP fine-tuned", "clip-ft"), ("RoBERTa", "BERT")],
+)
+def test_other_words_for_an_objective_or_family_have_its_hue(one, same):
+    assert hue(one, "light") == hue(same, "light") != hue("supervised", "light")
+
+
+def test_clip_and_its_fine_tuned_form_differ():
+    assert hue("CLIP", "dark") != hue("CLIP fine-tuned", "dark")
+
+
+def test_an_unknown_family_keeps_its_hue_and_reality_is_ink():
+    assert hue("Mamba", "light") == hue("mamba", "light")
+    assert hue("reality", "dark") == INK["dark"].text
+
+
+def test_marker_size_grows_by_six_pixels_per_factor_of_ten():
+    assert marker_size(1e6) - marker_size(1e5) == pytest.approx(6.0)
+    assert marker_size(None) == marker_size(math.nan) == 7.0
+
+
+@pytest.mark.parametrize(("count", "text"), [(950, "950"), (41_300, "41.3k"), (1_300_000, "1.3M"), (7e9, "7B"), (None, "—")])
+def test_counts_are_short(count, text):
+    assert count_text(count) == text
+
+
+def test_labels_escape_markup_and_break_lines():
+    assert plain("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
+    assert wrap("one two three", 8) == "one two<br>three"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_figures_carry_our_template_whatever_the_default_is(mode, monkeypatch):
+    monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
+    assert blank(mode, height=200).layout.template.layout.paper_bgcolor == INK[mode].paper
+    assert isinstance(template(mode), go.layout.Template)
+
+
+def test_a_reason_is_drawn_without_axes():
+    figure = reason("Nothing <here> yet.", "light")
+    assert figure.layout.annotations[0].text == "Nothing &lt;here&gt; yet."
+    assert figure.layout.xaxis.visible is False
