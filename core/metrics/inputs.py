@@ -14,7 +14,7 @@ def check_space(space: Float[np.ndarray, "n d"]) -> None:
     """Refuse a space of fewer than three stimuli, with NaN or infinity, or whose stimuli all have the same vector."""
     n, dims = space.shape
     if n < SMALLEST or dims < 1:
-        raise MetricError(f"a space needs at least {SMALLEST} stimuli and 1 dimension; given {n} × {dims}")
+        raise MetricError(f"a space of at least {SMALLEST} stimuli and 1 dimension expected; given {n} × {dims}")
     if not np.isfinite(space).all():
         row = int(np.flatnonzero(~np.isfinite(space).all(axis=1))[0])
         raise MetricError(f"a space must be finite; stimulus {row} has NaN or infinity: embed or import it again")
@@ -31,6 +31,8 @@ def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> No
 
 
 def check_k(k: int, n: int) -> None:
-    """Refuse a number of neighbors outside 1 … n − 1."""
+    """Refuse fewer than three stimuli and a number of neighbors outside 1 … n − 1."""
+    if n < SMALLEST:
+        raise MetricError(f"neighbors need at least {SMALLEST} stimuli; given {n}")
     if not 1 <= k <= n - 1:
         raise MetricError(f"k must lie in 1 … {n - 1} for {n} stimuli; given {k}")

@@ -15,7 +15,7 @@ def clamp_outliers(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float | Non
 
     threshold: the entry at index int(q · m) of the m sorted absolute values of all layers together (their widths may differ).
     q: in (0, 1]; None or 1 clamps nothing, and the layers come back as they are.
-    Raises MetricError for q outside (0, 1].
+    Raises MetricError for q outside (0, 1] and where the threshold is 0: sparse features would all be wiped out.
     Source: released code of Huh et al. 2024 (one threshold for a model's whole array, not one per layer).
     """
     if q is None or q == 1:
@@ -25,6 +25,8 @@ def clamp_outliers(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float | Non
     sizes = np.concatenate([np.abs(layer).ravel() for layer in layers])
     index = int(q * sizes.size)
     threshold = np.partition(sizes, index)[index]
+    if threshold == 0 and sizes.any():
+        raise MetricError(f"clamping at q = {q} would set every value to 0, since so many are 0 already; use q = 1")
     return [np.clip(layer, -threshold, threshold) for layer in layers]
 
 

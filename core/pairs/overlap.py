@@ -17,6 +17,7 @@ def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], *
     """Return mutual kNN for each layer of x with each layer of y: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
 
     x, y: neighbors of each layer, most similar first, as `core.metrics.neighbors.nearest` gives them; the first k are compared.
+    A layer of -1 has no neighbors (its space is degenerate) and its scores are NaN.
     Range [0, 1], higher is more aligned. Counts are integers, so threads cannot change the result.
     Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
     """
@@ -25,7 +26,10 @@ def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], *
     kept = min(x.shape[2], y.shape[2])
     if not 1 <= k <= kept:
         raise MetricError(f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}")
-    return _common(_by_stimulus(x, k), _by_stimulus(y, k)) / (x.shape[1] * k)
+    scores = _common(_by_stimulus(x, k), _by_stimulus(y, k)) / (x.shape[1] * k)
+    scores[x[:, 0, 0] < 0] = np.nan
+    scores[:, y[:, 0, 0] < 0] = np.nan
+    return scores
 
 
 def _by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.ndarray, "n L k"]:

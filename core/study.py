@@ -1,0 +1,165 @@
+"""A dataset's models as a study: reads their spaces from a store, keeps neighbors there, and answers what pages and commands ask.
+
+This is the only place that joins the store to the analyses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32, Float64, Int32
+
+from core.analyses.alignment import align
+from core.encoders.encoder import Modality
+from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreWriteError, UnknownNameError
+from core.metrics import METRICS
+from core.metrics.inputs import check_k
+from core.metrics.neighbors import nearest
+from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.pairs.overlap import overlaps
+from core.recipe import Recipe
+from core.store import ModelEntry, Store, write_result
+
+KEPT = 100  # neighbors of each stimulus that are kept in the store; more are found when they are asked for
+Q = 0.95
+UNIT = "1 - bits per byte"
+
+
+class Study:
+    """A dataset's models under one preprocessing: values clamped at the model's q quantile, then rows of length 1.
+
+    q: in (0, 1]; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
+    """
+
+    def __init__(self, store: Store, dataset: str, q: float | None = Q) -> None:
+        self.store = store
+        self.dataset = store.dataset(dataset)
+        self.q = q
+        self._held: dict[str, tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
+
+    def names(self, modality: Modality) -> list[str]:
+        """Return the names of the embedded models of one modality, in the store's order."""
+        return [entry.card.name for entry in self.store.models(self.dataset.name) if entry.card.modality == modality]
+
+    def recipe(self, kind: str, models: Sequence[str], **choices: Any) -> Recipe:
+        """Return all that an answer about `models` depends on: the embeddings' digests, the preprocessing and `choices`."""
+        digests = {name: self._entry(name).digest for name in models}
+        return Recipe.of(
+            kind,
+            dataset=self.dataset.name,
+            revision=self.dataset.revision,
+            models=digests,
+            preprocessing=["clamp", "normalize"],  # in this order
+            q=self.q,
+            **choices,
+        )
+
+    def spaces(self, model: str) -> list[Float32[np.ndarray, "n _"]]:
+        """Read a model's layers with their outliers clamped; they are not normalized yet, since a vector of zeros cannot be."""
+        entry = self._entry(model)
+        layers = [self.store.space(self.dataset.name, model, layer) for layer in range(len(entry.dims))]
+        return clamp_outliers(layers, q=self.q)
+
+    def neighbors(self, model: str, *, k: int = KEPT) -> Int32[np.ndarray, "L n kept"]:
+        """Return at least the k nearest stimuli of each stimulus in each layer, fewer only where n − 1 is less.
+
+        A layer that has no neighbors, since it is constant or has a vector of zeros, holds -1.
+        Raises UnknownNameError for the model, MetricError where no layer has neighbors.
+        """
+        entry = self._entry(model)
+        depth = min(max(k, KEPT), self.dataset.size - 1)
+        digest, held = self._held.get(model, ("", None))
+        if held is None or digest != entry.digest or held.shape[2] < depth:
+            held = self._kept(entry) if depth <= KEPT else self._found(entry, depth)
+            held.flags.writeable = False
+            self._held[model] = (entry.digest, held)
+        return held
+
+    def align(self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", k: int = 10) -> pd.DataFrame:
+        """Align every model of x with every model of y, best pair of layers; see `core.analyses.alignment.align`."""
+        if metric not in METRICS:
+            raise UnknownNameError("metric", metric, METRICS)
+        check_k(k, self.dataset.size)
+        neighbors = {name: self.neighbors(name, k=k) for name in dict.fromkeys((*x, *y))}
+        return align(neighbors, x=x, y=y, k=k)
+
+    def layer_map(self, model_x: str, model_y: str, k: int = 10) -> Float64[np.ndarray, "Lx Ly"]:
+        """Return mutual kNN of every layer of one model (rows) with every layer of another (columns); NaN without neighbors."""
+        check_k(k, self.dataset.size)
+        return overlaps(self.neighbors(model_x, k=k), self.neighbors(model_y, k=k), k=k)
+
+    def stimulus_neighbors(self, model: str, layer: int, index: int, k: int = 10) -> list[int]:
+        """Return the k stimuli nearest to one, most similar first.
+
+        Raises UnknownNameError for model and layer, StimuliError for the index, MetricError for k or a layer without neighbors.
+        """
+        check_k(k, self.dataset.size)
+        found = self.neighbors(model, k=k)
+        if not 0 <= layer < len(found):
+            raise UnknownNameError("layer", str(layer), map(str, range(len(found))))
+        if not 0 <= index < self.dataset.size:
+            raise StimuliError(f"stimulus {index} is not in {self.dataset.name!r}, which has 0 … {self.dataset.size - 1}")
+        if found[layer, index, 0] < 0:
+            raise MetricError(f"layer {layer} of {model} has no neighbors: it is constant or has zeros only; choose another layer")
+        return found[layer, index, :k].tolist()
+
+    def competence(self) -> pd.DataFrame:
+        """Return how well each language model codes the captions: 1 − mean over captions of bits / bytes.
+
+        Columns model, value, unit, reason: why a value is NaN, or how many captions it leaves out. Higher is better; at most 1.
+        Source: released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
+        """
+        rows = [(name, *self._competence_of(name)) for name in self.names("language")]
+        return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=UNIT)[["model", "value", "unit", "reason"]]
+
+    def _competence_of(self, model: str) -> tuple[float, str]:
+        costs = self.store.text_costs(self.dataset.name, model)
+        if costs is None:
+            return np.nan, "this model does not predict text, so it has no bits per byte"
+        ratios = (costs["bits"] / costs["bytes"]).dropna()
+        left_out = len(costs) - len(ratios)
+        if ratios.empty:
+            return np.nan, "no caption is longer than one token, so none has bits per byte"
+        return 1 - ratios.mean(), f"without {left_out} captions of one token" if left_out else ""
+
+    def _entry(self, model: str) -> ModelEntry:
+        return self.store.model(self.dataset.name, model)
+
+    def _kept(self, entry: ModelEntry) -> Int32[np.ndarray, "L n kept"]:
+        """Read a model's neighbors from the store, or find them and keep them there."""
+        name, depth = f"neighbors-{entry.card.name}", min(KEPT, self.dataset.size - 1)
+        recipe = self.recipe("neighbors", [entry.card.name], k=depth)
+        stored = self.store.result(self.dataset.name, name)
+        if stored and stored[1] == recipe:
+            return stored[0].drop(columns=["layer", "index"]).to_numpy(np.int32).reshape(len(entry.dims), -1, depth)
+        found = self._found(entry, depth)
+        if self.q == Q:  # one file per model: other quantiles would push the default's out
+            # kept only to save seconds later: a store that cannot be written now still gives every answer
+            with suppress(StoreWriteError, StoreBusyError):
+                write_result(self.store.root, dataset=self.dataset, name=name, table=_as_table(found), recipe=recipe)
+        return found
+
+    def _found(self, entry: ModelEntry, depth: int) -> Int32[np.ndarray, "L n kept"]:
+        found = np.full((len(entry.dims), self.dataset.size, depth), -1, dtype=np.int32)
+        refused: list[FeatureError | MetricError] = []
+        for layer, space in enumerate(self.spaces(entry.card.name)):
+            try:
+                found[layer] = nearest(normalize_rows(space), k=depth)
+            except (FeatureError, MetricError) as error:
+                refused.append(error)
+        if len(refused) == len(found):
+            raise MetricError(f"model {entry.card.name} has no layer with neighbors: {refused[0]}")
+        return found
+
+
+def _as_table(neighbors: Int32[np.ndarray, "L n kept"]) -> pd.DataFrame:
+    """Return a row per layer and stimulus: layer, index, then its neighbors in order of rank."""
+    layers, n, kept = neighbors.shape
+    ranks = pd.DataFrame(neighbors.reshape(layers * n, kept), columns=[f"rank_{rank + 1}" for rank in range(kept)])
+    ranks.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
+    ranks.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
+    return ranks
