@@ -31,12 +31,10 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         found = load_file(path) if path.suffix == ".safetensors" else torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise EncoderError(
-            f"{path} holds pickled objects, which could run code; expected tensors only: save the model's state dict as .safetensors"
+            f"{path} holds pickled objects, which could run code; expected tensors alone: save its state dict as .safetensors"
         ) from error
     except (SafetensorError, RuntimeError, EOFError, OSError) as error:
-        raise EncoderError(
-            f"{path} cannot be read ({_line(error)}); expected whole weights: copy or download the file again"
-        ) from error
+        raise EncoderError(f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again") from error
     return _state_dict(found, path)
 
 

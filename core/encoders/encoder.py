@@ -8,7 +8,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from jaxtyping import Float32, Float64
-from PIL import Image
+
+from core.errors import UnknownNameError
 
 Modality = Literal["vision", "language", "world"]
 
@@ -58,5 +59,15 @@ class Encoder(Protocol):
     def recipe(self) -> Mapping[str, Any]:
         """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation, precision."""
 
-    def encode(self, items: Sequence[Image.Image] | Sequence[str]) -> Encoding:
-        """Encode a batch; the result does not depend on its size or order beyond rounding."""
+    def encode(self, items: Sequence[Any]) -> Encoding:
+        """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond rounding."""
+
+
+def find_layer(card: ModelCard, given: str | int) -> int:
+    """Return the index of the layer that a name or number means; raise UnknownNameError, which lists the nearest names."""
+    text = str(given).strip().lower()
+    if text in card.layers:
+        return card.layers.index(text)
+    if text.isdecimal() and int(text) < len(card.layers):
+        return int(text)
+    raise UnknownNameError(f"layer of {card.name}", str(given), card.layers)

@@ -1,0 +1,226 @@
+"""Features made elsewhere, read from a file without running or unfolding what it hides.
+
+    .npy .parquet          one array: (n, d), or (n, layers, d) for .npy
+    .npz .safetensors .pt  one such array, or several (n, d) ones: a layer each, in the natural order of their names
+    .pt of platonic-rep    `feats` (n, layers, d); its other entries are not features
+
+A file may not unfold to more than MAX_BYTES, nor to more than MAX_RATIO times its size, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from core.errors import FeatureError
+
+Space = Float32[np.ndarray, "n d"]
+
+MAX_BYTES = 16 << 30  # 1,024 stimuli × 81 layers × 8,192 dims in float32 take 2.7 GB
+MAX_RATIO = 200  # features hardly compress; zeros do a thousandfold
+SMALL = 64 << 20  # below this no ratio does harm
+REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
+
+
+def read_features(path: Path) -> list[Space]:
+    """Read one (n, d) float32 matrix per layer; raise FeatureError for a file that is not safe or not features."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
+    if not path.is_file():
+        raise FeatureError(f"there is no file {path}")
+    arrays = reader(path)
+    layers = [layer for array in _in_order(arrays) for layer in _split(array, path, alone=len(arrays) == 1)]
+    if not layers:
+        raise FeatureError(f"{path} holds no features; expected (n, d) or (n, layers, d)")
+    if len({len(layer) for layer in layers}) > 1:
+        raise FeatureError(
+            f"the layers in {path} have {sorted({len(layer) for layer in layers})} rows; expected one row per stimulus"
+        )
+    return layers
+
+
+def check_features(layers: Sequence[Space], n: int) -> None:
+    """Check that every layer has one finite row per stimulus; raise FeatureError that names the first row that fails."""
+    for number, layer in enumerate(layers):
+        if len(layer) != n:
+            raise FeatureError(
+                f"the features have {len(layer)} rows and the dataset {n} stimuli; expected a row per stimulus, in order"
+            )
+        bad = np.flatnonzero(~np.isfinite(layer).all(axis=1))
+        if len(bad):
+            raise FeatureError(
+                f"row {bad[0]} of layer {number} holds NaN or infinity in float32, and so do {len(bad) - 1} more rows of it;"
+                " encode these stimuli again or leave them out of the dataset"
+            )
+
+
+def _in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
+    """Sort by name so that layer2 comes before layer10."""
+    return [
+        arrays[name] for name in sorted(arrays, key=lambda name: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", name)])
+    ]
+
+
+def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
+    if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
+        wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
+        raise FeatureError(f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0")
+    with np.errstate(over="ignore"):  # a float64 over float32's range turns to infinity, which check_features names
+        numbers = array.astype(np.float32)
+    return [np.ascontiguousarray(layer) for layer in ([numbers] if array.ndim == 2 else np.moveaxis(numbers, 1, 0))]
+
+
+def _check_size(path: Path, unfolded: int) -> None:
+    if unfolded > MAX_BYTES or (unfolded > SMALL and unfolded > MAX_RATIO * path.stat().st_size):
+        raise FeatureError(
+            f"{path} is {path.stat().st_size:,} bytes and claims to unfold to {unfolded:,}; at most {MAX_BYTES:,} and"
+            f" {MAX_RATIO} times its size are read: save the features uncompressed, in parts where they are larger"
+        )
+
+
+def _check_type(path: Path, name: str, *, fits: bool) -> None:
+    if not fits:
+        raise FeatureError(f"{path} holds values of type {name}; expected {REPRESENTABLE}")
+
+
+def _read_npy(path: Path) -> dict[str, np.ndarray]:
+    with path.open("rb") as file:
+        return {"": _read_array(file, path, path.stat().st_size)}
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    with _open_zip(path) as archive:
+        arrays = {}
+        for entry in archive.infolist():
+            with archive.open(entry) as file:
+                arrays[entry.filename.removesuffix(".npy")] = _read_array(file, path, entry.file_size)
+    return arrays
+
+
+def _read_array(file: IO[bytes], path: Path, size: int) -> np.ndarray:
+    """Read one .npy stream after its header was held against the `size` in bytes of what there is."""
+    try:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, in_columns, kind = header(file)
+        if kind.hasobject:
+            raise FeatureError(f"{path} holds pickled objects, which could run code; expected plain arrays of {REPRESENTABLE}")
+        _check_type(path, str(kind), fits=kind.kind in "fiu")
+        if prod(shape) * kind.itemsize > size:
+            raise FeatureError(f"{path} claims shape {shape} of {kind} but holds {size:,} bytes; expected a whole file")
+        _check_size(path, prod(shape) * max(kind.itemsize, 4))
+        values = np.frombuffer(file.read(prod(shape) * kind.itemsize), kind)
+        return values.reshape(shape, order="F" if in_columns else "C")
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise FeatureError(f"{path} cannot be read ({error}); expected whole .npy data") from error
+
+
+def _open_zip(path: Path) -> zipfile.ZipFile:
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise FeatureError(f"{path} cannot be read ({error}); expected a whole {path.suffix} file") from error
+    try:
+        _check_size(path, sum(entry.file_size for entry in archive.infolist()))
+    except FeatureError:
+        archive.close()
+        raise
+    return archive
+
+
+def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError, safe_open  # with torch: seconds that the other kinds need not pay
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: _from_tensor(file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118 — no mapping
+    except (SafetensorError, OSError) as error:
+        raise FeatureError(f"{path} cannot be read ({error}); expected a whole safetensors file") from error
+
+
+def _read_torch(path: Path) -> dict[str, np.ndarray]:
+    from torch import Tensor  # as above
+
+    from core.encoders.checkpoint import UnsafeFileError, load_torch
+
+    try:
+        _open_zip(path).close()
+        found = load_torch(path)
+    except UnsafeFileError as error:
+        raise FeatureError(f"{path} holds pickled objects, which could run code; expected tensors alone") from error
+    except (ValueError, RuntimeError, OSError) as error:
+        raise FeatureError(f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole file of torch.save") from error
+    if isinstance(found, Mapping) and isinstance(found.get("feats"), Tensor):
+        found = {"feats": found["feats"]}
+    if isinstance(found, Tensor):
+        found = [found]
+    if isinstance(found, list | tuple):
+        found = {str(i): part for i, part in enumerate(found)}
+    if not isinstance(found, Mapping) or not all(isinstance(part, Tensor) for part in found.values()):
+        raise FeatureError(f"{path} holds {type(found).__name__}; expected a tensor, several, or platonic-rep's feats")
+    return {str(name): _from_tensor(part, path) for name, part in found.items()}
+
+
+def _from_tensor(tensor: Any, path: Path) -> np.ndarray:
+    import torch  # as above
+
+    plain = not tensor.is_quantized and tensor.layout is torch.strided
+    _check_type(path, str(tensor.dtype), fits=plain and not tensor.is_complex() and tensor.dtype is not torch.bool)
+    _check_size(path, tensor.numel() * max(tensor.element_size(), 4))  # a view that repeats one value is small on disk
+    return tensor.detach().float().numpy()
+
+
+def _read_parquet(path: Path) -> dict[str, np.ndarray]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            meta = file.metadata
+            parts = [meta.row_group(i).column(j) for i in range(meta.num_row_groups) for j in range(meta.num_columns)]
+            _check_size(path, sum(max(part.total_uncompressed_size, part.num_values * 8) for part in parts))
+            table = file.read()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise FeatureError(f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole Parquet file") from error
+    columns = [_from_column(table.column(name).combine_chunks(), path, name) for name in table.column_names]
+    if len(columns) > 1 and any(column.ndim > 1 for column in columns):
+        raise FeatureError(
+            f"{path} has {len(columns)} columns, some of them lists; expected numbers in all, or one column of lists"
+        )
+    return {"": columns[0] if columns and columns[0].ndim > 1 else np.stack(columns, axis=1)} if columns else {}
+
+
+def _from_column(column: Any, path: Path, name: str) -> np.ndarray:
+    import pyarrow as pa
+
+    if column.null_count:
+        raise FeatureError(f"column {name!r} of {path} has {column.null_count} empty cells; expected a number in each")
+    if (
+        not pa.types.is_list(column.type)
+        and not pa.types.is_fixed_size_list(column.type)
+        and not pa.types.is_large_list(column.type)
+    ):
+        kind = column.type
+        _check_type(path, f"{kind} in column {name!r}", fits=pa.types.is_floating(kind) or pa.types.is_integer(kind))
+        return column.to_numpy(zero_copy_only=False)
+    lengths = set(column.value_lengths().to_pylist())
+    if len(lengths) > 1:
+        raise FeatureError(f"column {name!r} of {path} has lists of {len(lengths)} lengths; expected one")
+    return _from_column(column.flatten(), path, name).reshape(len(column), *lengths, -1)[:, :, 0]
+
+
+READERS: dict[str, Callable[[Path], dict[str, np.ndarray]]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".safetensors": _read_safetensors,
+    ".pt": _read_torch,
+    ".parquet": _read_parquet,
+}
