@@ -52,8 +52,8 @@ class Encoder(Protocol):
     def card(self) -> ModelCard: ...
 
     @property
-    def device(self) -> str:
-        """Where it computes, as torch writes it: `cpu`, `cuda:0`, `mps`."""
+    def device(self) -> object:
+        """Where it computes; its text is torch's name of the device: `cpu`, `cuda:0`, `mps`."""
 
     @property
     def recipe(self) -> Mapping[str, Any]:
