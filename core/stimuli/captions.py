@@ -15,6 +15,7 @@ import pandas as pd
 from core.errors import StimuliError
 
 SHOWN_PROBLEMS = 10
+_LONGEST_REASON = 300
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # no leading zeros: "007" is a name; 18 digits fit 64 bits
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
 
@@ -38,7 +39,9 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        return f"row {self.row}: {self.reason}"
+        # names come from the table: nothing in them may steer a terminal or fill a screen
+        shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in self.reason[:_LONGEST_REASON])
+        return f"row {self.row}: {shown}{' …' if len(self.reason) > _LONGEST_REASON else ''}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def _wrong_with(row: Row, earlier: int | None) -> str | None:
     if row.text is None or (isinstance(row.text, float) and math.isnan(row.text)):
         return f"the caption of {row.stimulus} is missing"
     if not isinstance(row.text, str):
-        return f"the caption of {row.stimulus} is a {type(row.text).__name__}, expected text"
+        return f"the caption of {row.stimulus} is of type {type(row.text).__name__}, expected text"
     if not row.text.strip():
         return f"the caption of {row.stimulus} is empty"
     if "\0" in row.text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ class DatasetCard:
     size: int
 
 
+@runtime_checkable
 class Dataset(Protocol):
     """Image–caption stimuli in a fixed order."""
 

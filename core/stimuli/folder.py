@@ -147,15 +147,16 @@ def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Pat
 
 def _find_image(folder: Path, name: str) -> Path:
     """Return the file of an image; raises StimuliError where it is missing or leads out of the folder, by .. or by a link."""
-    root = folder.resolve()
-    places = [(folder / name), (folder / "images" / name)]
-    inside = [place.resolve() for place in places if place.resolve().is_relative_to(root)]
-    if not inside or Path(name).is_absolute():
-        raise StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
-    for path in inside:
-        if path.is_file():
-            return path
-    raise StimuliError(f"image {name} is not in the folder or its images/")
+    astray = StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
+    if os.path.isabs(name) or Path(name).parts[0] == os.pardir:
+        raise astray
+    # os.path.isfile, as Path.is_file raises for names that no file can have
+    path = next((place for place in (folder / name, folder / "images" / name) if os.path.isfile(place)), None)
+    if path is None:
+        raise StimuliError(f"image {name} is not in the folder or its images/")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise astray
+    return path.resolve()
 
 
 def _check_file(path: Path, name: str) -> str:

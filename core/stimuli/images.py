@@ -19,6 +19,7 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM
 MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
 
 _SHORT_SIDE = (64, 64)  # a JPEG is checked at an eighth of its size where that is not smaller than this
+_DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
 
@@ -31,7 +32,7 @@ def load_image(data: bytes, *, name: str) -> Image.Image:
     """
     image = _open(data, name)
     try:
-        return _flatten(_upright(image))
+        return _flatten(_upright(image), name)
     except StimuliError:
         raise
     except Exception as error:  # decoders raise anything on broken bytes: OSError, SyntaxError, struct.error, KeyError …
@@ -44,7 +45,7 @@ def check_image(data: bytes, *, name: str) -> None:
     try:
         image.draft("RGB", _SHORT_SIDE)
         image.load()
-        if image.mode in ("I", "F", "LAB"):
+        if image.mode in _DOUBTFUL:
             load_image(data, name=name)
     except StimuliError:
         raise
@@ -70,14 +71,17 @@ def _open(data: bytes, name: str) -> Image.Image:
 
 def _upright(image: Image.Image) -> Image.Image:
     image.load()
-    return ImageOps.exif_transpose(image)
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:  # a damaged tag block says nothing of the pixels; a browser shows such an image unturned
+        return image
 
 
-def _flatten(image: Image.Image) -> Image.Image:
+def _flatten(image: Image.Image, name: str) -> Image.Image:
     if image.mode.startswith("I"):
-        return _from_16_bit(image).convert("RGB")
+        return _from_16_bit(image, name).convert("RGB")
     if image.mode == "F":
-        raise StimuliError("floating-point pixels have no stated range; convert the image to 8 or 16 bits")
+        raise StimuliError(f"image {name} has floating-point pixels of no stated range; convert it to 8 or 16 bits")
     if not image.has_transparency_data:
         return image.convert("RGB")
     colors = image.convert("RGBA")
@@ -85,10 +89,10 @@ def _flatten(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(white, colors).convert("RGB")
 
 
-def _from_16_bit(image: Image.Image) -> Image.Image:
+def _from_16_bit(image: Image.Image, name: str) -> Image.Image:
     values = np.asarray(image).astype(np.int64)
     if values.min() < 0 or values.max() > 65535:
-        raise StimuliError("32-bit pixels have no stated range; convert the image to 8 or 16 bits")
+        raise StimuliError(f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits")
     return Image.fromarray(np.rint(values / 257).astype(np.uint8))
 
 

@@ -151,7 +151,7 @@ def _read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _read_text(path: Path) -> str:
     data = path.read_bytes()
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8").removeprefix("\ufeff")  # the utf-8-sig codec would count bytes from behind the mark
     except UnicodeDecodeError as error:
         raise StimuliError(
             f"{path.name} is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}; UTF-8 was expected; save it as UTF-8"

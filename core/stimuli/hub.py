@@ -1,0 +1,187 @@
+"""A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
+
+Data files only are read: `datasets` runs no code of a repository, and an image that is only an address is not fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from PIL import Image
+
+from core.errors import OfflineError, StimuliError
+from core.stimuli.captions import Problem, Row, gather, refuse
+from core.stimuli.dataset import DatasetCard, check_name
+from core.stimuli.images import check_image, load_image
+from core.stimuli.table import missing_column
+
+if TYPE_CHECKING:
+    import datasets
+
+# The 1,024 pairs of the Wikipedia image–text data that Huh et al. (2024) measured on; caption 0 is the default level.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "wit_1024": {
+        "hub_id": "minhuh/prh",
+        "revision": "wit_1024",
+        "split": "train",
+        "image_column": "image",
+        "text_column": "text",
+    },
+}
+
+_SKIP = "open with skip_broken=True to leave these out and keep the rest"
+
+
+@dataclass(frozen=True)
+class HubDataset:
+    """Stimuli of one split in its order; ids are the row numbers from 0.
+
+    skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
+    """
+
+    card: DatasetCard
+    stimuli: pd.DataFrame
+    captions: pd.DataFrame
+    skipped: tuple[str, ...]
+    notes: tuple[str, ...]
+    _table: datasets.Dataset = field(repr=False)  # one column: the images, not decoded
+
+    @classmethod
+    def open(
+        cls,
+        hub_id: str,
+        *,
+        name: str,
+        revision: str | None = None,
+        split: str = "train",
+        image_column: str = "image",
+        text_column: str = "text",
+        skip_broken: bool = False,
+    ) -> HubDataset:
+        """Open one split, from the cache where it is there; `HubDataset.open(name=…, **PRESETS["wit_1024"])` for a preset.
+
+        hub_id: `owner/name`, or a local folder. text_column: a text, or a list of texts, whose places are the caption levels; empty
+        ones after the first are captions that a stimulus does not have.
+        Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all else.
+        """
+        check_name(name)
+        source = _source(hub_id, revision, split, image_column, text_column, skip_broken)
+        table = _load(source)
+        for column in (image_column, text_column):
+            if column not in table.column_names:
+                raise missing_column(f"split {split} of {hub_id}", column, table.column_names)
+        images = _undecoded(table, image_column)
+        rows = [row for number, text in enumerate(table[text_column]) for row in _captions(number, text)]
+        digests, unusable = _check_images(images)
+        whole, wrong = gather(rows, broken=unusable.keys())
+        problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
+        if problems and not skip_broken:
+            raise refuse(hub_id, problems, skip=_SKIP)
+        if whole.stimuli.empty:
+            raise StimuliError(
+                f"split {split} of {hub_id} has no usable stimulus{f'; {problems[0]}' if problems else ''}; try another"
+            )
+        kept = whole.stimuli["stimulus"].tolist()
+        title = Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
+        card = DatasetCard(name, title, whole.revision([digests[each] for each in kept]), source, whole.levels, len(kept))
+        chosen = images.select([int(each) for each in kept])
+        return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), whole.notes, chosen)
+
+    @property
+    def world(self) -> None:
+        """A data set of the hub does not know reality."""
+        return None
+
+    def image(self, index: int) -> Image.Image:
+        """Return a stimulus's image; raises StimuliError where there is no such stimulus."""
+        if not 0 <= index < self.card.size:
+            raise StimuliError(f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}")
+        name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
+        return load_image(_image_bytes(self._table[index]["image"], name), name=name)
+
+
+def _source(
+    hub_id: str, revision: str | None, split: str, image_column: str, text_column: str, skip_broken: bool
+) -> dict[str, Any]:
+    local = Path(hub_id).is_dir()
+    if local and revision is not None:
+        raise StimuliError(f"{hub_id} is a local folder and has no revision {revision!r}; leave the revision out")
+    return {
+        "kind": "hub",
+        "hub_id": str(Path(hub_id).resolve()) if local else hub_id,
+        "revision": revision,
+        "split": split,
+        "image_column": image_column,
+        "text_column": text_column,
+        "skip_broken": skip_broken,
+    }
+
+
+def _load(source: Mapping[str, Any]) -> datasets.Dataset:
+    import datasets  # a second, only for those who use the hub
+
+    hub_id = source["hub_id"]
+    try:
+        return datasets.load_dataset(hub_id, revision=source["revision"], split=source["split"])
+    except Exception as error:  # the library raises many kinds: ValueError, FileNotFoundError, its own, pyarrow's …
+        if _unreachable(error) or (error.__cause__ and _unreachable(error.__cause__)):
+            raise OfflineError(
+                f"the hub cannot be reached ({error}) and {hub_id} is not in the cache {datasets.config.HF_DATASETS_CACHE}; "
+                "connect once, or copy a cache that has it there; HF_HOME or HF_DATASETS_CACHE names another cache, "
+                "and HF_HUB_OFFLINE=1 forbids the network"
+            ) from error
+        raise StimuliError(f"cannot open {hub_id} as a hub data set: {error}; check the id, the revision and the split") from error
+
+
+def _unreachable(error: BaseException) -> bool:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    # the hub's HTTP library has changed twice; its transport errors kept their name
+    transport = any(base.__name__ == "TransportError" for base in type(error).__mro__)
+    return transport or isinstance(error, ConnectionError | TimeoutError | LocalEntryNotFoundError)
+
+
+def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
+    """Return the images alone, as bytes or path."""
+    import datasets
+
+    only = table.select_columns([column])
+    only = only if column == "image" else only.rename_column(column, "image")
+    try:
+        return only.cast_column("image", datasets.Image(decode=False))
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise StimuliError(f"column {column!r} holds no images ({error}); name the column that does") from error
+
+
+def _captions(number: int, given: Any) -> Iterator[Row]:
+    texts: Sequence[Any] = given if isinstance(given, list) and given else [given or None]
+    for level, text in enumerate(texts):
+        if level == 0 or text:
+            yield Row(number + 1, str(number), str(level), text)
+
+
+def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, Problem]]:
+    digests: dict[str, str] = {}
+    bad: dict[str, Problem] = {}
+    for number, value in enumerate(images["image"]):
+        try:
+            data = _image_bytes(value, str(number))
+            check_image(data, name=str(number))
+            digests[str(number)] = hashlib.sha256(data).hexdigest()
+        except StimuliError as error:
+            bad[str(number)] = Problem(number + 1, str(error))
+    return digests, bad
+
+
+def _image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
+    if value and value["bytes"] is not None:
+        return value["bytes"]
+    path = Path(value["path"]) if value and value["path"] else None
+    if path is None or not path.is_file():
+        raise StimuliError(f"image {name} is not in the data set{f' but at {path}' if path else ''}; only images that are are read")
+    return path.read_bytes()

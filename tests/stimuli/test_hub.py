@@ -1,0 +1,199 @@
+"""Hub data sets: opened here from local folders in the same form, and refused with the cache's name where there is no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.errors import OfflineError, StimuliError
+from core.stimuli.catalog import open_dataset
+from core.stimuli.hub import PRESETS, HubDataset
+
+IMAGES = [Image.fromarray(np.full((6, 8, 3), 30 * shade, dtype=np.uint8)) for shade in range(5)]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    datasets.disable_progress_bars()
+    yield
+    datasets.enable_progress_bars()
+
+
+def publish(
+    folder: Path, texts: list[object], *, images: list[object] | None = None, image: str = "image", text: str = "text"
+) -> str:
+    """Save a split as a hub repository holds it: data/train-….parquet."""
+    given = IMAGES[: len(texts)] if images is None else images
+    table = datasets.Dataset.from_dict({image: given, text: texts})
+    table = table.cast_column(image, datasets.Image()) if images is None else table
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    table.to_parquet(folder / "data" / "train-00000-of-00001.parquet")
+    return str(folder)
+
+
+def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
+    dataset = HubDataset.open(publish(tmp_path / "repo", ["one", "two", "one"]), name="h")
+    assert dataset.card.size == 3
+    assert dataset.card.levels == ("0",)
+    assert dataset.stimuli["stimulus"].tolist() == ["0", "1", "2"]
+    assert dataset.captions.values.tolist() == [[0, "0", "one"], [1, "0", "two"], [2, "0", "one"]]
+    assert dataset.notes == ("1 captions are shared by two or more stimuli",)
+    assert dataset.world is None
+    for index in range(3):
+        assert np.array_equal(dataset.image(index), IMAGES[index])
+
+
+def test_lists_of_texts_are_levels_and_empty_ones_are_not_there(tmp_path: Path) -> None:
+    dataset = HubDataset.open(publish(tmp_path / "repo", [["a", "b"], ["c"], ["d", "", "e"]]), name="h")
+    assert dataset.card.levels == ("0", "1", "2")
+    assert dataset.captions.values.tolist() == [[0, "0", "a"], [0, "1", "b"], [1, "0", "c"], [2, "0", "d"], [2, "2", "e"]]
+
+
+def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> None:
+    folder = publish(tmp_path / "repo", ["x", "y"], image="photo", text="sentence")
+    dataset = HubDataset.open(folder, name="h", image_column="photo", text_column="sentence")
+    again = open_dataset(dataset.card)
+    assert again.card == dataset.card
+    assert np.array_equal(again.image(1), IMAGES[1])
+
+
+def test_a_relative_folder_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path / "repo", ["x"])
+    monkeypatch.chdir(tmp_path)
+    card = HubDataset.open("repo", name="h").card
+    monkeypatch.chdir("/")
+    assert open_dataset(card).card == card
+
+
+def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
+    card = HubDataset.open(publish(tmp_path / "repo", ["x", "y"]), name="h").card
+    publish(tmp_path / "repo", ["x", "another text"])
+    with pytest.raises(StimuliError, match=r"dataset 'h' has changed: .* under a new name"):
+        open_dataset(card)
+
+
+@pytest.mark.parametrize(
+    ("texts", "images", "problem"),
+    [
+        (["x", ""], None, "row 2: the caption of 1 is missing"),
+        (["x", None], None, "row 2: the caption of 1 is missing"),
+        (["x", " "], None, "row 2: the caption of 1 is empty"),
+        ([["x"], []], None, "row 2: the caption of 1 is missing"),
+        ([["x"], ["", "y"]], None, "row 2: the caption of 1 is empty"),
+        (["x", "y"], [{"bytes": b"no image", "path": None}], "row 2: 1 is not an image; expected one of"),
+        (["x", "y"], [{"bytes": None, "path": "http://example.org/a.png"}], "row 2: image 1 is not in the data set but at http"),
+        (["x", "y"], [{"bytes": None, "path": None}], "row 2: image 1 is not in the data set; "),
+    ],
+)
+def test_broken_rows_are_named_and_can_be_left_out(
+    tmp_path: Path, texts: list[object], images: list[object] | None, problem: str
+) -> None:
+    if images:
+        IMAGES[0].save(tmp_path / "good.png")
+        images = [{"bytes": (tmp_path / "good.png").read_bytes(), "path": None}, *images]
+    folder = publish(tmp_path / "repo", texts, images=images)
+    with pytest.raises(StimuliError, match=rf"repo has 1 problem .*:\n  {problem}"):
+        HubDataset.open(folder, name="h")
+    dataset = HubDataset.open(folder, name="h", skip_broken=True)
+    assert dataset.stimuli["stimulus"].tolist() == ["0"]
+    assert dataset.skipped[0].startswith(problem)
+    assert open_dataset(dataset.card).card == dataset.card
+
+
+def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> None:
+    dataset = HubDataset.open(publish(tmp_path / "repo", ["", "b", "", "d"]), name="h", skip_broken=True)
+    assert dataset.stimuli["stimulus"].tolist() == ["1", "3"]
+    assert np.array_equal(dataset.image(1), IMAGES[3])
+    with pytest.raises(StimuliError, match="no stimulus 2 in h; there are 0 … 1"):
+        dataset.image(2)
+
+
+def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(
+        StimuliError, match=r"split train of .*repo has no usable stimulus; row 1: the caption of 0 is missing; try"
+    ):
+        HubDataset.open(publish(tmp_path / "repo", [""]), name="h", skip_broken=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"text_column": "caption"},
+            r"split train of .*repo has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?",
+        ),
+        ({"image_column": "imag"}, r"has no column 'imag'; it has 'image', 'text'; did you mean 'image'\?"),
+        ({"image_column": "number"}, r"has no column 'number'; it has 'image', 'text'"),
+        (
+            {"split": "test"},
+            r'cannot open .*repo as a hub data set: Unknown split "test".*; check the id, the revision and the split',
+        ),
+        ({"revision": "main"}, "is a local folder and has no revision 'main'; leave the revision out"),
+        ({"name": "no name"}, "'no name' cannot name a dataset"),
+    ],
+)
+def test_wrong_choices_are_named(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(StimuliError, match=message):
+        HubDataset.open(publish(tmp_path / "repo", ["x"]), **({"name": "h"} | options))
+
+
+def test_a_column_without_images_is_named(tmp_path: Path) -> None:
+    folder = publish(tmp_path / "repo", ["x"], images=[7])
+    with pytest.raises(StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"):
+        HubDataset.open(folder, name="h")
+
+
+def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
+    with pytest.raises(StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"):
+        HubDataset.open(str(tmp_path), name="h")
+
+
+def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    publish(folder, ["x"])
+    (folder / "repo.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(StimuliError, match=r"cannot open .*: Dataset scripts are no longer supported, but found repo\.py; check"):
+        HubDataset.open(str(folder), name="h")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_preset_is_the_published_one() -> None:
+    assert PRESETS["wit_1024"] == {
+        "hub_id": "minhuh/prh",
+        "revision": "wit_1024",
+        "split": "train",
+        "image_column": "image",
+        "text_column": "text",
+    }
+
+
+def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
+    with pytest.raises(OfflineError) as caught:
+        HubDataset.open(name="wit", **PRESETS["wit_1024"])
+    for part in ("minhuh/prh", str(tmp_path / "cache"), "HF_HOME", "HF_DATASETS_CACHE", "HF_HUB_OFFLINE"):
+        assert part in str(caught.value)
+
+
+class TransportError(Exception):
+    """Named as the HTTP libraries name theirs."""
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [(ConnectionError, OfflineError), (TimeoutError, OfflineError), (TransportError, OfflineError), (ValueError, StimuliError)],
+)
+def test_a_network_that_fails_midway_is_told_from_bad_data(
+    monkeypatch: pytest.MonkeyPatch, cause: type[Exception], expected: type[Exception]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("download failed") from cause("no route")
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    with pytest.raises(expected, match="download failed"):
+        HubDataset.open("a/b", name="h")
