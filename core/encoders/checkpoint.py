@@ -6,6 +6,7 @@ import hashlib
 import json
 import pickle
 import re
+import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,31 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     if path.suffix not in FORMATS:
         raise EncoderError(f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}")
     try:
-        found = load_file(path) if path.suffix == ".safetensors" else torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
+        found = load_file(path) if path.suffix == ".safetensors" else load_torch(path)
+    except UnsafeFileError as error:
         raise EncoderError(
             f"{path} holds pickled objects, which could run code; expected tensors alone: save its state dict as .safetensors"
         ) from error
-    except (SafetensorError, RuntimeError, EOFError, OSError) as error:
+    except (SafetensorError, RuntimeError, ValueError, OSError) as error:
         raise EncoderError(f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again") from error
     return _state_dict(found, path)
+
+
+class UnsafeFileError(Exception):
+    """A file that could run code when it is loaded."""
+
+
+def load_torch(path: Path) -> Any:
+    """Load what torch.save wrote, tensors and plain containers only.
+
+    Raises UnsafeFileError for any other pickled object, ValueError or RuntimeError for a damaged file.
+    """
+    if not zipfile.is_zipfile(path):  # torch takes these for pickles of before 1.6 and blames their objects
+        raise ValueError("not a whole file of torch.save")
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise UnsafeFileError(str(path)) from error
 
 
 def _state_dict(found: Any, path: Path) -> dict[str, torch.Tensor]:
@@ -85,7 +103,7 @@ def digest_state(state: Mapping[str, torch.Tensor]) -> str:
     for name in sorted(state):
         value = state[name].detach().cpu().contiguous()
         total.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        total.update(value.reshape(-1).view(torch.uint8).numpy())
+        total.update(value.reshape(-1).view(torch.uint8).numpy().data)
     return total.hexdigest()
 
 

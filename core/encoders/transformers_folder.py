@@ -24,7 +24,7 @@ FETCHED = ("*.json", "*.txt", "*.model", "model*.safetensors")
 
 
 def find_folder(place: str) -> Path:
-    """Return the local folder of a model: the one named, else the hub's snapshot; EncoderError or OfflineError where there is none."""
+    """Return the local folder of a model, the hub's snapshot for an id; raise EncoderError or OfflineError where there is none."""
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return folder
@@ -41,8 +41,8 @@ def find_weights(folder: Path) -> list[Path]:
     files = sorted(folder.glob("model*.safetensors"))
     if not files:
         raise EncoderError(
-            f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not read: where you trust them, convert"
-            " once with transformers' AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER), AutoModelForCausalLM if causal"
+            f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not read: where you trust them,"
+            " convert once with transformers' AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER), AutoModelForCausalLM if causal"
         )
     return files
 
