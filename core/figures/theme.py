@@ -82,14 +82,14 @@ def _stranger(name: str) -> tuple[str, str]:
     return colors[crc32(name.lower().encode()) % len(colors)]
 
 
-def marker_size(parameters: float | None) -> float:
+def marker_size(parameters: float | int | None) -> float:
     """Return a marker's diameter in pixels: 6 px more per factor of ten, 10 px at 100k parameters, 7 px where unknown."""
     if not parameters or math.isnan(parameters):
         return 7.0
     return min(max(10.0 + 6.0 * (math.log10(parameters) - 5.0), 7.0), 26.0)
 
 
-def count_text(number: float | None) -> str:
+def count_text(number: float | int | None) -> str:
     """Return a count for people: 950, 41k, 1.3M; an em dash where unknown."""
     if number is None or math.isnan(number):
         return "—"
@@ -170,6 +170,6 @@ def hover_card(*lines: str, ids: str) -> str:
     return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])
 
 
-def sized(title: object, parameters: float | None) -> str:
+def sized(title: object, parameters: float | int | None) -> str:
     """Return a model's title in bold with its parameter count, for a hover card."""
     return f"<b>{plain(title)}</b> ({count_text(parameters)})"
