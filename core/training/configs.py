@@ -1,0 +1,182 @@
+"""Every model of the Cave's family, one config each, keyed by name.
+
+A config says what is built (`model`: arguments of timm.create_model or of the transformers config), what it learns (`objective` and
+its `options`) and how long. `tier` says when it is trained: `starter` and `core` are made for two CPU cores, `family` for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from core.errors import UnknownNameError
+
+Tier = Literal["starter", "core", "family"]
+IMAGE = 48  # pixels: 36 patches of 8
+CONTEXT = 128  # tokens
+VOCABULARY = 1024
+FAMILIES = {
+    "vit_tiny_patch16_224": "ViT",
+    "resnet10t": "ResNet",
+    "gpt2": "GPT-2",
+    "llama": "LLaMA",
+    "bloom": "BLOOM",
+    "roberta": "RoBERTa",
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """How one model is made.
+
+    architecture: a timm model, or gpt2, llama, bloom, roberta. steps, batch: number of updates and items in each; 0 steps: left as
+    it was initialized. rate: peak learning rate, reached after `warmup` steps, then down a cosine. snapshots: steps after which a
+    copy is published as NAME-step00000. start: the model whose published weights it begins with.
+    """
+
+    name: str
+    title: str
+    architecture: str
+    objective: str
+    model: Mapping[str, Any]
+    steps: int
+    batch: int
+    rate: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    decay: float = 0.05
+    warmup: int = 100
+    seed: int = 0
+    snapshots: tuple[int, ...] = ()
+    start: str | None = None
+    tier: Tier = "family"
+
+    @property
+    def family(self) -> str:
+        """Return the architecture line for people."""
+        return FAMILIES[self.architecture]
+
+    @property
+    def modality(self) -> Literal["vision", "language"]:
+        """Return what it reads: images or captions."""
+        return "vision" if self.family in ("ViT", "ResNet") else "language"
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """Return the config as plain data."""
+        return asdict(self)
+
+
+_VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, heads
+_RESNET = {"xs": (8, [8, 16, 32, 48]), "s": (16, [16, 32, 64, 96]), "m": (32, [32, 64, 96, 160])}  # stem, channels
+_TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 160, 5), "xl": (6, 192, 6)}  # depth, width, heads
+_IMAGES = {"xs": 48_000, "s": 96_000, "m": 128_000}  # seen in training
+_TEXT_STEPS = {"xs": 1500, "s": 2500, "m": 3500, "l": 5000, "xl": 6000}
+_TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
+_OBJECTIVES: dict[str, dict[str, Any]] = {
+    "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": 32}},
+    "MAE": {"batch": 128, "rate": 3e-3, "options": {"masked": 0.75, "width": 48, "depth": 1}},
+    "SimCLR": {"batch": 256, "rate": 3e-3, "options": {"temperature": 0.2, "width": 128}},
+    "CLIP": {"batch": 256, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
+    "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": 32}},
+    "untrained": {"batch": 64, "rate": 0.0, "steps": 0},
+}
+
+
+def _vision(line: str, objective: str, size: str, *, label: str = "", **more: Any) -> Config:
+    architecture, model = {"vit": _vit, "resnet": _resnet}[line](size)
+    recipe = _OBJECTIVES[objective]
+    name = f"{line}-{label or objective.split()[-1].lower()}-{size}"
+    title = f"{FAMILIES[architecture]} {size.upper()} · {more.pop('title', objective)}"
+    return Config(name, title, architecture, objective, model, **{"steps": _IMAGES[size] // recipe["batch"], **recipe, **more})
+
+
+def _vit(size: str) -> tuple[str, dict[str, Any]]:
+    depth, width, heads = _VIT[size]
+    shape = {"depth": depth, "embed_dim": width, "num_heads": heads}
+    return "vit_tiny_patch16_224", {"img_size": IMAGE, "patch_size": 8, **shape, "num_classes": 0}
+
+
+def _resnet(size: str) -> tuple[str, dict[str, Any]]:
+    stem, channels = _RESNET[size]
+    return "resnet10t", {"stem_width": stem, "channels": channels, "num_classes": 0}
+
+
+def _language(architecture: str, size: str, **more: Any) -> Config:
+    objective = "masked language" if architecture == "roberta" else "language"
+    recipe = {"steps": _TEXT_STEPS[size], "batch": 64, "rate": _TEXT_RATE[size], "decay": 0.01, **more}
+    title = f"{FAMILIES[architecture]} {size.upper()}"
+    return Config(f"{architecture}-{size}", title, architecture, objective, _text(architecture, size), **recipe)
+
+
+def _text(architecture: str, size: str) -> dict[str, Any]:
+    depth, width, heads = _TEXT[size]
+    if architecture == "gpt2":
+        return {"n_layer": depth, "n_embd": width, "n_head": heads, "n_positions": CONTEXT}
+    if architecture == "bloom":
+        return {"n_layer": depth, "hidden_size": width, "n_head": heads}
+    shape = {"num_hidden_layers": depth, "hidden_size": width, "num_attention_heads": heads}
+    if architecture == "llama":  # three matrices in its feed-forward where the others have two
+        return {**shape, "intermediate_size": 8 * width // 3, "max_position_embeddings": CONTEXT, "tie_word_embeddings": True}
+    return {**shape, "intermediate_size": 4 * width, "max_position_embeddings": CONTEXT + 8}  # it counts from its padding id on
+
+
+def _milestones(config: Config) -> Config:
+    """Publish four copies on the way, at about equal steps of the logarithm."""
+    return replace(config, snapshots=tuple(max(1, config.steps // part) for part in (40, 15, 6, 2)))
+
+
+def _untrained(config: Config) -> Config:
+    """Leave it as it was initialized."""
+    name = f"{config.architecture}-untrained-{config.name.rpartition('-')[2]}"
+    return replace(
+        config, name=name, title=f"{config.title} · untrained", objective="untrained", steps=0, snapshots=(), tier="family"
+    )
+
+
+def _vision_family() -> Iterator[Config]:
+    for size in _VIT:
+        tier: Tier = "family" if size == "xs" else "core"
+        for objective in ("supervised", "MAE", "SimCLR", "CLIP"):
+            yield _vision("vit", objective, size, tier=tier)
+        yield _vision("vit", "CLIP fine-tuned", size, label="tuned", start=f"vit-clip-{size}")
+        yield _vision("vit", "untrained", size)
+        yield _vision("resnet", "supervised", size, tier="core" if size == "s" else "family")
+    yield _vision("resnet", "untrained", "s")
+    for tasks in (1, 2, 4, 8, 16):
+        title = f"supervised on {tasks} task{'s' * (tasks > 1)}"
+        yield _vision("vit", "supervised", "s", label=f"{tasks}tasks", title=title, options={"tasks": tasks})
+
+
+def _language_family() -> Iterator[Config]:
+    for size in _TEXT:
+        for architecture in ("gpt2", "llama", "bloom"):
+            tier: Tier = "core" if size in ("xs", "s", "m") else "family"
+            yield _language(architecture, size, tier=tier)
+    yield from (_language("roberta", size) for size in ("s", "m"))
+    yield from (_untrained(_language(architecture, "s")) for architecture in ("gpt2", "llama", "bloom"))
+
+
+def _table() -> dict[str, Config]:
+    """Name every config; starters and the models that publish copies on the way are marked here."""
+    starters = {"vit-supervised-s", "vit-supervised-m", "vit-clip-s", "vit-mae-s", "gpt2-xs", "gpt2-s", "llama-s", "bloom-m"}
+    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {"gpt2-s", "llama-s", "bloom-s"}
+    table = {}
+    for config in (*_vision_family(), *_language_family()):
+        marked = replace(config, tier="starter") if config.name in starters else config
+        table[config.name] = _milestones(marked) if config.name in tracked else marked
+    return table
+
+
+CONFIGS = _table()
+
+
+def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Config]:
+    """Return the configs of these names and of these tiers, in the table's order: a `start` stands before what begins with it.
+
+    Raises UnknownNameError.
+    """
+    for name in names:
+        if name not in CONFIGS:
+            raise UnknownNameError("training config", name, CONFIGS)
+    return [config for config in CONFIGS.values() if config.name in set(names) or config.tier in set(tiers)]

@@ -1,0 +1,85 @@
+"""Train one model of a config: build, feed, fit, publish."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from transformers import PreTrainedTokenizerBase
+
+from core.errors import TrainingError
+from core.settings import CAVE_WEIGHTS
+from core.training.configs import Config
+from core.training.export import export, make_card
+from core.training.feeds import open_feed
+from core.training.language import MaskedToken, NextToken, build_language
+from core.training.loop import Run, Speed, begin, fit
+from core.training.pool import Pool
+from core.training.vision import OBJECTIVES, build_vision
+
+
+def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weights: Path = CAVE_WEIGHTS) -> Path:
+    """Train a model, or continue where a killed run stopped, and return its published folder under `weights`.
+
+    runs: where checkpoints are kept. Raises TrainingError.
+    """
+    torch.manual_seed(config.seed)
+    tokenizer = pool.tokenizer() if config.modality == "language" else None
+    model = build_language(config, tokenizer) if tokenizer else build_vision(config)
+    if config.start is not None:
+        _load(model, weights / config.start)
+    run = begin(config, make_task(config, model, tokenizer), device, world=pool.digest)
+
+    def publish(run: Run) -> Path:
+        done = run.step == config.steps
+        folder = weights / (config.name if done else f"{config.name}-step{run.step:05d}")
+        export(folder, model, make_card(run, model, device=describe_device(device)), tokenizer=tokenizer)
+        return folder
+
+    if config.steps:
+        fit(
+            run,
+            open_feed(config, pool, device),
+            checkpoint=runs / config.name / "checkpoint.pt",
+            publish=publish,
+            report=print_progress,
+        )
+    return publish(run)
+
+
+def make_task(config: Config, model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> nn.Module:
+    """Return the objective that turns a batch into the model's loss; a model that is not trained has none."""
+    if config.steps == 0:
+        return model
+    if tokenizer is None:
+        return OBJECTIVES[config.objective](model, **config.options)
+    return MaskedToken(model, mask=tokenizer.mask_token_id) if config.architecture == "roberta" else NextToken(model)
+
+
+def describe_device(device: torch.device) -> str:
+    """Return the device's name for people."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def print_progress(run: Run, speed: Speed) -> None:
+    """Write one line to stderr: step, loss, images or tokens per second, time left."""
+    config = run.config
+    what = "images" if config.modality == "vision" else "tokens"
+    left = f"{speed.seconds * (config.steps - run.step) / 60:.1f} min left"
+    print(
+        f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f}, {speed.items:,.0f} {what}/s, {left}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _load(model: nn.Module, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    if not path.exists():
+        raise TrainingError(
+            f"this model begins with the weights of {folder.name}, which are not in {folder.parent}; train {folder.name} first"
+        )
+    model.load_state_dict(load_file(path))

@@ -1,0 +1,171 @@
+"""The vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
+
+A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with which are `present`. What an
+objective needs besides the model (heads, decoder, text tower) is thrown away after training. timm's models are typed as Any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import timm
+import torch
+from jaxtyping import Float, Integer, UInt8
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.training.attributes import ATTRIBUTES
+from core.training.configs import CONTEXT, VOCABULARY, Config
+
+MEAN = STD = 0.5  # of a pixel in [0, 1]
+Batch = Mapping[str, Tensor]
+
+
+def build_vision(config: Config) -> nn.Module:
+    """Return the config's timm model with its own initialization."""
+    return timm.create_model(config.architecture, pretrained=False, **config.model)
+
+
+def normalize(images: UInt8[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
+    """Return pixels as the model takes them, in [-1, 1]."""
+    return (images.float() / 255 - MEAN) / STD
+
+
+class Supervised(nn.Module):
+    """Classification of the first `tasks` attributes by one linear layer on the pooled features.
+
+    Loss: mean over tasks of the cross-entropy divided by log(number of classes), so that guessing costs 1 in each.
+    """
+
+    def __init__(self, model: Any, *, tasks: int) -> None:
+        super().__init__()
+        self.model = model
+        self.classes = [len(attribute.classes) for attribute in ATTRIBUTES[:tasks]]
+        self.head = nn.Linear(model.num_features, sum(self.classes))
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        logits = self.head(self.model(normalize(batch["images"]))).split(self.classes, dim=1)
+        truth = batch["answers"].long().unbind(1)
+        losses = [F.cross_entropy(row, answer) / math.log(row.shape[1]) for row, answer in zip(logits, truth, strict=False)]
+        return torch.stack(losses).mean()
+
+
+class MaskedAutoencoder(nn.Module):
+    """Masked autoencoder (He et al. 2022): the encoder sees the class token and a few patches, a small decoder draws the others.
+
+    Loss: mean squared error of the hidden patches, each normalized by its own mean and deviation.
+    masked: fraction of hidden patches. width, depth: of the decoder.
+    """
+
+    def __init__(self, model: Any, *, masked: float, width: int, depth: int) -> None:
+        super().__init__()
+        self.model = model
+        self.patch: int = model.patch_embed.patch_size[0]
+        patches: int = model.patch_embed.num_patches
+        self.shown = patches - round(masked * patches)
+        self.bridge = nn.Linear(model.embed_dim, width)
+        self.hidden = nn.Parameter(0.02 * torch.randn(width))
+        self.place = nn.Parameter(0.02 * torch.randn(1 + patches, width))
+        block = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        self.decoder = nn.TransformerEncoder(block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+        self.draw = nn.Linear(width, 3 * self.patch**2)
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        images = normalize(batch["images"])
+        tokens = self.model.patch_embed(images) + self.model.pos_embed[:, 1:]
+        order = torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
+        shown, hidden = order[:, : self.shown], order[:, self.shown :]
+        drawn = self._decode(self._encode(_take(tokens, shown)), shown, hidden)
+        return F.mse_loss(drawn, _take(self._patches(images), hidden))
+
+    def _encode(self, tokens: Float[Tensor, "b shown dim"]) -> Float[Tensor, "b shown+1 dim"]:
+        first = (self.model.cls_token + self.model.pos_embed[:, :1]).expand(len(tokens), -1, -1)
+        return self.model.norm(self.model.blocks(torch.cat([first, tokens], dim=1)))
+
+    def _decode(self, encoded: Tensor, shown: Tensor, hidden: Tensor) -> Float[Tensor, "b hidden pixels"]:
+        places = F.pad(1 + torch.cat([shown, hidden], dim=1), (1, 0))  # the class token's place is 0
+        blanks = self.hidden.expand(*hidden.shape, -1)
+        tokens = torch.cat([self.bridge(encoded), blanks], dim=1) + self.place[places]
+        return self.draw(self.decoder(tokens)[:, -hidden.shape[1] :])
+
+    def _patches(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b patches pixels"]:
+        patches = F.unfold(images, self.patch, stride=self.patch).transpose(1, 2)
+        return F.layer_norm(patches, patches.shape[-1:])
+
+
+class SimCLR(nn.Module):
+    """Contrastive learning of two random views of each image (Chen et al. 2020), NT-Xent at `temperature` after a projection."""
+
+    def __init__(self, model: Any, *, temperature: float, width: int) -> None:
+        super().__init__()
+        self.model = model
+        self.temperature = temperature
+        inner = nn.Linear(model.num_features, width, bias=False)
+        self.project = nn.Sequential(inner, nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width // 2))
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        images = normalize(batch["images"])
+        views = torch.cat([random_view(images), random_view(images)])
+        rows = F.normalize(self.project(self.model(views)), dim=1)
+        scores = (rows @ rows.T / self.temperature).fill_diagonal_(-math.inf)
+        partner = torch.arange(len(rows), device=rows.device).roll(len(images))
+        return F.cross_entropy(scores, partner)
+
+
+class Clip(nn.Module):
+    """Contrastive learning of images and captions (Radford et al. 2021) with a small text tower of `width` and `depth`."""
+
+    def __init__(self, model: Any, *, width: int, depth: int) -> None:
+        super().__init__()
+        self.model = model
+        self.words = nn.Embedding(VOCABULARY, width)
+        self.places = nn.Parameter(0.02 * torch.randn(CONTEXT, width))
+        block = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        self.tower = nn.TransformerEncoder(block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+        self.see = nn.Linear(model.num_features, width, bias=False)
+        self.read = nn.Linear(width, width, bias=False)
+        self.sharpness = nn.Parameter(torch.tensor(math.log(10.0)))
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        seen = F.normalize(self.see(self.model(normalize(batch["images"]))), dim=1)
+        read = F.normalize(self.read(self._text(batch["tokens"], batch["present"])), dim=1)
+        scores = seen @ read.T * self.sharpness.clamp(max=math.log(100.0)).exp()
+        same = torch.arange(len(scores), device=scores.device)
+        return (F.cross_entropy(scores, same) + F.cross_entropy(scores.T, same)) / 2
+
+    def _text(self, tokens: Integer[Tensor, "b t"], present: Tensor) -> Float[Tensor, "b width"]:
+        rows = self.words(tokens) + self.places[: tokens.shape[1]]
+        rows = self.tower(rows, src_key_padding_mask=~present)
+        weights = present.unsqueeze(2).to(rows.dtype)
+        return (rows * weights).sum(1) / weights.sum(1)
+
+
+def random_view(images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
+    """Return each image cropped to 40 to 100 % of its area and with other brightness, contrast and tint."""
+    count = len(images)
+    uniform = torch.rand(8, count, 1, 1, 1, device=images.device) * 2 - 1
+    side = (0.7 + 0.3 * uniform[0]).sqrt().flatten()
+    shift = (1 - side) * uniform[1:3].flatten(1)
+    crop = torch.zeros(count, 2, 3, device=images.device)
+    crop[:, 0, 0] = crop[:, 1, 1] = side
+    crop[:, :, 2] = shift.T
+    grid = F.affine_grid(crop, list(images.shape), align_corners=False)
+    views = F.grid_sample(images, grid, padding_mode="reflection", align_corners=False)
+    tint = 1 + 0.2 * uniform[4:7].transpose(0, 1).reshape(count, 3, 1, 1)
+    mean = views.mean((1, 2, 3), keepdim=True)
+    return ((views - mean) * (1 + 0.4 * uniform[3]) + mean) * tint + 0.3 * uniform[7]
+
+
+def _take(rows: Float[Tensor, "b n d"], places: Integer[Tensor, "b m"]) -> Float[Tensor, "b m d"]:
+    return rows.gather(1, places.unsqueeze(2).expand(-1, -1, rows.shape[2]))
+
+
+OBJECTIVES: dict[str, type[nn.Module]] = {
+    "supervised": Supervised,
+    "MAE": MaskedAutoencoder,
+    "SimCLR": SimCLR,
+    "CLIP": Clip,
+    "CLIP fine-tuned": Supervised,
+}
