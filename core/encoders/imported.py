@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -23,9 +24,10 @@ from core.errors import FeatureError
 
 Space = Float32[np.ndarray, "n d"]
 
-MAX_BYTES = 16 << 30  # 1,024 stimuli × 81 layers × 8,192 dims in float32 take 2.7 GB
+MAX_BYTES = 8 << 30  # 1,024 stimuli × 81 layers × 8,192 dims in float32 take 2.7 GB
 MAX_RATIO = 200  # features hardly compress; zeros do a thousandfold
 SMALL = 64 << 20  # below this no ratio does harm
+INDEX = "__index_level_"  # how pandas names a column that is its index
 REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
 
 
@@ -40,10 +42,9 @@ def read_features(path: Path) -> list[Space]:
     layers = [layer for array in _in_order(arrays) for layer in _split(array, path, alone=len(arrays) == 1)]
     if not layers:
         raise FeatureError(f"{path} holds no features; expected (n, d) or (n, layers, d)")
-    if len({len(layer) for layer in layers}) > 1:
-        raise FeatureError(
-            f"the layers in {path} have {sorted({len(layer) for layer in layers})} rows; expected one row per stimulus"
-        )
+    rows = sorted({len(layer) for layer in layers})
+    if len(rows) > 1:
+        raise FeatureError(f"the layers in {path} have {rows} rows; expected one row per stimulus in each")
     return layers
 
 
@@ -51,9 +52,7 @@ def check_features(layers: Sequence[Space], n: int) -> None:
     """Check that every layer has one finite row per stimulus; raise FeatureError that names the first row that fails."""
     for number, layer in enumerate(layers):
         if len(layer) != n:
-            raise FeatureError(
-                f"the features have {len(layer)} rows and the dataset {n} stimuli; expected a row per stimulus, in order"
-            )
+            raise FeatureError(f"the features have {len(layer)} rows and the dataset {n} stimuli; expected one each, in order")
         bad = np.flatnonzero(~np.isfinite(layer).all(axis=1))
         if len(bad):
             raise FeatureError(
@@ -64,9 +63,11 @@ def check_features(layers: Sequence[Space], n: int) -> None:
 
 def _in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
     """Sort by name so that layer2 comes before layer10."""
-    return [
-        arrays[name] for name in sorted(arrays, key=lambda name: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", name)])
-    ]
+
+    def key(name: str) -> list[str | int]:
+        return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+
+    return [arrays[name] for name in sorted(arrays, key=key)]
 
 
 def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
@@ -114,12 +115,12 @@ def _read_array(file: IO[bytes], path: Path, size: int) -> np.ndarray:
         if kind.hasobject:
             raise FeatureError(f"{path} holds pickled objects, which could run code; expected plain arrays of {REPRESENTABLE}")
         _check_type(path, str(kind), fits=kind.kind in "fiu")
-        if prod(shape) * kind.itemsize > size:
+        if min(shape, default=0) < 0 or prod(shape) * kind.itemsize > size:
             raise FeatureError(f"{path} claims shape {shape} of {kind} but holds {size:,} bytes; expected a whole file")
         _check_size(path, prod(shape) * max(kind.itemsize, 4))
         values = np.frombuffer(file.read(prod(shape) * kind.itemsize), kind)
         return values.reshape(shape, order="F" if in_columns else "C")
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, RuntimeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise FeatureError(f"{path} cannot be read ({error}); expected whole .npy data") from error
 
 
@@ -173,7 +174,9 @@ def _from_tensor(tensor: Any, path: Path) -> np.ndarray:
     import torch  # as above
 
     plain = not tensor.is_quantized and tensor.layout is torch.strided
-    _check_type(path, str(tensor.dtype), fits=plain and not tensor.is_complex() and tensor.dtype is not torch.bool)
+    _check_type(
+        path, f"{tensor.dtype} ({tensor.layout})", fits=plain and not tensor.is_complex() and tensor.dtype is not torch.bool
+    )
     _check_size(path, tensor.numel() * max(tensor.element_size(), 4))  # a view that repeats one value is small on disk
     return tensor.detach().float().numpy()
 
@@ -190,12 +193,13 @@ def _read_parquet(path: Path) -> dict[str, np.ndarray]:
             table = file.read()
     except (pa.ArrowInvalid, OSError) as error:
         raise FeatureError(f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole Parquet file") from error
-    columns = [_from_column(table.column(name).combine_chunks(), path, name) for name in table.column_names]
+    names = [name for name in table.column_names if not name.startswith(INDEX)]
+    columns = [_from_column(table.column(name).combine_chunks(), path, name) for name in names]
     if len(columns) > 1 and any(column.ndim > 1 for column in columns):
-        raise FeatureError(
-            f"{path} has {len(columns)} columns, some of them lists; expected numbers in all, or one column of lists"
-        )
-    return {"": columns[0] if columns and columns[0].ndim > 1 else np.stack(columns, axis=1)} if columns else {}
+        raise FeatureError(f"{path} has {len(columns)} columns, some of them lists; expected only numbers, or one column of lists")
+    if not columns:
+        return {}
+    return {"": columns[0] if columns[0].ndim > 1 else np.stack(columns, axis=1)}
 
 
 def _from_column(column: Any, path: Path, name: str) -> np.ndarray:
@@ -203,18 +207,15 @@ def _from_column(column: Any, path: Path, name: str) -> np.ndarray:
 
     if column.null_count:
         raise FeatureError(f"column {name!r} of {path} has {column.null_count} empty cells; expected a number in each")
-    if (
-        not pa.types.is_list(column.type)
-        and not pa.types.is_fixed_size_list(column.type)
-        and not pa.types.is_large_list(column.type)
-    ):
-        kind = column.type
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)):
         _check_type(path, f"{kind} in column {name!r}", fits=pa.types.is_floating(kind) or pa.types.is_integer(kind))
         return column.to_numpy(zero_copy_only=False)
     lengths = set(column.value_lengths().to_pylist())
     if len(lengths) > 1:
         raise FeatureError(f"column {name!r} of {path} has lists of {len(lengths)} lengths; expected one")
-    return _from_column(column.flatten(), path, name).reshape(len(column), *lengths, -1)[:, :, 0]
+    values = _from_column(column.flatten(), path, name)
+    return values.reshape(len(column), *lengths, *values.shape[1:])
 
 
 READERS: dict[str, Callable[[Path], dict[str, np.ndarray]]] = {

@@ -42,7 +42,7 @@ def find_weights(folder: Path) -> list[Path]:
     if not files:
         raise EncoderError(
             f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not read: where you trust them,"
-            " convert once with transformers' AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER), AutoModelForCausalLM if causal"
+            " convert once with AutoModel (causal: AutoModelForCausalLM).from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
     return files
 
