@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -45,6 +45,7 @@ class Encoding:
     bytes: Float64[np.ndarray, "batch"] | None = None  # UTF-8 bytes that those bits code for
 
 
+@runtime_checkable  # tests check arguments against it
 class Encoder(Protocol):
     """A model that is ready to encode on its device."""
 
