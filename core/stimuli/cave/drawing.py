@@ -25,8 +25,8 @@ class Look:
     """How an event is seen: every nuisance that is one choice per picture.
 
     palette: role → color. horizon: its height from the top, 0 … 1. view: the affine viewpoint, rows x and y. light: direction and
-    strength of the light's fall across the picture. texture: one of TEXTURES, with its frequency in cycles per picture and its angle
-    in degrees. grain: standard deviation in 8-bit levels.
+    strength of the light's fall across the picture. texture: one of TEXTURES, with its frequency in cycles per picture and its
+    angle in degrees. grain: standard deviation in 8-bit levels.
     """
 
     palette: dict[str, Lch]
@@ -43,9 +43,9 @@ def draw_look(rng: np.random.Generator) -> Look:
     """Draw the nuisances of a picture, independent of what is the case."""
     return Look(
         palette=draw_palette(rng),
-        horizon=rng.uniform(0.5, 0.58),
+        horizon=rng.uniform(0.45, 0.62),
         view=_viewpoint(rng),
-        light=(rng.uniform(-0.16, 0.16), rng.uniform(-0.16, 0.16)),
+        light=(rng.uniform(-0.33, 0.33), rng.uniform(-0.33, 0.33)),
         texture=TEXTURES[rng.integers(len(TEXTURES))],
         frequency=rng.uniform(8.0, 13.0),
         angle=rng.uniform(0.0, 180.0),
@@ -87,17 +87,17 @@ def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[P
 def place_thing(thing: Thing, horizon: float) -> Figures:
     """Return a thing's icon where it stands: near ones lower and larger, far ones close to the horizon and smaller."""
     width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)
-    x = 0.1 + 0.8 * thing.x
-    foot = 0.94 + thing.depth * (horizon + 0.11 - 0.94)
+    x = 0.13 + 0.74 * thing.x
+    foot = 0.92 + thing.depth * (horizon + 0.11 - 0.92)
     scale = np.array((width if thing.facing == "right" else -width, -width))
     return [(part.points * scale + (x, foot), part.paint) for part in ICONS[thing.kind]]
 
 
 def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
     """Draw a small zoom, tilt and shift about the center of the picture."""
-    zoom, tilt = rng.uniform(0.96, 1.06), np.deg2rad(rng.uniform(-3.5, 3.5))
+    zoom, tilt = rng.uniform(0.92, 1.12), np.deg2rad(rng.uniform(-4.5, 4.5))
     turn = zoom * np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]])
-    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.03, 0.03, 2)
+    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.05, 0.05, 2)
     return np.column_stack([turn, shift])
 
 

@@ -67,26 +67,28 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
     """
     sky = rng.uniform(0.0, 360.0)
     turn = rng.choice((-1.0, 1.0)) * rng.choice((25.0, 50.0, 120.0, 150.0, 180.0))
-    chroma = rng.uniform(0.03, 0.085)
-    dark, light = rng.uniform(0.34, 0.56), rng.uniform(0.8, 0.93)
-    top, bottom = (light, dark) if rng.random() < 0.5 else (dark, light)
+    chroma = rng.uniform(0.04, 0.1)
+    ends = [rng.uniform(0.36, 0.56), rng.uniform(0.8, 0.93)]
+    top, bottom = ends if rng.random() < 0.5 else ends[::-1]
+    places = {"sky": 0.0, "far": rng.uniform(0.2, 0.32), "near": rng.uniform(0.45, 0.68), "ground": 1.0}
     layers = {
-        name: (top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), (sky + turn * at) % 360)
-        for name, at in (("sky", 0.0), ("far", rng.uniform(0.22, 0.34)), ("near", rng.uniform(0.62, 0.8)), ("ground", 1.0))
+        name: _tone(top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), sky + turn * at) for name, at in places.items()
     }
     accent = (sky + turn / 2 + 180) % 360
+    dark_sky, dark_ground = top < bottom, bottom < top
+    ink, paper = (0.27, 0.03, sky), (0.97, 0.015, accent)
     return {
         **layers,
-        "far shadow": _beside(layers["far"], 0.05, top > 0.7),
-        "near shadow": _beside(layers["near"], 0.06, top > 0.7),
-        "detail": _beside(layers["ground"], 0.09, bottom > 0.7),
+        "far shadow": _beside(layers["far"], 0.06, up=dark_sky),
+        "near shadow": _beside(layers["near"], 0.07, up=dark_sky),
+        "detail": _beside(layers["ground"], rng.uniform(0.07, 0.1), up=dark_ground),
         "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
-        "mark": (0.93, 0.06, accent) if top < 0.7 else (0.58, 0.1, accent),
-        "cloud": (0.88, 0.02, sky) if top < 0.7 else (0.99, 0.01, sky) if rng.random() < 0.5 else (0.66, 0.04, sky),
-        "fall": (0.95, 0.02, sky) if top < 0.7 else (0.45, 0.06, sky),
-        "ink": (0.27, 0.03, sky),
-        "paper": (0.97, 0.015, accent),
-        "halo": (0.97, 0.015, accent) if bottom < 0.7 else (0.27, 0.03, sky),
+        "mark": (0.92, 0.07, accent) if dark_sky else (0.58, 0.11, accent),
+        "cloud": _beside(layers["sky"], rng.uniform(0.16, 0.32), up=True) if dark_sky else _cloud(layers["sky"], rng),
+        "fall": _beside(layers["sky"], rng.uniform(0.22, 0.36), up=dark_sky),
+        "ink": ink,
+        "paper": paper,
+        "halo": ink if dark_sky else paper,
     }
 
 
@@ -97,9 +99,21 @@ def draw_paints(hue: float, rng: np.random.Generator) -> dict[str, Lch]:
     return {"main": (lightness, chroma, seen), "shade": (lightness * 0.84, chroma * 0.9, seen)}
 
 
-def _beside(color: Lch, step: float, darker: bool) -> Lch:
+def _tone(lightness: float, chroma: float, hue: float) -> Lch:
+    """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are softened."""
+    lift = 0.1 * max(0.0, float(np.cos(np.deg2rad(hue - 85)))) if lightness < 0.6 else 0.0
+    return lightness + lift, chroma * (1.2 - 0.5 * lightness), hue % 360
+
+
+def _cloud(sky: Lch, rng: np.random.Generator) -> Lch:
+    """Return a cloud's color on a light sky: white or darker than the sky."""
+    return (0.99, 0.01, sky[2]) if rng.random() < 0.4 else _beside(sky, rng.uniform(0.13, 0.25), up=False)
+
+
+def _beside(color: Lch, step: float, *, up: bool) -> Lch:
+    """Return a color lighter or darker by `step`."""
     lightness, chroma, hue = color
-    return lightness - step if darker else lightness + step, chroma, hue
+    return min(lightness + step if up else lightness - step, 0.99), chroma * 0.9, hue
 
 
 _LAB_TO_LMS = np.array(

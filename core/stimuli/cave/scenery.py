@@ -6,9 +6,11 @@ frame so that any viewpoint is filled. Roles name colors of the palette; no role
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from core.stimuli.cave.shapes import Points, box, disc, polygon, sector, stroke
+from core.stimuli.cave.shapes import Points, box, disc, move, polygon, sector, stroke
 
 Figures = list[tuple[Points, str]]
 _LEFT, _RIGHT, _BOTTOM = -0.25, 1.25, 1.3
@@ -38,7 +40,7 @@ def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[floa
     edges = [_LEFT - rng.uniform(0.0, low)]
     while edges[-1] < _RIGHT:
         edges.append(edges[-1] + rng.uniform(low, high))
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))
 
 
 def _city(horizon: float, rng: np.random.Generator) -> Figures:
@@ -107,9 +109,10 @@ def _conifer(x: float, base: float, width: float, height: float, role: str) -> F
 
 def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
     figures: Figures = []
-    for role, width, low, high in (("far", 0.36, 0.24, 0.31), ("near", 0.46, 0.15, 0.23)):
-        for a, b in _steps(0.75 * width, width, rng):
-            figures += _peak((a + b) / 2, horizon + 0.005, rng.uniform(0.6, 0.7) * (b - a), rng.uniform(low, high), role)
+    for a, b in _steps(0.26, 0.36, rng):
+        figures += _peak((a + b) / 2, horizon, 0.7 * (b - a), rng.uniform(0.16, 0.24), "far")[:2]
+    for a, b in _steps(0.34, 0.46, rng):
+        figures += _peak((a + b) / 2, horizon, rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3), "near")
     figures.append(_ground(horizon))
     for _ in range(6):
         x, y, r = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0), rng.uniform(0.025, 0.045)
@@ -146,7 +149,7 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
     x = np.linspace(_LEFT, _RIGHT, 61)
     figures: Figures = []
     for a, b in _steps(0.36, 0.5, rng):
-        figures += _mesa((a + b) / 2 + rng.uniform(-0.04, 0.04), horizon, rng.uniform(0.07, 0.11), rng.uniform(0.13, 0.2))
+        figures += _mesa((a + b) / 2 + rng.uniform(-0.04, 0.04), horizon, rng.uniform(0.09, 0.13), rng.uniform(0.15, 0.21))
     bottom = np.full_like(x, _BOTTOM)
     for role, lift, swing, waves in (("near", 0.045, 0.045, 1.5), ("ground", -0.03, 0.035, 1.1)):
         crest = horizon - lift - swing * np.sin(2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random()))
@@ -167,7 +170,14 @@ def _mesa(x: float, horizon: float, half: float, height: float) -> Figures:
         (x + 1.05 * half, top + 0.4 * height), (x + 1.5 * half, horizon),
     )  # fmt: skip
     stratum = box(x - 0.97 * half, top + 0.28 * height, x + 0.97 * half, top + 0.2 * height)
-    return [(rock, "far"), (stratum, "near")]
+    shade = polygon(
+        (x + 0.3 * half, top),
+        (x + 0.85 * half, top),
+        (x + 1.05 * half, top + 0.4 * height),
+        (x + 1.5 * half, horizon),
+        (x + 0.5 * half, horizon),
+    )
+    return [(rock, "far"), (shade, "far shadow"), (stratum, "near")]
 
 
 def _farm(horizon: float, rng: np.random.Generator) -> Figures:
@@ -195,8 +205,8 @@ def _barn(x: float, horizon: float, side: float) -> Figures:
     )
     cross = [stroke([(-0.055, 0.0), (0.055, -0.1)], 0.014), stroke([(-0.055, -0.1), (0.055, 0.0)], 0.014)]
     frame = [stroke([(-0.06, 0.0), (-0.06, -0.105), (0.06, -0.105), (0.06, 0.0)], 0.016)]
-    place = (x, horizon)
-    return [(silo + place, "far"), (wall + place, "near"), *((part + place, "cap") for part in frame + cross)]
+    figures: Figures = [(silo, "far"), (wall, "near"), *((part, "cap") for part in frame + cross)]
+    return [(move(part, x, horizon), role) for part, role in figures]
 
 
 def _fence(horizon: float, rng: np.random.Generator) -> Figures:
@@ -212,33 +222,33 @@ def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> Points:
 
 
 def _morning(x: float, rng: np.random.Generator) -> Figures:
-    y, start = 0.2 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
+    y, start = 0.22 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
     rays = []
     for angle in np.deg2rad(np.arange(10) * 36.0 + start):
         way = np.array((np.cos(angle), np.sin(angle)))
-        rays.append(stroke(np.stack([0.085 * way, 0.13 * way]) + (x, y), 0.02))
+        rays.append(move(stroke(np.stack([0.085 * way, 0.13 * way]), 0.02), x, y))
     return [(disc(x, y, 0.062), "mark"), *((ray, "mark") for ray in rays)]
 
 
 def _noon(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.12 + rng.uniform(-0.02, 0.02)
+    y = 0.15 + rng.uniform(-0.02, 0.02)
     return [(disc(x, y, 0.1, sides=32), "mark")]
 
 
 def _evening(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.19 + rng.uniform(-0.02, 0.02)
-    half = sector(x, y, 0.1, start=180.0, stop=360.0)
-    bars = [box(x - w, y + d + 0.016, x + w, y + d) for w, d in ((0.14, 0.016), (0.1, 0.046), (0.055, 0.076))]
+    y = 0.21 + rng.uniform(-0.02, 0.02)
+    half = sector(x, y, 0.11, start=180.0, stop=360.0)
+    bars = [box(x - w, y + d + 0.02, x + w, y + d) for w, d in ((0.17, 0.022), (0.08, 0.066))]
     return [(half, "mark"), *((bar, "mark") for bar in bars)]
 
 
 def _night(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.15 + rng.uniform(-0.02, 0.02)
+    y = 0.17 + rng.uniform(-0.02, 0.02)
     outer = sector(0.0, 0.0, 0.1, start=-115.0, stop=115.0, sides=18)
     inner = sector(-0.045, 0.0, 0.09, start=100.0, stop=-100.0, sides=18)
     crescent = np.concatenate([outer, inner])
-    stars = [(x + dx + rng.uniform(-0.03, 0.03), 0.12 + rng.uniform(-0.06, 0.1)) for dx in (-0.55, -0.35, -0.18, 0.2, 0.37, 0.55)]
-    return [(crescent + (x, y), "mark"), *((_star(*star, rng.uniform(0.022, 0.034)), "mark") for star in stars)]
+    stars = [(x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1)) for dx in (-0.55, -0.35, -0.18, 0.2, 0.37, 0.55)]
+    return [(move(crescent, x, y), "mark"), *((_star(*star, rng.uniform(0.022, 0.034)), "mark") for star in stars)]
 
 
 def _star(x: float, y: float, r: float) -> Points:
@@ -247,7 +257,7 @@ def _star(x: float, y: float, r: float) -> Points:
     return np.stack([x + radius * np.sin(angle), y - radius * np.cos(angle)], axis=1)
 
 
-def _clear(_x: float, _rng: np.random.Generator) -> Figures:
+def _clear(_sun: float, _rng: np.random.Generator) -> Figures:
     return []
 
 
@@ -269,15 +279,15 @@ def _wrap(x: float) -> float:
     return (x + 0.1) % 1.2 - 0.1
 
 
-def _rainy(_x: float, rng: np.random.Generator) -> Figures:
+def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
     lean = rng.uniform(0.2, 0.45) * rng.choice((-1.0, 1.0))
-    spots = _scatter(7, rng)
-    way = 0.075 * np.array((lean, 1.0)) / np.hypot(lean, 1.0)
-    return [(stroke(np.stack([spot - way / 2, spot + way / 2]), 0.016), "fall") for spot in spots]
+    way = 0.0375 * np.array((lean, 1.0)) / np.hypot(lean, 1.0)
+    streak = stroke(np.stack([-way, way]), 0.016)
+    return [(streak + spot, "fall") for spot in _scatter(7, rng)]
 
 
-def _snowy(_x: float, rng: np.random.Generator) -> Figures:
-    return [(disc(*spot, rng.uniform(0.013, 0.021), sides=10), "fall") for spot in _scatter(7, rng)]
+def _snowy(_sun: float, rng: np.random.Generator) -> Figures:
+    return [(disc(x, y, rng.uniform(0.013, 0.021), sides=10), "fall") for x, y in _scatter(7, rng)]
 
 
 def _scatter(per_side: int, rng: np.random.Generator) -> Points:

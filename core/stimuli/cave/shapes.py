@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float64
 
-Points = Float64[np.ndarray, "n 2"]
+Points = Float64[np.ndarray, "_ 2"]  # corners in order, closed; no two lists need be of one length
 
 
 def polygon(*corners: tuple[float, float]) -> Points:
@@ -29,8 +30,19 @@ def sector(
     x: float, y: float, rx: float, ry: float | None = None, *, start: float, stop: float, turn: float = 0.0, sides: int = 14
 ) -> Points:
     """Return the part of an ellipse between two angles in degrees, closed by its chord."""
+    arc = _arc(start, stop, sides) * (rx, rx if ry is None else ry)
+    return move(rotate(arc, turn), x, y)
+
+
+@cache
+def _arc(start: float, stop: float, sides: int) -> Points:
     angle = np.deg2rad(np.linspace(start, stop, sides))
-    return rotate(np.stack([rx * np.cos(angle), (rx if ry is None else ry) * np.sin(angle)], axis=1), turn) + (x, y)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def move(points: Points, x: float, y: float) -> Points:
+    """Return `points` moved by (x, y)."""
+    return points + np.array((x, y))
 
 
 def rotate(points: Points, degrees: float) -> Points:
@@ -51,8 +63,7 @@ def stroke(corners: Sequence[tuple[float, float]] | Points, width: float) -> Poi
 
 
 def grow(points: Points, width: float) -> Points:
-    """Return the polygon with every edge moved outward by `width`."""
-    points = points[np.any(points != np.roll(points, 1, axis=0), axis=1)]  # a corner given twice has no direction
+    """Return the polygon with every edge moved outward by `width`; no corner may be given twice in a row."""
     x, y = points.T
     around = points if np.dot(x, np.roll(y, -1)) > np.dot(y, np.roll(x, -1)) else points[::-1]  # counterclockwise
     along = np.roll(around, -1, axis=0) - around

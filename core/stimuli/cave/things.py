@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.stimuli.cave.shapes import Points, box, disc, grow, polygon, rotate, sector, stroke
+from core.stimuli.cave.shapes import Points, box, disc, grow, move, polygon, rotate, sector, stroke
 
 _RIM = 0.045  # width of the halo that sets a thing off, in icon units
 
@@ -31,6 +32,11 @@ def _detail(points: Points, paint: str) -> Part:
 
 def _main(points: Points) -> Part:
     return Part(points, "main")
+
+
+def _line(path: Sequence[tuple[float, float]], width: float) -> Part:
+    """Return a thin stroke in the halo's own color, which stands out from any ground."""
+    return Part(stroke(path, width), "halo", outer=False)
 
 
 def _car() -> tuple[Part, ...]:
@@ -62,12 +68,12 @@ def _lamp() -> tuple[Part, ...]:
 
 def _bench() -> tuple[Part, ...]:
     return _icon(
-        Part(stroke([(-0.4, 0.0), (-0.32, 0.74)], 0.08), "ink"),
-        Part(stroke([(0.32, 0.0), (0.4, 0.74)], 0.08), "ink"),
+        _line([(-0.4, 0.0), (-0.32, 0.78)], 0.1),
+        _line([(0.32, 0.0), (0.4, 0.78)], 0.1),
         _main(polygon((-0.5, 0.57), (0.52, 0.57), (0.54, 0.72), (-0.48, 0.72))),
         _main(polygon((-0.52, 0.39), (0.5, 0.39), (0.52, 0.52), (-0.5, 0.52))),
         _main(polygon((-0.56, 0.33), (0.5, 0.33), (0.6, 0.17), (-0.46, 0.17))),
-        Part(stroke([(0.5, 0.5), (0.62, 0.48), (0.58, 0.0)], 0.07), "ink"),
+        _line([(0.42, 0.5), (0.62, 0.5), (0.58, 0.0)], 0.09),
     )
 
 
@@ -85,7 +91,7 @@ def _house() -> tuple[Part, ...]:
 def _tree() -> tuple[Part, ...]:
     return _icon(
         Part(polygon((-0.1, 0.0), (0.1, 0.0), (0.06, 0.5), (-0.06, 0.5)), "ink"),
-        Part(stroke([(0.02, 0.2), (0.34, 0.36)], 0.07), "ink"),
+        Part(stroke([(0.0, 0.17), (0.36, 0.36)], 0.05), "ink"),
         _main(disc(-0.2, 0.58, 0.25)),
         _main(disc(0.17, 0.62, 0.24)),
         _main(disc(-0.02, 0.8, 0.24)),
@@ -102,8 +108,8 @@ def _mushroom() -> tuple[Part, ...]:
     return _icon(
         Part(polygon((-0.2, 0.0), (0.16, 0.0), (0.14, 0.5), (-0.13, 0.5)), "paper"),
         Part(disc(0.3, 0.07, 0.16, 0.06, turn=25.0), "shade"),
-        _main(cap + (0.0, 0.45)),
-        *(_detail(disc(*rotate(polygon((x, y)), tilt)[0], r) + (0.0, 0.45), "paper") for x, y, r in spots),
+        _main(move(cap, 0.0, 0.45)),
+        *(_detail(move(rotate(disc(x, y, r), tilt), 0.0, 0.45), "paper") for x, y, r in spots),
     )
 
 
@@ -120,9 +126,9 @@ def _flower() -> tuple[Part, ...]:
         disc(0.27 * np.cos(a), 0.27 * np.sin(a), 0.17, 0.13, turn=float(np.rad2deg(a))) for a in np.arange(6) * np.pi / 3 + 0.5
     ]
     return _icon(
-        Part(stroke([(-0.08, 0.0), (0.0, 0.25), (0.0, 0.6)], 0.08), "ink"),
-        Part(disc(0.17, 0.2, 0.19, 0.08, turn=35.0), "ink"),
-        *(_main(petal + (0.0, 0.66)) for petal in petals),
+        _line([(-0.06, 0.0), (0.0, 0.2), (0.0, 0.6)], 0.1),
+        Part(disc(0.18, 0.15, 0.16, 0.07, turn=35.0), "shade"),
+        *(_main(move(petal, 0.0, 0.66)) for petal in petals),
         _main(disc(0.0, 0.66, 0.2)),
         _detail(disc(0.0, 0.66, 0.13), "paper"),
     )
@@ -130,7 +136,7 @@ def _flower() -> tuple[Part, ...]:
 
 def _boat() -> tuple[Part, ...]:
     return _icon(
-        Part(stroke([(-0.02, 0.2), (-0.02, 1.0)], 0.06), "ink"),
+        _line([(-0.02, 0.2), (-0.02, 1.02)], 0.09),
         Part(polygon((0.06, 0.34), (0.06, 0.96), (0.5, 0.34)), "paper"),
         Part(polygon((-0.1, 0.34), (-0.1, 0.82), (-0.4, 0.34)), "shade"),
         _main(polygon((-0.52, 0.28), (0.62, 0.28), (0.36, 0.0), (-0.4, 0.0))),
@@ -140,37 +146,38 @@ def _boat() -> tuple[Part, ...]:
 
 def _umbrella() -> tuple[Part, ...]:
     dome = sector(0.0, 0.5, 0.54, 0.48, start=0.0, stop=180.0, sides=21)
-    scallops = np.concatenate([sector(x, 0.5, 0.135, 0.07, start=180.0, stop=0.0, sides=6) for x in (-0.405, -0.135, 0.135, 0.405)])
+    scallops = np.concatenate(
+        [sector(x, 0.5, 0.135, 0.07, start=180.0, stop=0.0, sides=6)[1:] for x in (-0.405, -0.135, 0.135, 0.405)]
+    )
     strip = sector(0.0, 0.5, 0.2, 0.48, start=0.0, stop=180.0)
     return _icon(
-        Part(stroke([(0.0, 0.55), (0.0, 0.1), (0.05, 0.03), (0.14, 0.03), (0.19, 0.12)], 0.065), "ink"),
-        _main(np.concatenate([dome, scallops[1:-1]])),
+        _line([(0.0, 0.55), (0.0, 0.1), (0.05, 0.04), (0.15, 0.04), (0.2, 0.14)], 0.1),
+        _main(np.concatenate([dome, scallops[:-1]])),
         _detail(np.concatenate([strip, polygon((-0.1, 0.46), (0.1, 0.46))]), "paper"),
         _detail(sector(0.0, 0.5, 0.065, 0.48, start=0.0, stop=180.0), "main"),
     )
 
 
 def _ball() -> tuple[Part, ...]:
-    middle, pole, radius = np.array((0.0, 0.4)), np.array((0.12, 0.55)), 0.4
-    wedges = []
-    for start in (20.0, 140.0, 260.0):
-        rim = sector(*middle, radius - 0.01, start=start, stop=start + 55.0, sides=8)
-        wedges.append(_detail(np.vstack([pole, rim]), "paper"))
-    return _icon(_main(disc(*middle, radius, sides=28)), *wedges, _detail(disc(*pole, 0.08), "shade"))
+    pole = polygon((0.12, 0.55))
+    rims = [sector(0.0, 0.4, 0.39, start=start, stop=start + 55.0, sides=8) for start in (20.0, 140.0, 260.0)]
+    return _icon(
+        _main(disc(0.0, 0.4, 0.4, sides=28)),
+        *(_detail(np.concatenate([pole, rim]), "paper") for rim in rims),
+        _detail(disc(0.12, 0.55, 0.08), "shade"),
+    )
 
 
 def _kite() -> tuple[Part, ...]:
-    middle = np.array((0.06, 0.64))
-    top, right, bottom, left = (
-        rotate(polygon(corner), -24.0)[0] + middle for corner in ((0.0, 0.4), (0.36, 0.08), (0.0, -0.4), (-0.36, 0.08))
-    )
+    corners = polygon((0.0, 0.4), (0.36, 0.08), (0.0, -0.4), (-0.36, 0.08), (0.0, 0.08))
+    top, right, bottom, left, cross = move(rotate(corners, -24.0), 0.06, 0.64)
     bows = [(-0.24, 0.19), (-0.12, 0.07)]
     return _icon(
-        Part(stroke([tuple(bottom), (-0.24, 0.19), (-0.12, 0.07), (-0.26, 0.0)], 0.045), "ink"),
+        _line([(bottom[0], bottom[1]), *bows, (-0.26, 0.0)], 0.06),
         *(_main(polygon((x - 0.09, y + 0.06), (x - 0.09, y - 0.05), (x + 0.09, y + 0.06), (x + 0.09, y - 0.05))) for x, y in bows),
         _main(np.stack([top, right, bottom, left])),
-        _detail(np.stack([top, right, middle + (0.03, 0.07)]), "shade"),
-        _detail(np.stack([bottom, left, middle + (0.03, 0.07)]), "shade"),
+        _detail(np.stack([top, right, cross]), "shade"),
+        _detail(np.stack([bottom, left, cross]), "shade"),
     )
 
 
@@ -193,7 +200,7 @@ def _barrel() -> tuple[Part, ...]:
     side = np.stack([bulge, height], axis=1)
     hoops = [box(-0.375, 0.16, 0.375, 0.24), box(-0.375, 0.56, 0.375, 0.64)]
     return _icon(
-        Part(polygon((0.36, 0.3), (0.56, 0.3), (0.56, 0.18), (0.48, 0.18), (0.48, 0.38), (0.36, 0.38)), "ink"),
+        _line([(0.3, 0.34), (0.52, 0.34), (0.52, 0.18)], 0.12),
         _main(np.concatenate([side, (side * (-1, 1))[::-1]])),
         Part(disc(0.0, 0.82, 0.31, 0.09), "shade"),
         *(_detail(hoop, "ink") for hoop in hoops),
@@ -219,8 +226,8 @@ def _cat() -> tuple[Part, ...]:
 
 def _bird() -> tuple[Part, ...]:
     return _icon(
-        Part(stroke([(-0.04, 0.3), (-0.02, 0.0)], 0.05), "ink"),
-        Part(stroke([(0.12, 0.3), (0.12, 0.0)], 0.05), "ink"),
+        _line([(-0.04, 0.3), (-0.02, 0.0)], 0.08),
+        _line([(0.12, 0.3), (0.12, 0.0)], 0.08),
         _main(polygon((-0.2, 0.36), (-0.64, 0.62), (-0.56, 0.76), (-0.1, 0.62))),
         Part(polygon((0.4, 0.82), (0.68, 0.68), (0.4, 0.6)), "ink"),
         _main(disc(0.02, 0.45, 0.36, 0.27)),
