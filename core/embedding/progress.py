@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
-from typing import Protocol, TextIO
+from io import TextIOBase
+from typing import Protocol, TextIO, runtime_checkable
 
 SHOWN_EVERY = 0.2  # seconds, on a terminal
 LOGGED_EVERY = 5.0  # seconds, in a log
 
 
+@runtime_checkable  # tests check arguments against it
 class Progress(Protocol):
     """Whoever wants to hear how far work has come; called as `report(done, total, what)` and quick to return."""
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
 
-@dataclass
 class ConsoleProgress:
     """Say on a stream what is done, the rate since the work began here, and the time left.
 
     On a terminal one line is redrawn; elsewhere a line is added every few seconds, and one at the end.
     """
 
-    stream: TextIO = field(default_factory=lambda: sys.stderr)
-    _what: str = field(default="", init=False)
-    _first: int = field(default=0, init=False)
-    _began: float = field(default=0.0, init=False)
-    _spoke: float = field(default=0.0, init=False)
+    def __init__(self, stream: TextIO | TextIOBase | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self._what, self._first, self._began, self._spoke = "", 0, 0.0, 0.0
 
     def __call__(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
