@@ -79,11 +79,12 @@ class Fit:
     reason: str = ""
 
 
-def competence_fit(x: Sequence[float], y: Sequence[float], *, level: float = 0.95) -> Fit:
+def competence_fit(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "m"], *, level: float = 0.95) -> Fit:
     """Fit y = slope · x + intercept by least squares.
 
     Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), where s² = SSE/(n − 2) and t is the (1 + level)/2 quantile of
-    Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p is exact up to 8 points (over all orders), by the t approximation above.
+    Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p is exact up to 8 points (over all orders), above that by
+    the t approximation.
     x, y: one value per model; points with a NaN are left out. level: in (0, 1).
     NaN with a reason below three points and for constant x or y. Raises InputError for level or lengths.
     """
@@ -91,10 +92,11 @@ def competence_fit(x: Sequence[float], y: Sequence[float], *, level: float = 0.9
         raise InputError(f"a confidence level must lie between 0 and 1; given {level}")
     if len(x) != len(y):
         raise InputError(f"one competence per alignment expected; given {len(x)} and {len(y)} values")
-    points = np.array([x, y], dtype=np.float64)
+    points = np.stack([x, y])
     points = points[:, np.isfinite(points).all(axis=0)]
     if reason := _reason_against(points):
-        return Fit(points.shape[1], level, *[np.nan] * 5, pd.DataFrame(columns=list(BAND), dtype=float), reason)
+        none = np.nan
+        return Fit(points.shape[1], level, none, none, none, none, none, pd.DataFrame(columns=list(BAND), dtype=float), reason)
     return _fit(points[0], points[1], level)
 
 

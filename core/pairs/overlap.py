@@ -13,7 +13,7 @@ from core.errors import MetricError
 LEAST_STIMULI = 128  # per thread; fewer are done before a thread has started
 
 
-def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], *, k: int) -> Float64[np.ndarray, "Lx Ly"]:
+def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int) -> Float64[np.ndarray, "Lx Ly"]:
     """Return mutual kNN for each layer of x with each layer of y: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
 
     x, y: neighbors of each layer, most similar first, as `core.metrics.neighbors.nearest` gives them; the first k are compared.

@@ -1,0 +1,35 @@
+"""Literal, slow definitions in plain Python, written from the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def nearest_literally(space: np.ndarray, k: int) -> list[list[int]]:
+    """Sort all others by falling exact inner product, then by index."""
+    vectors = [[float(value) for value in row] for row in space]
+    found = []
+    for i, own in enumerate(vectors):
+        similarity = {j: sum(a * b for a, b in zip(own, other, strict=True)) for j, other in enumerate(vectors) if j != i}
+        found.append(sorted(similarity, key=lambda j: (-similarity[j], j))[:k])
+    return found
+
+
+def mutual_knn_literally(x: np.ndarray, y: np.ndarray, k: int) -> float:
+    """Average the shares of common neighbors over the stimuli."""
+    pairs = zip(nearest_literally(x, k), nearest_literally(y, k), strict=True)
+    return sum(len(set(a) & set(b)) for a, b in pairs) / (len(x) * k)
+
+
+def clamp_literally(layers: Sequence[np.ndarray], q: float) -> list[list[list[float]]]:
+    """Clamp every value at the sorted absolute values' entry int(q · m)."""
+    sizes = sorted(abs(float(value)) for layer in layers for value in layer.flat)
+    threshold = sizes[int(q * len(sizes))]
+    return [[[max(-threshold, min(threshold, float(value))) for value in row] for row in layer] for layer in layers]
+
+
+def permuted_neighbors(neighbors: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Give stimulus i the neighbors of stimulus order[i], renamed likewise: a space whose rows are shuffled."""
+    return np.argsort(order)[neighbors[order]].astype(np.int32)

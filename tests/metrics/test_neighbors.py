@@ -1,0 +1,79 @@
+"""Neighbors equal a literal sort, whatever the block size, and ties go to the lower index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from core.errors import MetricError
+from core.metrics import neighbors
+from core.metrics.neighbors import nearest
+from core.metrics.preprocess import normalize_rows
+from tests.metrics.oracles import nearest_literally
+
+small_integers = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, min_side=3, max_side=12), elements=st.integers(-3, 3))
+
+
+@given(space=small_integers.filter(lambda space: (space != space[0]).any()), data=st.data())
+def test_equal_a_literal_sort_even_where_many_are_tied(space, data):
+    k = data.draw(st.integers(1, len(space) - 1))
+    assert nearest(space, k=k).tolist() == nearest_literally(space, k)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_equal_a_literal_sort_on_real_values(dtype):
+    space = np.random.default_rng(0).standard_normal((40, 7)).astype(dtype)
+    assert nearest(space, k=39).tolist() == nearest_literally(space, 39)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 64, 199])
+def test_do_not_depend_on_the_block(rows, monkeypatch):
+    rng = np.random.default_rng(1)
+    space = rng.standard_normal((200, 33)).astype(np.float32)
+    space[100:150] = space[:50]  # duplicates, whose inner products a matrix product rounds differently
+    whole = nearest(space, k=20)
+    monkeypatch.setattr(neighbors, "BLOCK_BYTES", rows * 8 * len(space))
+    np.testing.assert_array_equal(nearest(space, k=20), whole)
+
+
+def test_duplicates_are_each_other_s_neighbors_and_ties_go_to_the_lower_index():
+    space = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    assert nearest(space, k=2).tolist() == [[2, 4], [3, 0], [0, 4], [1, 0], [0, 2]]
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_tiny_and_huge_features_neither_vanish_nor_overflow(size):
+    space = np.random.default_rng(2).standard_normal((20, 5))
+    np.testing.assert_array_equal(nearest((space * size).astype(np.float32), k=5), nearest(space, k=5))
+
+
+def test_minus_zero_ties_with_zero():
+    space = np.array([[1, 0], [-0.0, 1], [0.0, 1]], dtype=np.float32)
+    assert nearest(space, k=2)[0].tolist() == [1, 2]
+
+
+@settings(max_examples=20)
+@given(n=st.integers(3, 9), k=st.integers(-2, 12))
+def test_k_outside_its_range_is_refused(n, k):
+    space = np.eye(n, dtype=np.float32)
+    if 1 <= k <= n - 1:
+        assert nearest(space, k=k).shape == (n, k)
+    else:
+        with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}$"):
+            nearest(space, k=k)
+
+
+def test_bfloat16_would_destroy_neighbors_under_a_common_offset():
+    """The trap that float32 avoids: eight bits of mantissa cannot hold what stands out of a common offset."""
+    space = normalize_rows(np.random.default_rng(3).standard_normal((200, 64)) + 30)
+    coarse = (space.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32)  # a float32 cut to bfloat16
+    in_float32, in_bfloat16 = (_share_kept(nearest(space, k=5), nearest(other, k=5)) for other in (space.astype(np.float32), coarse))
+    assert in_float32 > 0.99
+    assert in_bfloat16 < 0.5
+
+
+def _share_kept(before: np.ndarray, after: np.ndarray) -> float:
+    return float(np.mean([len(set(a) & set(b)) / len(a) for a, b in zip(before.tolist(), after.tolist(), strict=True)]))
