@@ -124,7 +124,7 @@ class Study:
         left_out = len(costs) - len(ratios)
         if ratios.empty:
             return np.nan, "no caption is longer than one token, so none has bits per byte"
-        return 1 - ratios.mean(), f"without {left_out} captions of one token" if left_out else ""
+        return 1 - ratios.mean(), f"{left_out} of {len(costs)} captions have one token and are left out" if left_out else ""
 
     def _entry(self, model: str) -> ModelEntry:
         return self.store.model(self.dataset.name, model)

@@ -14,7 +14,9 @@ from core.metrics.neighbors import nearest
 from core.metrics.preprocess import normalize_rows
 from tests.metrics.oracles import nearest_literally
 
-small_integers = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, min_side=3, max_side=12), elements=st.integers(-3, 3))
+small_integers = hnp.arrays(
+    np.float32, hnp.array_shapes(min_dims=2, max_dims=2, min_side=3, max_side=12), elements=st.integers(-3, 3)
+)
 
 
 @given(space=small_integers.filter(lambda space: (space != space[0]).any()), data=st.data())
@@ -69,8 +71,9 @@ def test_k_outside_its_range_is_refused(n, k):
 def test_bfloat16_would_destroy_neighbors_under_a_common_offset():
     """The trap that float32 avoids: eight bits of mantissa cannot hold what stands out of a common offset."""
     space = normalize_rows(np.random.default_rng(3).standard_normal((200, 64)) + 30)
-    coarse = (space.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32)  # a float32 cut to bfloat16
-    in_float32, in_bfloat16 = (_share_kept(nearest(space, k=5), nearest(other, k=5)) for other in (space.astype(np.float32), coarse))
+    fine = space.astype(np.float32)
+    coarse = (fine.view(np.uint32) & 0xFFFF0000).view(np.float32)  # a float32 cut to bfloat16
+    in_float32, in_bfloat16 = (_share_kept(nearest(space, k=5), nearest(other, k=5)) for other in (fine, coarse))
     assert in_float32 > 0.99
     assert in_bfloat16 < 0.5
 

@@ -1,0 +1,228 @@
+"""A study over a real store: its answers equal the pure functions on the same spaces, and what it keeps is never stale."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core.study
+from core.encoders.encoder import ModelCard
+from core.errors import MetricError, StimuliError, StoreBusyError, StoreWriteError, UnknownNameError
+from core.metrics import METRICS
+from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.recipe import Recipe
+from core.store import Store, add_dataset, write_embedding
+from core.study import Study
+from tests.store_fakes import CountedDataset
+
+SIZE = 130  # above the neighbors that are kept
+MODALITIES = {"ape": "language", "bee": "vision", "cat": "vision", "reality": "world"}
+
+
+def layers_of(seed: int, widths: tuple[int, ...] = (5, 9), n: int = SIZE) -> list[np.ndarray]:
+    shared = np.random.default_rng(99).standard_normal((n, 4))
+    rng = np.random.default_rng(seed)
+    return [(shared @ rng.standard_normal((4, d)) + rng.standard_normal((n, d)) ** 3).astype(np.float32) for d in widths]
+
+
+def put(root: Path, name: str, layers: list[np.ndarray], *, version: int = 1, costs: tuple | None = None, n: int = SIZE) -> None:
+    bits, bytes_ = (np.array(values, dtype=float) for values in costs) if costs else (None, None)
+    names = tuple(f"layer {i}" for i in range(len(layers)))
+    card = ModelCard(name, name.title(), MODALITIES[name], f"import:{name}", "F", "o", None, f"w{version}", names)
+    recipe = Recipe.of("embedding", model=name, version=version)
+    write_embedding(
+        root, dataset=CountedDataset(n).card, card=card, level=None, layers=layers, bits=bits, bytes=bytes_, recipe=recipe,
+        device="cpu", seconds=0.0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("store")
+    add_dataset(root, CountedDataset(SIZE))
+    for seed, name in enumerate(MODALITIES):
+        put(root, name, layers_of(seed))
+    return root
+
+
+@pytest.fixture
+def study(filled: Path) -> Study:
+    return Study(Store(filled), "counted")
+
+
+def expected_score(x: int, y: int, *, k: int, q: float | None = 0.95) -> tuple[int, int, float]:
+    spaces = [[normalize_rows(layer) for layer in clamp_outliers(layers_of(seed), q=q)] for seed in (x, y)]
+    scores = {(i, j): METRICS["mutual_knn"](a, b, k=k) for i, a in enumerate(spaces[0]) for j, b in enumerate(spaces[1])}
+    best = max(scores, key=scores.__getitem__)
+    return *best, scores[best]
+
+
+@pytest.mark.parametrize("k", [1, 10, 100, 101, 129])
+def test_align_equals_the_metric_on_clamped_and_normalized_spaces(study, k):
+    table = study.align(["ape", "reality"], ["bee", "cat"], k=k)
+    assert table[["model_x", "model_y"]].to_numpy().tolist() == [[x, y] for x in ("ape", "reality") for y in ("bee", "cat")]
+    for row, (x, y) in zip(table.itertuples(), [(0, 1), (0, 2), (3, 1), (3, 2)], strict=True):
+        assert (row.layer_x, row.layer_y, row.score) == expected_score(x, y, k=k)
+        assert (row.chance, row.n, row.k) == (k / (SIZE - 1), SIZE, k)
+
+
+def test_the_clamp_is_the_study_s_choice(filled):
+    scores = {q: Study(Store(filled), "counted", q=q).align(["ape"], ["bee"]).score.item() for q in (None, 1.0, 0.95, 0.5)}
+    assert scores == {q: expected_score(0, 1, k=10, q=q)[2] for q in scores}
+    assert scores[None] == scores[1.0] != scores[0.5]
+
+
+def test_layer_map_holds_every_pair_of_layers(study):
+    layer_x, layer_y, score = expected_score(0, 1, k=10)
+    scores = study.layer_map("ape", "bee")
+    assert scores.shape == (2, 2)
+    assert scores[layer_x, layer_y] == scores.max() == score
+
+
+def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypatch):
+    before = study.neighbors("ape")
+    assert before.shape == (2, SIZE, 100)
+    assert not before.flags.writeable
+    monkeypatch.setattr(core.study, "nearest", None)  # none may be found anew
+    after = Study(Store(filled), "counted").neighbors("ape")
+    np.testing.assert_array_equal(after, before)
+    kept, recipe = Store(filled).result("counted", "neighbors-ape")
+    assert list(kept)[:3] == ["layer", "index", "rank_1"]
+    assert recipe == study.recipe("neighbors", ["ape"], k=100)
+
+
+def test_another_quantile_leaves_the_kept_neighbors_alone(filled, study):
+    study.neighbors("bee")
+    digest = Store(filled).digest("counted")
+    Study(Store(filled), "counted", q=0.5).neighbors("bee")
+    assert Store(filled).digest("counted") == digest
+
+
+def test_a_model_that_is_embedded_again_is_read_again(tmp_path):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    put(tmp_path, "ape", layers_of(1))
+    running = Study(Store(tmp_path), "counted")
+    old = running.neighbors("ape")
+    put(tmp_path, "ape", layers_of(2), version=2)
+    fresh = Study(Store(tmp_path), "counted").neighbors("ape")
+    np.testing.assert_array_equal(running.neighbors("ape"), fresh)
+    assert (fresh != old).any()
+
+
+@pytest.mark.parametrize("error", [StoreWriteError, StoreBusyError])
+def test_a_store_that_cannot_be_written_answers_all_the_same(tmp_path, monkeypatch, error):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    put(tmp_path, "ape", layers_of(0))
+
+    def refuse(*_args, **_choices):
+        raise error("no")
+
+    monkeypatch.setattr(core.study, "write_result", refuse)
+    assert Study(Store(tmp_path), "counted").neighbors("ape").shape == (2, SIZE, 100)
+    assert Store(tmp_path).result("counted", "neighbors-ape") is None
+
+
+def test_a_small_dataset_keeps_all_the_neighbors_there_are(tmp_path):
+    add_dataset(tmp_path, CountedDataset(5))
+    for seed, name in enumerate(("ape", "bee")):
+        put(tmp_path, name, layers_of(seed, n=5), n=5)
+    study = Study(Store(tmp_path), "counted")
+    assert study.neighbors("ape").shape == (2, 5, 4)
+    assert study.align(["ape"], ["bee"], k=4).score.item() == 1
+    with pytest.raises(MetricError, match=r"k must lie in 1 … 4 for 5 stimuli; given 10"):
+        study.align(["ape"], ["bee"])
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_too_few_stimuli_are_refused(tmp_path, n):
+    add_dataset(tmp_path, CountedDataset(n))
+    put(tmp_path, "ape", layers_of(0, n=n), n=n)
+    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; given {n}"):
+        Study(Store(tmp_path), "counted").align(["ape"], ["ape"], k=1)
+
+
+def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    good = layers_of(0, widths=(5,))[0]
+    put(tmp_path, "ape", [np.ones_like(good), good])
+    put(tmp_path, "bee", layers_of(1))
+    study = Study(Store(tmp_path), "counted")
+    assert np.isnan(study.layer_map("ape", "bee")).tolist() == [[True, True], [False, False]]
+    assert study.align(["ape"], ["bee"]).layer_x.item() == 1
+    with pytest.raises(MetricError, match="layer 0 of ape has no neighbors: it is constant or has zeros only"):
+        study.stimulus_neighbors("ape", 0, 0)
+
+
+def test_a_model_of_degenerate_layers_alone_is_refused(tmp_path):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    put(tmp_path, "ape", [np.ones((SIZE, 3), np.float32)])
+    with pytest.raises(MetricError, match=f"model ape has no layer with neighbors: all {SIZE} stimuli have the same vector"):
+        Study(Store(tmp_path), "counted").neighbors("ape")
+
+
+def test_stimulus_neighbors_are_the_most_similar_first(study):
+    space = normalize_rows(study.spaces("cat")[1]).astype(float)
+    similarity = space @ space[7]
+    similarity[7] = -np.inf
+    assert study.stimulus_neighbors("cat", 1, 7, k=4) == np.argsort(-similarity)[:4].tolist()
+
+
+def test_what_does_not_exist_is_refused_by_name(study):
+    with pytest.raises(UnknownNameError, match="no model named 'bea'; did you mean bee"):
+        study.align(["ape"], ["bea"])
+    with pytest.raises(UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"):
+        study.align(["ape"], ["bee"], metric="mutual_nn")
+    with pytest.raises(UnknownNameError, match="no layer named '2'; there are: 0, 1"):
+        study.stimulus_neighbors("ape", 2, 0)
+    with pytest.raises(StimuliError, match=rf"stimulus {SIZE} is not in 'counted', which has 0 … {SIZE - 1}"):
+        study.stimulus_neighbors("ape", 0, SIZE)
+    with pytest.raises(UnknownNameError, match="no dataset named 'count'; did you mean counted"):
+        Study(study.store, "count")
+
+
+@pytest.mark.parametrize("k", [0, SIZE])
+def test_k_outside_its_range_is_refused(study, k):
+    for ask in (
+        lambda: study.align(["ape"], ["bee"], k=k),
+        lambda: study.layer_map("ape", "bee", k),
+        lambda: study.stimulus_neighbors("ape", 0, 0, k),
+    ):
+        with pytest.raises(MetricError, match=rf"k must lie in 1 … {SIZE - 1} for {SIZE} stimuli; given {k}"):
+            ask()
+
+
+def test_names_are_those_of_one_modality(study):
+    assert study.names("vision") == ["bee", "cat"]
+    assert study.names("world") == ["reality"]
+
+
+def test_a_recipe_holds_all_that_an_answer_depends_on(filled, study):
+    recipe = study.recipe("alignment", ["ape", "bee"], metric="mutual_knn", k=10)
+    digests = {name: Store(filled).model("counted", name).digest for name in ("ape", "bee")}
+    assert recipe.kind == "alignment"
+    assert recipe.choices == {
+        "dataset": "counted", "revision": "r1", "models": digests, "preprocessing": ["clamp", "normalize"], "q": 0.95,
+        "metric": "mutual_knn", "k": 10,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("costs", "value", "reason"),
+    [
+        (None, math.nan, "this model does not predict text, so it has no bits per byte"),
+        (([6.0, 8, 1], [12.0, 32, 2]), 1 - (1 / 2 + 1 / 4 + 1 / 2) / 3, ""),
+        (([6.0, math.nan, 1], [12.0, 32, 2]), 0.5, "1 of 3 captions have one token and are left out"),
+        (([math.nan] * 3, [1.0, 2, 3]), math.nan, "no caption is longer than one token, so none has bits per byte"),
+    ],
+)
+def test_competence_is_the_mean_of_each_caption_s_ratio(tmp_path, costs, value, reason):
+    add_dataset(tmp_path, CountedDataset(3))
+    put(tmp_path, "ape", layers_of(0, n=3), costs=costs, n=3)
+    put(tmp_path, "bee", layers_of(1, n=3), n=3)
+    table = Study(Store(tmp_path), "counted").competence()
+    assert list(table) == ["model", "value", "unit", "reason"]
+    assert table.loc[0, ["model", "unit", "reason"]].tolist() == ["ape", "1 - bits per byte", reason]
+    assert table["value"].tolist() == pytest.approx([value], nan_ok=True)
