@@ -44,7 +44,7 @@ class Problem:
         return f"row {self.row}: {shown}{' …' if len(self.reason) > _LONGEST_REASON else ''}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Captioned:
     """The stimuli that are whole: tables as in Dataset, and the levels, default first."""
 
@@ -62,7 +62,7 @@ class Captioned:
         """Return what a reader should know though nothing is wrong: captions that several stimuli share."""
         stimuli_of = self.captions.groupby("text")["index"].nunique()
         shared = int((stimuli_of > 1).sum())
-        return (f"{shared:,} captions are shared by two or more stimuli",) if shared else ()
+        return (f"captions that two or more stimuli share: {shared:,}",) if shared else ()
 
 
 def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captioned, list[Problem]]:
@@ -84,12 +84,15 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
     return _tabulate(kept, texts, levels), sorted(named, key=lambda problem: problem.row)
 
 
-def refuse(where: str, problems: Sequence[Problem], *, skip: str) -> StimuliError:
-    """Return the error that lists the first problems and their number; `skip` says how to leave the broken ones out."""
+def refuse(where: str, problems: Sequence[Problem]) -> StimuliError:
+    """Return the error that lists the first problems and their number."""
     shown = "\n  ".join(str(problem) for problem in problems[:SHOWN_PROBLEMS])
     count = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
     more = f"; the first {SHOWN_PROBLEMS}" if len(problems) > SHOWN_PROBLEMS else ""
-    return StimuliError(f"{where} has {count} (rows count from 1, without a header){more}:\n  {shown}\nCorrect them, or {skip}")
+    return StimuliError(
+        f"{where} has {count} (rows count from 1, without a header){more}:\n  {shown}\n"
+        "Correct them, or leave these out and keep the rest with skip_broken=True (--skip-broken)"
+    )
 
 
 def read_level(value: Any) -> str:

@@ -20,10 +20,8 @@ from core.stimuli.dataset import DatasetCard, check_name
 from core.stimuli.images import check_image, load_image
 from core.stimuli.table import Table, find_table, read_table
 
-_SKIP = "open with skip_broken=True to leave these out and keep the rest"
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FolderDataset:
     """Stimuli of a folder in the table's order of first appearance; an image is read when asked for.
 
@@ -54,7 +52,7 @@ class FolderDataset:
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
         if problems and not skip_broken:
-            raise refuse(str(path), problems, skip=_SKIP)
+            raise refuse(str(path), problems)
         if whole.stimuli.empty:
             raise _nothing_left(path, problems)
         source = {"kind": "folder", "folder": str(folder.resolve()), "table": str(table or path.name), "skip_broken": skip_broken}

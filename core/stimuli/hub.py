@@ -23,21 +23,12 @@ from core.stimuli.table import missing_column
 if TYPE_CHECKING:
     import datasets
 
-# The 1,024 pairs of the Wikipedia image–text data that Huh et al. (2024) measured on; caption 0 is the default level.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "wit_1024": {
-        "hub_id": "minhuh/prh",
-        "revision": "wit_1024",
-        "split": "train",
-        "image_column": "image",
-        "text_column": "text",
-    },
-}
-
-_SKIP = "open with skip_broken=True to leave these out and keep the rest"
+# Ids that stand for a repository and a revision. wit_1024: the 1,024 pairs of Wikipedia images and texts that Huh et al. (2024)
+# measured on; its texts are lists, whose first one, level 0, is theirs.
+PRESETS: Mapping[str, Mapping[str, str]] = {"wit_1024": {"hub_id": "minhuh/prh", "revision": "wit_1024"}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HubDataset:
     """Stimuli of one split in its order; ids are the row numbers from 0.
 
@@ -63,25 +54,24 @@ class HubDataset:
         text_column: str = "text",
         skip_broken: bool = False,
     ) -> HubDataset:
-        """Open one split, from the cache where it is there; `HubDataset.open(name=…, **PRESETS["wit_1024"])` for a preset.
+        """Open one split, from the cache where it is there.
 
-        hub_id: `owner/name`, or a local folder. text_column: a text, or a list of texts, whose places are the caption levels; empty
-        ones after the first are captions that a stimulus does not have.
+        hub_id: `owner/name`, one of PRESETS, or a local folder. text_column: a text, or a list of texts, whose places are the
+        caption levels; empty ones after the first are captions that a stimulus does not have.
         Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all else.
         """
         check_name(name)
+        if hub_id in PRESETS and not Path(hub_id).is_dir():
+            hub_id, revision = PRESETS[hub_id]["hub_id"], revision or PRESETS[hub_id]["revision"]
         source = _source(hub_id, revision, split, image_column, text_column, skip_broken)
         table = _load(source)
-        for column in (image_column, text_column):
-            if column not in table.column_names:
-                raise missing_column(f"split {split} of {hub_id}", column, table.column_names)
         images = _undecoded(table, image_column)
-        rows = [row for number, text in enumerate(table[text_column]) for row in _captions(number, text)]
+        rows = [row for number, text in enumerate(_column(table, text_column)[text_column]) for row in _captions(number, text)]
         digests, unusable = _check_images(images)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
         if problems and not skip_broken:
-            raise refuse(hub_id, problems, skip=_SKIP)
+            raise refuse(hub_id, problems)
         if whole.stimuli.empty:
             raise StimuliError(
                 f"split {split} of {hub_id} has no usable stimulus{f'; {problems[0]}' if problems else ''}; try another"
@@ -146,11 +136,17 @@ def _unreachable(error: BaseException) -> bool:
     return transport or isinstance(error, ConnectionError | TimeoutError | LocalEntryNotFoundError)
 
 
+def _column(table: datasets.Dataset, name: str) -> datasets.Dataset:
+    if name not in table.column_names:
+        raise missing_column("the data set", name, table.column_names)
+    return table.select_columns([name])
+
+
 def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
-    """Return the images alone, as bytes or path."""
+    """Return the images alone, as bytes or path, in a column named image."""
     import datasets
 
-    only = table.select_columns([column])
+    only = _column(table, column)
     only = only if column == "image" else only.rename_column(column, "image")
     try:
         return only.cast_column("image", datasets.Image(decode=False))

@@ -43,7 +43,7 @@ def test_flickr_is_its_table(flickr: Path) -> None:
     assert dataset.stimuli["stimulus"].tolist() == table["image"].drop_duplicates().tolist()
     assert dataset.captions["text"].tolist() == table["caption"].tolist()
     assert dataset.captions["index"].tolist() == np.repeat(np.arange(1000), 5).tolist()
-    assert dataset.notes == ("2 captions are shared by two or more stimuli",)
+    assert dataset.notes == ("captions that two or more stimuli share: 2",)
     assert dataset.skipped == ()
     with Image.open(flickr / "images" / table["image"].iloc[-1]) as image:
         assert np.array_equal(dataset.image(999), image)
@@ -75,7 +75,7 @@ def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Pat
 def test_few_stimuli_open(tmp_path: Path, size: int) -> None:
     dataset = open_folder(make(tmp_path, [row(f"{name}.png") for name in "abcde"[:size]]))
     assert dataset.card.size == size == len(dataset.stimuli)
-    assert dataset.notes == (("1 captions are shared by two or more stimuli",) if size == 5 else ())
+    assert dataset.notes == (("captions that two or more stimuli share: 1",) if size == 5 else ())
 
 
 def test_no_stimuli_are_an_error(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_one_broken_row_is_named_and_can_be_left_out(
         StimuliError, match=r"captions\.jsonl has 1 problem \(rows count from 1.*:\n  " + re.escape(problem)
     ) as caught:
         open_folder(folder)
-    assert "Correct them, or open with skip_broken=True to leave these out and keep the rest" in str(caught.value)
+    assert "Correct them, or leave these out and keep the rest with skip_broken=True (--skip-broken)" in str(caught.value)
     dataset = open_folder(folder, skip_broken=True)
     assert dataset.stimuli["stimulus"].tolist() == left
     assert len(dataset.skipped) == 1

@@ -43,7 +43,7 @@ def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
     assert dataset.card.levels == ("0",)
     assert dataset.stimuli["stimulus"].tolist() == ["0", "1", "2"]
     assert dataset.captions.values.tolist() == [[0, "0", "one"], [1, "0", "two"], [2, "0", "one"]]
-    assert dataset.notes == ("1 captions are shared by two or more stimuli",)
+    assert dataset.notes == ("captions that two or more stimuli share: 1",)
     assert dataset.world is None
     for index in range(3):
         assert np.array_equal(dataset.image(index), IMAGES[index])
@@ -126,7 +126,7 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
     [
         (
             {"text_column": "caption"},
-            r"split train of .*repo has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?",
+            r"the data set has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?",
         ),
         ({"image_column": "imag"}, r"has no column 'imag'; it has 'image', 'text'; did you mean 'image'\?"),
         ({"image_column": "number"}, r"has no column 'number'; it has 'image', 'text'"),
@@ -163,19 +163,25 @@ def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_preset_is_the_published_one() -> None:
-    assert PRESETS["wit_1024"] == {
-        "hub_id": "minhuh/prh",
-        "revision": "wit_1024",
-        "split": "train",
-        "image_column": "image",
-        "text_column": "text",
-    }
+def test_a_preset_names_repository_and_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = datasets.load_dataset(publish(tmp_path / "repo", [["a", "b"], ["c", "d"]]), split="train")
+    asked: list[tuple[object, ...]] = []
+
+    def load(path: str, *, revision: str, split: str) -> datasets.Dataset:
+        asked.append((path, revision, split))
+        return published
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    dataset = HubDataset.open("wit_1024", name="wit")
+    assert dataset.card.levels == ("0", "1")
+    assert open_dataset(dataset.card).card == dataset.card
+    assert asked == [("minhuh/prh", "wit_1024", "train")] * 2
+    assert set(PRESETS) == {"wit_1024"}
 
 
 def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
-    with pytest.raises(OfflineError) as caught:
-        HubDataset.open(name="wit", **PRESETS["wit_1024"])
+    with pytest.raises(OfflineError, match="the hub cannot be reached") as caught:
+        HubDataset.open("wit_1024", name="wit")
     for part in ("minhuh/prh", str(tmp_path / "cache"), "HF_HOME", "HF_DATASETS_CACHE", "HF_HUB_OFFLINE"):
         assert part in str(caught.value)
 
