@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.error import URLError
 
-from huggingface_hub.constants import HF_HUB_CACHE
+from huggingface_hub import constants
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -31,8 +31,8 @@ def hub_errors(what: str, *, instead: str) -> Iterator[None]:
         yield
     except UNREACHABLE as error:
         raise OfflineError(
-            f"{what} is not in the cache folder {HF_HUB_CACHE} and the hub cannot be reached; connect (and unset HF_HUB_OFFLINE), "
-            f"set HF_HOME to a folder whose hub/ has it, or use {instead}"
+            f"{what} is not in the cache folder {constants.HF_HUB_CACHE} and the hub cannot be reached; connect (and unset"
+            f" HF_HUB_OFFLINE), set HF_HOME to a folder whose hub/ has it, or use {instead}"
         ) from error
     except GatedRepoError as error:
         raise EncoderError(f"{what} is closed on the hub; accept its terms there and log in with `hf auth login`") from error

@@ -22,7 +22,7 @@ from jaxtyping import Float32
 
 from core.errors import FeatureError
 
-Space = Float32[np.ndarray, "n d"]
+Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 
 MAX_BYTES = 8 << 30  # 1,024 stimuli × 81 layers × 8,192 dims in float32 take 2.7 GB
 MAX_RATIO = 200  # features hardly compress; zeros do a thousandfold
@@ -173,10 +173,8 @@ def _read_torch(path: Path) -> dict[str, np.ndarray]:
 def _from_tensor(tensor: Any, path: Path) -> np.ndarray:
     import torch  # as above
 
-    plain = not tensor.is_quantized and tensor.layout is torch.strided
-    _check_type(
-        path, f"{tensor.dtype} ({tensor.layout})", fits=plain and not tensor.is_complex() and tensor.dtype is not torch.bool
-    )
+    plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_complex() or tensor.dtype is torch.bool)
+    _check_type(path, f"{tensor.dtype} ({tensor.layout})", fits=plain)
     _check_size(path, tensor.numel() * max(tensor.element_size(), 4))  # a view that repeats one value is small on disk
     return tensor.detach().float().numpy()
 

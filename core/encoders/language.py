@@ -54,12 +54,10 @@ class LanguageEncoder:
         known = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
             if not ids:
-                raise EncoderError(
-                    f"the text {text!r} has no tokens for {self.card.name}; give every stimulus a caption with words"
-                )
+                raise EncoderError(f"the text {text!r} has no tokens for {self.card.name}; give each stimulus a caption")
             if max(ids) >= known:
                 raise EncoderError(
-                    f"token {max(ids)} of {text!r} is over the {known} that {self.card.name} knows; use its own tokenizer"
+                    f"token {max(ids)} of {text!r} is not among the {known} of {self.card.name}; use its own tokenizer"
                 )
         return batch["input_ids"], [_kept(text, part) for text, part in zip(items, batch.encodings, strict=True)]
 

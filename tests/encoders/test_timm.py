@@ -1,0 +1,286 @@
+"""Vision models: what is read out equals what forward hooks see; bad checkpoints are refused in words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+from huggingface_hub import constants
+from PIL import Image
+from safetensors.torch import load_file, save_file
+from tiny_models import MEAN, SIZE, STD, make_vision
+
+from core.encoders.catalog import open_encoder
+from core.encoders.checkpoint import digest_files, digest_state
+from core.encoders.vision import open_vision
+from core.errors import EncoderError, OfflineError, UnknownNameError
+
+CPU = torch.device("cpu")
+VIT = {"img_size": SIZE, "patch_size": 8, "embed_dim": 16, "depth": 3, "num_heads": 2}
+SWIN = {"img_size": SIZE, "embed_dim": 8, "window_size": 4}
+NAME = "vit_tiny_patch16_224"
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[Image.Image]:
+    """Return random images of the size that the tiny models take."""
+    rng = np.random.default_rng(0)
+    return [Image.fromarray(rng.integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)) for _ in range(7)]
+
+
+@pytest.fixture(scope="module")
+def vit(tmp_path_factory):
+    return make_vision(tmp_path_factory.mktemp("vit") / "vit-a", NAME, **VIT)
+
+
+def to_pixels(pictures):
+    """Preprocess by the definition: scale to [0, 1], then standardize each channel."""
+    array = np.stack([np.asarray(picture, np.float32) / 255 for picture in pictures])
+    return torch.from_numpy(((array - MEAN) / STD).astype(np.float32)).permute(0, 3, 1, 2)
+
+
+def watch(model, modules, pixels):
+    """Return what each module gives in a plain forward pass."""
+    seen = []
+    handles = [module.register_forward_hook(lambda _m, _i, output: seen.append(output)) for module in modules]
+    with torch.no_grad():
+        model(pixels)
+    for handle in handles:
+        handle.remove()
+    return seen
+
+
+def assert_layers(encoding, expected):
+    assert len(encoding.layers) == len(expected)
+    for layer, wanted in zip(encoding.layers, expected, strict=True):
+        assert layer.dtype == np.float32
+        np.testing.assert_allclose(layer, wanted.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("extra", [{}, {"reg_tokens": 2}, {"dynamic_img_size": True}])
+def test_class_token_of_every_block_before_the_final_norm(tmp_path, pictures, extra):
+    encoder = open_vision(f"timm:{NAME}@{make_vision(tmp_path / 'm', NAME, **VIT, **extra)}", device=CPU)
+    outputs = watch(encoder.model, encoder.model.blocks, to_pixels(pictures))
+    assert_layers(encoder.encode(pictures), [output[:, 0] for output in outputs])
+    assert encoder.card.layers == ("block 1", "block 2", "block 3")
+    assert encoder.recipe["pooling"] == "class token"
+
+
+def test_mean_of_patch_tokens_without_a_class_token(tmp_path, pictures):
+    folder = make_vision(tmp_path / "m", NAME, **VIT, class_token=False, global_pool="avg")
+    encoder = open_vision(f"timm:{NAME}@{folder}", device=CPU)
+    outputs = watch(encoder.model, encoder.model.blocks, to_pixels(pictures))
+    assert_layers(encoder.encode(pictures), [output.mean(1) for output in outputs])
+    assert encoder.recipe["pooling"] == "mean of patch tokens"
+
+
+def test_mean_over_the_feature_map_of_a_convolutional_net(tmp_path, pictures):
+    encoder = open_vision(f"timm:resnet10t@{make_vision(tmp_path / 'm', 'resnet10t', channels=(8, 8, 16, 16))}", device=CPU)
+    net = encoder.model
+    outputs = watch(net, [net.act1, net.layer1, net.layer2, net.layer3, net.layer4], to_pixels(pictures))
+    assert_layers(encoder.encode(pictures), [output.mean((2, 3)) for output in outputs])
+    assert encoder.card.layers == ("stem", "stage 1", "stage 2", "stage 3", "stage 4")
+    assert encoder.card.family == "ResNet"
+    assert encoder.recipe["pooling"] == "mean over the feature map"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "arguments", "layers"),
+    [
+        ("beit_base_patch16_224", VIT, 3),
+        ("eva02_tiny_patch14_224", {**VIT, "num_heads": 2}, 3),
+        (
+            "swin_tiny_patch4_window7_224",
+            {**SWIN, "depths": (1, 1), "num_heads": (1, 2)},
+            2,
+        ),
+        ("convnext_atto", {"dims": (8, 8, 8, 8), "depths": (1, 1, 1, 1)}, 4),
+        ("test_efficientnet", {}, 5),
+        ("deit_tiny_distilled_patch16_224", VIT, 3),
+    ],
+)
+def test_other_architectures_give_one_vector_per_layer(tmp_path, pictures, architecture, arguments, layers):
+    encoder = open_vision(f"timm:{architecture}@{make_vision(tmp_path / 'm', architecture, **arguments)}", device=CPU)
+    encoding = encoder.encode(pictures)
+    assert len(encoding.layers) == len(encoder.card.layers) == layers
+    assert all(layer.ndim == 2 and len(layer) == len(pictures) and np.isfinite(layer).all() for layer in encoding.layers)
+
+
+def test_batch_size_and_order_do_not_change_a_vector(vit, pictures):
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
+    whole = encoder.encode(pictures).layers[-1]
+    single = np.concatenate([encoder.encode([picture]).layers[-1] for picture in pictures])
+    turned = encoder.encode(pictures[::-1]).layers[-1][::-1]
+    np.testing.assert_allclose(single, whole, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(turned, whole, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(encoder.encode(pictures).layers[-1], whole)
+
+
+def test_pictures_of_any_size_are_resized_by_the_models_own_preprocessing(vit, pictures):
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
+    sizes = [(1, 1), (300, 20), (SIZE, SIZE)]
+    assert encoder.encode([pictures[0].resize(size) for size in sizes]).layers[0].shape == (3, 16)
+    assert encoder.recipe["preprocessing"]["input_size"] == [3, SIZE, SIZE]
+    json.dumps(encoder.recipe, allow_nan=False)
+
+
+def test_card_says_what_the_folder_says(tmp_path, vit):
+    folder = shutil.copytree(vit, tmp_path / "vit b")
+    notes = {"title": "ViT, small", "family": "ViT", "objective": "MAE", "training": {"steps": 10}}
+    (folder / "card.json").write_text(json.dumps(notes))
+    card = open_encoder(f"timm:{NAME}@{folder}", device=CPU).card
+    assert (card.name, card.title, card.objective, card.training) == ("vit-b", "ViT, small", "MAE", {"steps": 10})
+    assert card.weights == digest_files([folder / "model.safetensors"])
+    assert card.parameters == sum(value.numel() for value in load_file(folder / "model.safetensors").values())
+    assert card.modality == "vision"
+
+
+def test_nothing_is_claimed_of_a_checkpoint_without_a_card(vit):
+    card = open_vision(f"timm:{NAME}@{vit}", device=CPU).card
+    assert (card.title, card.family, card.objective, card.training) == ("vit-a", "ViT", "unknown", {})
+
+
+@pytest.fixture(scope="module")
+def resnet():
+    torch.manual_seed(0)
+    return timm.create_model("test_resnet", num_classes=5)
+
+
+@pytest.mark.parametrize("name", ["w.safetensors", "w.pt", "w.pth", "model.safetensors"])
+def test_one_weights_file_is_enough(tmp_path, resnet, name):
+    state = resnet.state_dict()
+    path = tmp_path / "deep" / name
+    path.parent.mkdir()
+    if name.endswith("safetensors"):
+        save_file(state, path)
+    else:
+        torch.save({"state_dict": {f"module.{key}": value for key, value in state.items()}, "epoch": 3}, path)
+    encoder = open_vision(f"timm:test_resnet@{path}", device=CPU)
+    assert digest_state(encoder.model.state_dict()) == digest_state(state)
+    assert encoder.card.name == ("deep" if name.startswith("model") else "w")
+
+
+def refuse(spec, message):
+    with pytest.raises(EncoderError, match=message):
+        open_vision(spec, device=CPU)
+
+
+def test_unknown_name_lists_the_nearest():
+    with pytest.raises(UnknownNameError, match=r"'vit_bas_patch16_224.mae'; did you mean vit_base_patch16_224.mae"):
+        open_vision("timm:vit_bas_patch16_224.mae", device=CPU)
+
+
+def test_published_weights_without_network_name_the_cache_and_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(OfflineError, match=r"cache folder .*cache and the hub.*HF_HUB_OFFLINE.*HF_HOME.*timm:resnet18@CHECKPOINT"):
+        open_vision("timm:resnet18", device=CPU)
+
+
+@pytest.mark.parametrize("spec", ["timm:", "timm:@w.pt", f"timm:{NAME}@"])
+def test_half_a_spec_is_refused(spec):
+    refuse(spec, "is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
+
+
+@pytest.mark.parametrize("spec", ["vit", "import:x", "hf", ":x", "", "TIMM:x"])
+def test_other_specs_name_the_valid_forms(spec):
+    with pytest.raises(EncoderError, match="is no model spec; expected timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"):
+        open_encoder(spec, device=CPU)
+
+
+def test_architecture_without_published_weights():
+    refuse("timm:efficientnet_b6", "timm publishes no weights for .*@CHECKPOINT")
+
+
+def test_missing_checkpoint(tmp_path):
+    refuse(f"timm:{NAME}@{tmp_path}/none.pt", "there is no checkpoint at .*none.pt; expected a weights file")
+
+
+def test_folder_without_weights_or_with_two(tmp_path, vit):
+    refuse(f"timm:{NAME}@{tmp_path}", "must hold model.safetensors or one weights file .*; it has none")
+    for name in ("a.safetensors", "b.safetensors"):
+        shutil.copy(vit / "model.safetensors", tmp_path / name)
+    refuse(f"timm:{NAME}@{tmp_path}", "it has a.safetensors, b.safetensors")
+
+
+def test_folder_without_config(tmp_path, vit):
+    shutil.copy(vit / "model.safetensors", tmp_path)
+    refuse(f"timm:{NAME}@{tmp_path}", "has no config.json; expected timm's, with architecture")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{", "config.json cannot be read .*expected a JSON object"),
+        ("[]", "holds list where a JSON object was expected"),
+        ('{"architecture": "resnet18"}', "is of architecture 'resnet18', the spec says 'vit_tiny_patch16_224'; use timm:resnet18@"),
+        ('{"architecture": "vit_tiny_patch16_224", "model_args": 3}', "must hold objects under model_args"),
+        ('{"architecture": "vit_tiny_patch16_224", "model_args": {"colour": 3}}', "does not fit vit_tiny_patch16_224: .*colour"),
+        (
+            '{"architecture": "vit_tiny_patch16_224"}',
+            "does not fit vit_tiny_patch16_224: .*expected exactly this architecture",
+        ),
+    ],
+)
+def test_config_that_does_not_fit(tmp_path, vit, config, message):
+    folder = shutil.copytree(vit, tmp_path / "m")
+    (folder / "config.json").write_text(config)
+    refuse(f"timm:{NAME}@{folder}", message)
+
+
+@pytest.mark.parametrize("change", ["missing", "extra"])
+def test_weights_must_match_to_the_last_tensor(tmp_path, vit, change):
+    folder = shutil.copytree(vit, tmp_path / "m")
+    state = load_file(folder / "model.safetensors")
+    if change == "missing":
+        del state["blocks.1.attn.qkv.weight"]
+    else:
+        state["blocks.9.attn.qkv.weight"] = torch.zeros(2)
+    save_file(state, folder / "model.safetensors")
+    refuse(f"timm:{NAME}@{folder}", r"does not fit .*blocks\.\d\.attn\.qkv\.weight")
+
+
+@pytest.mark.parametrize("notes", ['{"title": 3}', '{"training": "long"}'])
+def test_card_of_the_wrong_kind(tmp_path, vit, notes):
+    folder = shutil.copytree(vit, tmp_path / "m")
+    (folder / "card.json").write_text(notes)
+    refuse(f"timm:{NAME}@{folder}", "card.json must hold text for title, family, objective and an object for training")
+
+
+class Trap:
+    """What a hostile checkpoint holds: loading it would leave a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_pickled_objects_are_refused_and_not_run(tmp_path):
+    torch.save({"w": Trap(tmp_path / "ran")}, tmp_path / "w.pt")
+    refuse(f"timm:test_resnet@{tmp_path}/w.pt", "holds pickled objects, which could run code")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["w.pt", "w.pth", "w.safetensors"])
+def test_truncated_weights(tmp_path, resnet, name):
+    path = tmp_path / name
+    save_file(resnet.state_dict(), path) if name.endswith("safetensors") else torch.save(resnet.state_dict(), path)
+    path.write_bytes(path.read_bytes()[:-1000])
+    refuse(f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again")
+
+
+@pytest.mark.parametrize("found", [{"a": 1}, {}, [torch.zeros(2)]])
+def test_files_without_a_state_dict(tmp_path, found):
+    torch.save(found, tmp_path / "w.pt")
+    refuse(f"timm:test_resnet@{tmp_path}/w.pt", "holds no state dict; expected tensors by parameter name")
+
+
+def test_other_kinds_of_file(tmp_path):
+    (tmp_path / "w.ckpt").write_bytes(b"x")
+    refuse(f"timm:test_resnet@{tmp_path}/w.ckpt", "is not a weights file; expected one that ends in .safetensors, .pt, .pth")

@@ -1,0 +1,304 @@
+"""Language models: a batch equals one text at a time without padding; bits equal a literal sum; bad folders are refused in words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import transformers
+from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
+from tiny_models import CAUSAL, CONFIGS, make_language, save_tokenizer
+
+from core.encoders.catalog import open_encoder
+from core.encoders.language import open_language
+from core.errors import EncoderError, OfflineError
+
+CPU = torch.device("cpu")
+TEXTS = ["a cat", "two red dogs behind a tall tree", "x", "naïve café ☕", "a cat sat on the mat, it is said"]
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    return {kind: make_language(root / f"tiny-{kind}", kind) for kind in CONFIGS}
+
+
+def encode_one_by_one(folder, texts, *, causal, last=False):
+    """Encode without a batch, a mask or padding, as the definitions say; layers, bits."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModel
+    model = kind.from_pretrained(folder).eval()
+    rows, bits = [], []
+    for text in texts:
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            output = model(input_ids=ids, output_hidden_states=True)
+        rows.append([state[0, -1] if last else state[0].mean(0) for state in output.hidden_states])
+        if causal:
+            nats = F.cross_entropy(output.logits[0, :-1], ids[0, 1:], reduction="none")
+            bits.append(float(nats.double().sum() / np.log(2)))
+    return [torch.stack(layer).numpy() for layer in zip(*rows, strict=True)], np.array(bits)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_a_batch_equals_one_text_at_a_time(folders, kind, pooling):
+    layers, bits = encode_one_by_one(folders[kind], TEXTS, causal=kind in CAUSAL, last=pooling == "last")
+    encoding = open_language(f"hf:{folders[kind]}", device=CPU, pooling=pooling).encode(TEXTS)
+    assert len(encoding.layers) == len(layers) == 3
+    for layer, wanted in zip(encoding.layers, layers, strict=True):
+        assert layer.dtype == np.float32
+        np.testing.assert_allclose(layer, wanted, **CLOSE)
+    if kind in CAUSAL:
+        np.testing.assert_allclose(encoding.bits, bits, rtol=1e-5)
+        np.testing.assert_array_equal(encoding.bytes, [len(text.encode()) for text in TEXTS])
+    else:
+        assert encoding.bits is None
+        assert encoding.bytes is None
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, folders, kind):
+    encoder = open_language(f"hf:{folders[kind]}", device=CPU)
+    left = open_language(f"hf:{make_language(tmp_path / 'left', kind, padding_side='left')}", device=CPU)
+    whole = encoder.encode(TEXTS)
+    turned, padded = encoder.encode(TEXTS[::-1]), left.encode(TEXTS)
+    single = [encoder.encode([text]) for text in TEXTS]
+    for number, layer in enumerate(whole.layers):
+        np.testing.assert_allclose(np.concatenate([one.layers[number] for one in single]), layer, **CLOSE)
+        np.testing.assert_allclose(turned.layers[number][::-1], layer, **CLOSE)
+        np.testing.assert_array_equal(padded.layers[number], layer)
+    if kind in CAUSAL:
+        np.testing.assert_allclose([one.bits[0] for one in single], whole.bits, rtol=1e-5)
+        np.testing.assert_allclose(turned.bits[::-1], whole.bits, rtol=1e-5)
+
+
+def test_twice_the_same_is_the_same(folders):
+    encoder = open_language(f"hf:{folders['llama']}", device=CPU)
+    first, second = encoder.encode(TEXTS), encoder.encode(TEXTS)
+    np.testing.assert_array_equal(np.stack(first.layers), np.stack(second.layers))
+    np.testing.assert_array_equal(first.bits, second.bits)
+
+
+def test_a_text_of_one_token_has_no_bits(tmp_path, folders):
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
+    save_tokenizer(folder, bos=False)
+    encoding = open_language(f"hf:{folder}", device=CPU).encode(["x", "xy"])
+    assert np.isnan(encoding.bits[0])
+    assert encoding.bits[1] > 0
+    assert np.isfinite(encoding.layers[-1]).all()
+
+
+def test_a_text_without_tokens_is_refused(tmp_path, folders):
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
+    save_tokenizer(folder, bos=False)
+    with pytest.raises(EncoderError, match="the text '' has no tokens for m; give each stimulus a caption"):
+        open_language(f"hf:{folder}", device=CPU).encode(["x", ""])
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "opt"])
+def test_a_cut_text_counts_the_bytes_that_were_kept(folders, kind):
+    encoder = open_language(f"hf:{folders[kind]}", device=CPU)
+    assert encoder.recipe["tokens"]["longest"] == encoder.limit == 64
+    text = "é" * 31 + "a" * 200  # 64 tokens are <s>, 62 bytes of é and one a
+    cut, kept = encoder.encode([text, "b"]), encoder.encode([text[:32], "b"])
+    np.testing.assert_array_equal(cut.bytes, [63, 1])
+    np.testing.assert_array_equal(cut.bytes, kept.bytes)
+    np.testing.assert_allclose(cut.bits, kept.bits, rtol=1e-6)
+    np.testing.assert_allclose(cut.layers[-1], kept.layers[-1], **CLOSE)
+
+
+def test_a_text_of_exactly_the_limit_is_whole(folders):
+    encoding = open_language(f"hf:{folders['gpt2']}", device=CPU).encode(["a" * 63])
+    np.testing.assert_array_equal(encoding.bytes, [63])
+
+
+def test_roberta_loses_the_positions_before_its_padding_row(folders):
+    encoder = open_language(f"hf:{folders['roberta']}", device=CPU)
+    assert encoder.limit == 64  # 66 rows, of which 0 and 1 are never places
+    assert np.isfinite(encoder.encode(["a" * 500]).layers[-1]).all()
+
+
+def test_bloom_has_no_longest_text(folders):
+    encoder = open_language(f"hf:{folders['bloom']}", device=CPU)
+    assert encoder.limit is None
+    np.testing.assert_array_equal(encoder.encode(["a" * 300]).bytes, [300])
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "objective"),
+    [
+        ("gpt2", "GPT-2", "language"),
+        ("llama", "LLaMA", "language"),
+        ("bloom", "BLOOM", "language"),
+        ("bert", "BERT", "masked language"),
+    ],
+)
+def test_card_of_a_folder_without_notes(folders, kind, family, objective):
+    card = open_encoder(f"hf:{folders[kind]}", device=CPU).card
+    assert (card.name, card.title, card.family, card.objective) == (f"tiny-{kind}", f"tiny-{kind}", family, objective)
+    assert card.layers == ("embedding", "block 1", "block 2")
+    assert card.modality == "language"
+    assert card.training == {}
+
+
+def test_card_says_what_the_folder_says(tmp_path, folders):
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
+    notes = {"title": "Cave GPT", "family": "GPT", "objective": "captions", "training": {"seed": 1}}
+    (folder / "card.json").write_text(json.dumps(notes))
+    card = open_language(f"hf:{folder}", device=CPU).card
+    assert (card.title, card.family, card.objective, card.training) == ("Cave GPT", "GPT", "captions", {"seed": 1})
+
+
+def test_recipe_changes_with_tokenizer_and_pooling(tmp_path, folders):
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
+    first = open_language(f"hf:{folder}", device=CPU).recipe
+    last = open_language(f"hf:{folder}", device=CPU, pooling="last").recipe
+    save_tokenizer(folder, bos=False)
+    other = open_language(f"hf:{folder}", device=CPU).recipe
+    assert len({json.dumps(recipe, sort_keys=True, allow_nan=False) for recipe in (first, last, other)}) == 3
+
+
+def test_half_precision_weights_run_in_float32(tmp_path, folders):
+    folder = shutil.copytree(folders["llama"], tmp_path / "m")
+    state = load_file(folder / "model.safetensors")
+    save_file({name: value.half() for name, value in state.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    encoder = open_language(f"hf:{folder}", device=CPU)
+    assert {parameter.dtype for parameter in encoder.model.parameters()} == {torch.float32}
+    assert encoder.encode(TEXTS).layers[0].dtype == np.float32
+
+
+def released(folder, texts):
+    """Return what the released pipeline does: pad a batch on the left, mask, average, sum the losses; layers and bits per byte."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    batch = tokenizer(texts, padding=True, return_tensors="pt")
+    ids, mask = batch["input_ids"], batch["attention_mask"]
+    with torch.no_grad():
+        output = model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+    states = torch.stack(output.hidden_states, dim=1)
+    real = mask[:, None, :, None]
+    layers = (states * real).sum(2) / real.sum(2)
+    losses = F.cross_entropy(output.logits[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none")
+    nats = (losses * mask[:, :-1]).sum(1)  # the loss of a token counts where the token before it is real
+    return layers.numpy(), (nats / np.log(2)).numpy() / [len(text.encode()) for text in texts]
+
+
+def test_a_real_model_agrees_with_the_released_pipeline(stories):
+    texts = ["A dog runs over the grass .", "Two children in red coats climb a snowy hill behind their house .", "Sunset ."]
+    layers, bits_per_byte = released(stories, texts)
+    encoder = open_language(f"hf:{stories}", device=CPU)
+    encoding = encoder.encode(texts)
+    np.testing.assert_allclose(np.stack(encoding.layers, axis=1), layers, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(encoding.bits / encoding.bytes, bits_per_byte, rtol=1e-4)
+    assert encoder.card.parameters == 260_032
+    assert encoder.card.layers[-1] == "block 5"
+    assert encoder.card.weights == "407a7c581bdd66972383ce9ad24857713fb98786d06ea564a2fe9b34ebe77dfd"
+
+
+def test_a_real_model_gives_the_published_loss(stories, flickr):
+    """The folder's own notes give a mean loss of 3.28 nats per token over the first 200 captions."""
+    import pandas as pd
+
+    texts = pd.read_csv(flickr / "captions.csv").caption[:200].tolist()
+    encoder = open_language(f"hf:{stories}", device=CPU)
+    encoding = encoder.encode(texts)
+    predicted = sum(len(ids) - 1 for ids in encoder.tokenizer(texts)["input_ids"])
+    assert encoding.bits.sum() * np.log(2) / predicted == pytest.approx(3.28, abs=0.005)
+
+
+def refuse(folder, message):
+    with pytest.raises(EncoderError, match=message):
+        open_language(f"hf:{folder}", device=CPU)
+
+
+@pytest.fixture
+def broken(tmp_path, folders):
+    return shutil.copytree(folders["llama"], tmp_path / "broken")
+
+
+@pytest.mark.parametrize("place", ["", "./none", "/none/at/all", "a/b/c"])
+def test_missing_folder(place):
+    refuse(place, "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with config.json")
+
+
+def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(
+        OfflineError, match=r"hf:org/gpt is not in the cache folder .*cache and .*HF_HUB_OFFLINE.*HF_HOME.*hf:FOLDER"
+    ):
+        open_language("hf:org/gpt", device=CPU)
+
+
+def test_no_hub_id():
+    refuse("-bad-", "is neither a folder here nor on the hub; check the id")
+
+
+def test_folder_without_config(broken):
+    (broken / "config.json").unlink()
+    refuse(broken, "has no config.json; expected a transformers folder")
+
+
+def test_folder_with_pickled_weights_only(broken):
+    torch.save(load_file(broken / "model.safetensors"), broken / "pytorch_model.bin")
+    (broken / "model.safetensors").unlink()
+    refuse(broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained")
+
+
+def test_folder_without_tokenizer(broken):
+    (broken / "tokenizer.json").unlink()
+    (broken / "tokenizer_config.json").unlink()
+    refuse(broken, "has no tokenizer; expected tokenizer.json")
+
+
+def test_damaged_tokenizer(broken):
+    (broken / "tokenizer.json").write_text("{")
+    refuse(broken, "the tokenizer in .* cannot be read")
+
+
+def test_truncated_weights(broken):
+    path = broken / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    refuse(broken, "cannot be opened: .*expected whole safetensors weights")
+
+
+def test_missing_weights_are_not_filled_at_random(broken):
+    state = load_file(broken / "model.safetensors")
+    del state["lm_head.weight"]
+    save_file(state, broken / "model.safetensors", metadata={"format": "pt"})
+    refuse(broken, "lacks weights of LlamaForCausalLM: lm_head.weight")
+
+
+def test_a_model_that_needs_its_own_code(broken):
+    config = json.loads((broken / "config.json").read_text())
+    config.update(model_type="mine", auto_map={"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"})
+    (broken / "config.json").write_text(json.dumps(config))
+    (broken / "mine.py").write_text(f"open({str(broken / 'ran')!r}, 'w')")
+    refuse(broken, "cannot be opened: .*transformers knows without the model's own code")
+    assert not (broken / "ran").exists()
+
+
+def test_damaged_config(broken):
+    (broken / "config.json").write_text("[1")
+    refuse(broken, "cannot be")
+
+
+def test_encoder_decoder(tmp_path):
+    config = transformers.T5Config(vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2)
+    transformers.T5Model(config).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path)
+    refuse(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
+
+
+def test_tokens_that_the_weights_do_not_know(tmp_path, folders):
+    config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=40, n_positions=64)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path)
+    with pytest.raises(EncoderError, match=r"token \d+ of 'zebra' is not among the 40 of"):
+        open_language(f"hf:{tmp_path}", device=CPU).encode(["zebra"])
