@@ -20,7 +20,7 @@ LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
 
 T = TypeVar("T")
 _COUNT_WORDS = ("one", "two", "three", "four")
-_JOINTS = (", and ", ", and also ", " and then ", ", and last ")  # where a plain "and" could extend a relation
+_JOINTS = (", and ", ", and also ", " and then ", ", and finally ")  # where a plain "and" could extend a relation
 _TRAILING = ("facing", "place", "depth")  # details that follow the noun
 _RELATION_WORDS = 3
 _TOGETHER = 0.8  # probability that a thing joins its likes under one noun
@@ -151,8 +151,8 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
         for phrase, detail in _shuffled(chances, dice):
             if room > 0:
                 room -= phrase.tell(detail, dice)
-    text = _sentences(frame.format(things=_listed(phrases, dice), **texts))
-    return f"{text} {_pick(PADS, dice)}" if room > _words(PADS[0]) else text
+    pads = _shuffled(PADS, dice)[: max(0, int(room // _words(PADS[0])))]
+    return _sentences(" ".join([frame.format(things=_listed(phrases, dice), **texts), *pads]))
 
 
 def _slot_texts(event: Event, dice: Random, *, many: bool) -> dict[str, str]:

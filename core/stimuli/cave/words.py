@@ -6,12 +6,66 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SCENES = {
-    "city": ("in a city", "in a town", "on a street", "on a boulevard", "in a metropolis", "among skyscrapers"),
-    "forest": ("in a forest", "in the woods", "in a grove", "in a thicket", "in a woodland", "on a forest path"),
-    "mountains": ("in the mountains", "among peaks", "in the highlands", "among summits", "in the Alps", "on a ridge"),
-    "beach": ("on a beach", "by the sea", "on a shore", "on the coast", "at the seaside", "by the ocean"),
-    "desert": ("in a desert", "among dunes", "in a wasteland", "in the badlands", "on an arid plain", "in the drylands"),
-    "farm": ("on a farm", "in a field", "in a pasture", "on a ranch", "by a cornfield", "in the farmland"),
+    "city": (
+        "in a city",
+        "in a town",
+        "on a street",
+        "on a boulevard",
+        "in a metropolis",
+        "among skyscrapers",
+        "downtown",
+        "at a crossroads",
+    ),
+    "forest": (
+        "in a forest",
+        "in the woods",
+        "in a grove",
+        "in a thicket",
+        "in a woodland",
+        "on a forest path",
+        "in a copse",
+        "in the greenwood",
+    ),
+    "mountains": (
+        "in the mountains",
+        "among peaks",
+        "in the highlands",
+        "among summits",
+        "in the Alps",
+        "on a ridge",
+        "on a slope",
+        "in a gorge",
+    ),
+    "beach": (
+        "on a beach",
+        "by the sea",
+        "on a shore",
+        "on the coast",
+        "at the seaside",
+        "by the ocean",
+        "on the sands",
+        "at the waterside",
+    ),
+    "desert": (
+        "in a desert",
+        "among dunes",
+        "in a wasteland",
+        "in the badlands",
+        "on an arid plain",
+        "in the drylands",
+        "in a sandy waste",
+        "on parched ground",
+    ),
+    "farm": (
+        "on a farm",
+        "in a field",
+        "in a pasture",
+        "on a ranch",
+        "by a cornfield",
+        "in the farmland",
+        "in a meadow",
+        "in the countryside",
+    ),
 }
 _TIMES = {
     "morning": ("in the morning", "at dawn", "at sunrise", "at daybreak", "at breakfast"),
@@ -26,32 +80,32 @@ _WEATHERS = {
     "snowy": ("in the snow", "in a blizzard", "in wintry weather", "in a snowfall", "under falling flakes"),
 }
 _KINDS = {
-    "car": ("car", "automobile", "sedan", "motorcar", "vehicle"),
-    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "streetlamp"),
-    "bench": ("bench", "seat", "settee", "pew", "loveseat"),
-    "house": ("house", "cottage", "home", "cabin", "bungalow"),
-    "tree": ("tree", "oak", "maple", "elm", "poplar"),
-    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "agaric"),
-    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee"),
-    "flower": ("flower", "blossom", "bloom", "daisy", "tulip"),
-    "boat": ("boat", "ship", "vessel", "dinghy", "skiff"),
-    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot"),
-    "ball": ("ball", "sphere", "globe", "orb", "bouncer"),
-    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer"),
-    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla"),
-    "barrel": ("barrel", "cask", "keg", "drum", "vat"),
-    "cat": ("cat", "feline", "kitty", "tabby", "mouser"),
-    "bird": ("bird", "songbird", "finch", "sparrow", "wren"),
+    "car": ("car", "automobile", "sedan", "motorcar", "vehicle", "conveyance"),
+    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "streetlamp", "fixture", "furnishing"),
+    "bench": ("bench", "seat", "settee", "pew", "loveseat", "fixture", "furnishing"),
+    "house": ("house", "cottage", "home", "cabin", "bungalow", "shelter", "dwelling"),
+    "tree": ("tree", "oak", "maple", "elm", "poplar", "plant", "growth"),
+    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "agaric", "growth", "sprout"),
+    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "shelter", "dwelling", "canopy"),
+    "flower": ("flower", "blossom", "bloom", "daisy", "tulip", "plant", "growth"),
+    "boat": ("boat", "ship", "vessel", "dinghy", "skiff", "vehicle", "craft", "conveyance"),
+    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "shelter", "canopy", "cover"),
+    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "toy", "plaything"),
+    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "toy", "plaything", "craft"),
+    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "plant", "growth"),
+    "barrel": ("barrel", "cask", "keg", "drum", "vat", "vessel", "container"),
+    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "animal", "pet", "creature"),
+    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "animal", "pet", "creature"),
 }
 _COLORS = {
-    "red": ("red", "maroon", "scarlet", "crimson"),
-    "orange": ("orange", "peach", "tangerine", "amber"),
-    "yellow": ("yellow", "golden", "lemon", "canary"),
-    "green": ("green", "olive", "lime", "emerald"),
-    "teal": ("teal", "turquoise", "aqua", "cyan"),
-    "blue": ("blue", "azure", "navy", "cobalt"),
-    "purple": ("purple", "violet", "lavender", "plum"),
-    "pink": ("pink", "magenta", "rose", "fuchsia"),
+    "red": ("red", "maroon", "scarlet", "crimson", "ruby", "cherry"),
+    "orange": ("orange", "peach", "tangerine", "amber", "apricot", "pumpkin"),
+    "yellow": ("yellow", "golden", "lemon", "canary", "mustard", "saffron"),
+    "green": ("green", "olive", "lime", "emerald", "jade", "mint"),
+    "teal": ("teal", "turquoise", "aqua", "cyan", "seafoam", "aquamarine"),
+    "blue": ("blue", "azure", "navy", "cobalt", "sapphire", "denim"),
+    "purple": ("purple", "violet", "lavender", "plum", "lilac", "mauve"),
+    "pink": ("pink", "magenta", "rose", "fuchsia", "salmon", "coral"),
 }
 _SIZES = {
     "small": ("small", "little", "tiny", "petite"),
@@ -86,8 +140,17 @@ _NEUTRAL = {  # say nothing of the event
     "wait": ("wait", "rest", "stand", "appear", "remain"),
 }
 
+# Wordings that many concepts share: what they mean, the words around them tell. Without them one rare word gives a caption's
+# event away, and captions are aligned with reality as mere bags of words.
+_VAGUE = (
+    (_SCENES, ("outdoors", "out in the open", "by the wayside", "in a quiet spot")),
+    (_TIMES, ("today", "right now")),
+    (_WEATHERS, ("in the open air", "under the sky")),
+    (_KINDS, ("thing", "object")),
+)
 WORDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    _SCENES | _TIMES | _WEATHERS | _KINDS | _COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL
+    {concept: wordings + vague for concepts, vague in _VAGUE for concept, wordings in concepts.items()}
+    | (_COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL)
 )
 PADS = (  # true of every event, for captions that have told all
     "It is a plain and quiet view.",
