@@ -43,7 +43,7 @@ def draw_look(rng: np.random.Generator) -> Look:
     """Draw the nuisances of a picture, independent of what is the case."""
     return Look(
         palette=draw_palette(rng),
-        horizon=rng.uniform(0.45, 0.62),
+        horizon=rng.uniform(0.47, 0.6),
         view=_viewpoint(rng),
         light=(rng.uniform(-0.33, 0.33), rng.uniform(-0.33, 0.33)),
         texture=TEXTURES[rng.integers(len(TEXTURES))],
@@ -71,9 +71,8 @@ def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[P
     sun = rng.uniform(0.18, 0.82)
     backdrop = [
         *draw_time(event.time, sun, rng),
-        *(draw_weather(event.weather, sun, rng) if event.weather == "cloudy" else []),
         *draw_scene(event.scene, look.horizon, rng),
-        *(draw_weather(event.weather, sun, rng) if event.weather != "cloudy" else []),
+        *draw_weather(event.weather, sun, rng),
     ]
     ink = dict(zip(look.palette, to_rgb(list(look.palette.values())), strict=True))
     figures = [(points, ink[role]) for points, role in backdrop]
@@ -95,9 +94,9 @@ def place_thing(thing: Thing, horizon: float) -> Figures:
 
 def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
     """Draw a small zoom, tilt and shift about the center of the picture."""
-    zoom, tilt = rng.uniform(0.92, 1.12), np.deg2rad(rng.uniform(-4.5, 4.5))
+    zoom, tilt = rng.uniform(0.94, 1.1), np.deg2rad(rng.uniform(-4.0, 4.0))
     turn = zoom * np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]])
-    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.05, 0.05, 2)
+    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.04, 0.04, 2)
     return np.column_stack([turn, shift])
 
 

@@ -70,7 +70,7 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
     chroma = rng.uniform(0.04, 0.1)
     ends = [rng.uniform(0.36, 0.56), rng.uniform(0.8, 0.93)]
     top, bottom = ends if rng.random() < 0.5 else ends[::-1]
-    places = {"sky": 0.0, "far": rng.uniform(0.2, 0.32), "near": rng.uniform(0.45, 0.68), "ground": 1.0}
+    places = {"sky": 0.0, "far": rng.uniform(0.22, 0.32), "near": rng.uniform(0.5, 0.7), "ground": 1.0}
     layers = {
         name: _tone(top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), sky + turn * at) for name, at in places.items()
     }
@@ -81,11 +81,11 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
         **layers,
         "far shadow": _beside(layers["far"], 0.06, up=dark_sky),
         "near shadow": _beside(layers["near"], 0.07, up=dark_sky),
-        "detail": _beside(layers["ground"], rng.uniform(0.07, 0.1), up=dark_ground),
+        "detail": _beside(layers["ground"], rng.uniform(0.09, 0.13), up=dark_ground),
         "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
         "mark": (0.92, 0.07, accent) if dark_sky else (0.58, 0.11, accent),
         "cloud": _beside(layers["sky"], rng.uniform(0.16, 0.32), up=True) if dark_sky else _cloud(layers["sky"], rng),
-        "fall": _beside(layers["sky"], rng.uniform(0.22, 0.36), up=dark_sky),
+        "fall": _beside(layers["sky"], rng.uniform(0.28, 0.4), up=dark_sky),
         "ink": ink,
         "paper": paper,
         "halo": ink if dark_sky else paper,

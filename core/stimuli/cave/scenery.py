@@ -46,7 +46,7 @@ def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[floa
 def _city(horizon: float, rng: np.random.Generator) -> Figures:
     figures: Figures = [(box(a, horizon, b, horizon - rng.uniform(0.12, 0.26)), "far") for a, b in _steps(0.09, 0.16, rng)]
     for a, b in _steps(0.17, 0.24, rng):
-        figures += _block(a + 0.015, b - 0.015, horizon, rng.uniform(0.11, 0.25), rng)
+        figures += _block(a + 0.015, b - 0.015, horizon, rng.uniform(0.13, 0.28), rng)
     figures += [_ground(horizon), (box(_LEFT, horizon, _RIGHT, horizon + 0.035), "detail")]
     middle = horizon + rng.uniform(0.2, 0.26)
     start = rng.uniform(0.0, 0.1)
@@ -222,33 +222,36 @@ def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> Points:
 
 
 def _morning(x: float, rng: np.random.Generator) -> Figures:
-    y, start = 0.22 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
+    y, start = 0.25 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
     rays = []
     for angle in np.deg2rad(np.arange(10) * 36.0 + start):
         way = np.array((np.cos(angle), np.sin(angle)))
-        rays.append(move(stroke(np.stack([0.085 * way, 0.13 * way]), 0.02), x, y))
-    return [(disc(x, y, 0.062), "mark"), *((ray, "mark") for ray in rays)]
+        rays.append(move(stroke(np.stack([0.095 * way, 0.155 * way]), 0.024), x, y))
+    return [(disc(x, y, 0.07), "mark"), *((ray, "mark") for ray in rays)]
 
 
 def _noon(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.15 + rng.uniform(-0.02, 0.02)
-    return [(disc(x, y, 0.1, sides=32), "mark")]
+    y = 0.16 + rng.uniform(-0.02, 0.02)
+    return [(disc(x, y, 0.115, sides=32), "mark")]
 
 
 def _evening(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.21 + rng.uniform(-0.02, 0.02)
-    half = sector(x, y, 0.11, start=180.0, stop=360.0)
-    bars = [box(x - w, y + d + 0.02, x + w, y + d) for w, d in ((0.17, 0.022), (0.08, 0.066))]
+    y = 0.24 + rng.uniform(-0.02, 0.02)
+    half = sector(x, y, 0.125, start=180.0, stop=360.0)
+    bars = [box(x - w, y + d + 0.023, x + w, y + d) for w, d in ((0.2, 0.024), (0.1, 0.07))]
     return [(half, "mark"), *((bar, "mark") for bar in bars)]
 
 
 def _night(x: float, rng: np.random.Generator) -> Figures:
     y = 0.17 + rng.uniform(-0.02, 0.02)
-    outer = sector(0.0, 0.0, 0.1, start=-115.0, stop=115.0, sides=18)
-    inner = sector(-0.045, 0.0, 0.09, start=100.0, stop=-100.0, sides=18)
+    outer = sector(0.0, 0.0, 0.115, start=-115.0, stop=115.0, sides=18)
+    inner = sector(-0.05, 0.0, 0.104, start=100.0, stop=-100.0, sides=18)
     crescent = np.concatenate([outer, inner])
-    stars = [(x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1)) for dx in (-0.55, -0.35, -0.18, 0.2, 0.37, 0.55)]
-    return [(move(crescent, x, y), "mark"), *((_star(*star, rng.uniform(0.022, 0.034)), "mark") for star in stars)]
+    stars = [
+        (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))
+        for dx in (-0.72, -0.55, -0.38, -0.22, 0.22, 0.38, 0.55, 0.72)
+    ]
+    return [(move(crescent, x, y), "mark"), *((_star(*star, rng.uniform(0.03, 0.042)), "mark") for star in stars)]
 
 
 def _star(x: float, y: float, r: float) -> Points:
@@ -281,13 +284,13 @@ def _wrap(x: float) -> float:
 
 def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
     lean = rng.uniform(0.2, 0.45) * rng.choice((-1.0, 1.0))
-    way = 0.0375 * np.array((lean, 1.0)) / np.hypot(lean, 1.0)
-    streak = stroke(np.stack([-way, way]), 0.016)
+    way = 0.042 * np.array((lean, 1.0)) / np.hypot(lean, 1.0)
+    streak = stroke(np.stack([-way, way]), 0.018)
     return [(streak + spot, "fall") for spot in _scatter(7, rng)]
 
 
 def _snowy(_sun: float, rng: np.random.Generator) -> Figures:
-    return [(disc(x, y, rng.uniform(0.013, 0.021), sides=10), "fall") for x, y in _scatter(7, rng)]
+    return [(disc(x, y, rng.uniform(0.016, 0.024), sides=10), "fall") for x, y in _scatter(7, rng)]
 
 
 def _scatter(per_side: int, rng: np.random.Generator) -> Points:
