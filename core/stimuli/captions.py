@@ -16,7 +16,7 @@ from core.errors import StimuliError
 
 SHOWN_PROBLEMS = 10
 _LONGEST_REASON = 300
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # no leading zeros: "007" is a name; 18 digits fit 64 bits
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})")  # no leading zeros: "007" is a name; 15 digits also fit a float, beside gaps
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
 
 
@@ -125,13 +125,19 @@ def _wrong_with(row: Row, earlier: int | None) -> str | None:
         return f"the caption of {row.stimulus} is of type {type(row.text).__name__}, expected text"
     if not row.text.strip():
         return f"the caption of {row.stimulus} is empty"
-    if "\0" in row.text:
-        return f"the caption of {row.stimulus} has a NUL character"
-    if any("\ud800" <= char <= "\udfff" for char in row.text):
-        return f"the caption of {row.stimulus} has half a character (a lone surrogate)"
+    for name, value in {"the caption": row.text, "the level": row.level, **row.factors}.items():
+        if isinstance(value, str) and (unfit := _unfit(value)):
+            return f"{name} of {row.stimulus} has {unfit}"
     if earlier is not None:
         return f"{row.stimulus} has level {row.level} twice (also row {earlier})"
     return None
+
+
+def _unfit(text: str) -> str | None:
+    """Return what keeps a text from being stored as UTF-8."""
+    if "\0" in text:
+        return "a NUL character"
+    return "half a character (a lone surrogate)" if any("\ud800" <= char <= "\udfff" for char in text) else None
 
 
 def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, Problem]:
@@ -173,7 +179,7 @@ def _tabulate(rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels:
 
 
 def type_values(values: Sequence[Any]) -> pd.Series:
-    """Return a factor's values as all numbers or all text, missing where None; "007" and numbers beyond 64 bits stay text."""
+    """Return a factor's values as all numbers or all text, missing where None; "007" and numbers over 15 digits stay text."""
     written = [str(value) for value in values if value is not None]
     if written and all(_WHOLE.fullmatch(text) for text in written):
         return pd.Series([None if value is None else int(value) for value in values])

@@ -92,6 +92,8 @@ def _check_columns(where: str, columns: Sequence[str]) -> None:
         raise StimuliError(
             f"column {[not name.strip() for name in columns].index(True) + 1} of {where} has no name; name or drop it"
         )
+    if odd := [name for name in columns if not name.isprintable()]:
+        raise StimuliError(f"{where} has a column {odd[0]!a}, a name with characters that cannot be shown; rename it")
     if "stimulus" in columns:
         raise StimuliError(f"{where} has a column 'stimulus', a name that is taken by the stimulus id; rename it")
     again = [name for name, count in Counter(name.lower() for name in columns).items() if count > 1]

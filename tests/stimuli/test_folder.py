@@ -113,6 +113,8 @@ BROKEN = [  # rows, the problem, the stimuli that remain
     ([row("a.png"), row("b.png", 7)], "row 2: the caption of b.png is of type int, expected text", ["a.png"]),
     ([row("a.png"), row("b.png", "x\0y")], "row 2: the caption of b.png has a NUL character", ["a.png"]),
     ([row("a.png"), row("b.png", "\ud800")], "row 2: the caption of b.png has half a character (a lone surrogate)", ["a.png"]),
+    ([row("a.png", mood="m"), row("b.png", mood="\0")], "row 2: mood of b.png has a NUL character", ["a.png"]),
+    ([row("a.png", level=1), row("a.png", level="\ud800")], "row 2: the level of a.png has half a character", ["a.png"]),
     ([row("a.png"), row("")], "row 2: names no image", ["a.png"]),
     ([row("a.png"), row(None)], "row 2: names no image", ["a.png"]),
     ([row("a.png"), row("notes.txt")], "row 2: notes.txt is not an image; expected one of", ["a.png"]),
