@@ -57,7 +57,7 @@ def resume(folder: Path) -> list[Shard]:
     """Return the whole shards from the first stimulus on without a gap, and remove all others."""
     shards: list[Shard] = []
     for path in sorted(folder.glob("*")):
-        shard = _read_shard(path)
+        shard = _read_shard(path) if path.suffix == ".npz" else None
         if shard and shard.start == (shards[-1].stop if shards else 0):
             shards.append(shard)
         else:
