@@ -13,6 +13,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BufferedIOBase
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -106,7 +107,7 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _read_array(file: IO[bytes], path: Path, size: int) -> np.ndarray:
+def _read_array(file: IO[bytes] | BufferedIOBase, path: Path, size: int) -> np.ndarray:
     """Read one .npy stream after its header was held against the `size` in bytes of what there is."""
     try:
         version = np.lib.format.read_magic(file)

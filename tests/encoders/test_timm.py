@@ -13,7 +13,7 @@ import torch
 from huggingface_hub import constants
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tiny_models import MEAN, SIZE, STD, make_vision
+from tiny_models import MEAN, SIZE, STD, make_vision, put_in_cache
 
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import digest_files, digest_state
@@ -23,6 +23,7 @@ from core.errors import EncoderError, OfflineError, UnknownNameError
 CPU = torch.device("cpu")
 VIT = {"img_size": SIZE, "patch_size": 8, "embed_dim": 16, "depth": 3, "num_heads": 2}
 SWIN = {"img_size": SIZE, "embed_dim": 8, "window_size": 4}
+TITLED = ("test resnet supervised", "supervised")
 NAME = "vit_tiny_patch16_224"
 
 
@@ -179,6 +180,24 @@ def test_published_weights_without_network_name_the_cache_and_the_way_out(tmp_pa
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     with pytest.raises(OfflineError, match=r"cache folder .*cache and the hub.*HF_HUB_OFFLINE.*HF_HOME.*timm:resnet18@CHECKPOINT"):
         open_vision("timm:resnet18", device=CPU)
+
+
+def test_published_weights_come_from_the_cache(tmp_path, monkeypatch, pictures):
+    torch.manual_seed(1)
+    net = timm.create_model("test_resnet")
+    (tmp_path / "saved").mkdir()
+    save_file(net.state_dict(), tmp_path / "saved" / "model.safetensors")
+    put_in_cache(tmp_path / "cache", "timm/test_resnet.r160_in1k", tmp_path / "saved")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    encoder = open_vision("timm:test_resnet", device=CPU)
+    assert digest_state(encoder.model.state_dict()) == digest_state(net.state_dict())
+    assert encoder.card.weights == digest_files([tmp_path / "saved" / "model.safetensors"])
+    assert (encoder.card.name, encoder.card.title, encoder.card.objective) == (
+        "test_resnet",
+        "test resnet supervised",
+        "supervised",
+    )
+    assert len(encoder.encode(pictures[:1]).layers) == 5
 
 
 @pytest.mark.parametrize("spec", ["timm:", "timm:@w.pt", f"timm:{NAME}@"])

@@ -1,4 +1,4 @@
-"""Language models: a batch equals one text at a time without padding; bits equal a literal sum; bad folders are refused in words."""
+"""Language models: a batch equals one text at a time without padding; bits equal a plain sum; bad folders are refused in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 import transformers
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
-from tiny_models import CAUSAL, CONFIGS, make_language, save_tokenizer
+from tiny_models import CAUSAL, CONFIGS, make_language, put_in_cache, save_tokenizer
 
 from core.encoders.catalog import open_encoder
 from core.encoders.language import open_language
@@ -209,8 +209,8 @@ def test_a_real_model_gives_the_published_loss(stories, flickr):
     texts = pd.read_csv(flickr / "captions.csv").caption[:200].tolist()
     encoder = open_language(f"hf:{stories}", device=CPU)
     encoding = encoder.encode(texts)
-    predicted = sum(len(ids) - 1 for ids in encoder.tokenizer(texts)["input_ids"])
-    assert encoding.bits.sum() * np.log(2) / predicted == pytest.approx(3.28, abs=0.005)
+    predicted = [len(ids) - 1 for ids in encoder.tokenizer(texts)["input_ids"]]
+    assert np.mean(encoding.bits * np.log(2) / predicted) == pytest.approx(3.28, abs=0.005)
 
 
 def refuse(folder, message):
@@ -234,6 +234,15 @@ def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkey
         OfflineError, match=r"hf:org/gpt is not in the cache folder .*cache and .*HF_HUB_OFFLINE.*HF_HOME.*hf:FOLDER"
     ):
         open_language("hf:org/gpt", device=CPU)
+
+
+def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch, folders):
+    put_in_cache(tmp_path / "cache", "org/tiny", folders["llama"])
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    encoder, local = open_language("hf:org/tiny", device=CPU), open_language(f"hf:{folders['llama']}", device=CPU)
+    assert (encoder.card.name, encoder.card.weights) == ("tiny", local.card.weights)
+    assert encoder.recipe == local.recipe
+    np.testing.assert_array_equal(encoder.encode(TEXTS).layers[-1], local.encode(TEXTS).layers[-1])
 
 
 def test_no_hub_id():
@@ -296,7 +305,7 @@ def test_encoder_decoder(tmp_path):
     refuse(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
 
 
-def test_tokens_that_the_weights_do_not_know(tmp_path, folders):
+def test_tokens_that_the_weights_do_not_know(tmp_path):
     config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=40, n_positions=64)
     transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)

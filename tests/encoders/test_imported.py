@@ -1,0 +1,289 @@
+"""Features made elsewhere: every kind reads back as float32 layers; what is unsafe, damaged or no features is refused in words."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from core.encoders.imported import check_features, read_features
+from core.errors import FeatureError
+
+FLAT = np.arange(12, dtype=np.float32).reshape(4, 3) / 8
+DEEP = np.arange(24, dtype=np.float32).reshape(4, 2, 3) / 8
+KINDS = (".npy", ".npz", ".safetensors", ".pt", ".parquet")
+
+
+def save(path: Path, array: np.ndarray) -> Path:
+    """Write one array as its kind's own library does."""
+    if path.suffix == ".npy":
+        np.save(path, array)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, feats=array)
+    elif path.suffix == ".safetensors":
+        save_file({"feats": torch.from_numpy(array)}, path)
+    elif path.suffix == ".pt":
+        torch.save(torch.from_numpy(array), path)
+    else:
+        pq.write_table(pa.table({"feats": pa.array(array.tolist())}), path)
+    return path
+
+
+def refuse(path, message):
+    with pytest.raises(FeatureError, match=message):
+        read_features(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_matrix_is_one_layer(tmp_path, kind):
+    (layer,) = read_features(save(tmp_path / f"x{kind}", FLAT))
+    assert layer.dtype == np.float32
+    assert layer.flags.c_contiguous
+    np.testing.assert_array_equal(layer, FLAT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_axes_are_stimuli_layers_dims(tmp_path, kind):
+    layers = read_features(save(tmp_path / f"x{kind}", DEEP))
+    assert len(layers) == 2
+    for number, layer in enumerate(layers):
+        np.testing.assert_array_equal(layer, DEEP[:, number])
+
+
+def test_files_of_the_released_pipeline(tmp_path):
+    feats = torch.from_numpy(DEEP).bfloat16()
+    extra = {"num_params": 7, "mask": torch.ones(4, 5), "loss": torch.zeros(4), "bpb": torch.zeros(4)}
+    torch.save({"feats": feats, **extra}, tmp_path / "x.pt")
+    layers = read_features(tmp_path / "x.pt")
+    np.testing.assert_array_equal(np.stack(layers, axis=1), feats.float().numpy())
+
+
+@pytest.mark.parametrize("kind", [".npz", ".safetensors", ".pt"])
+def test_several_arrays_are_layers_in_natural_order_and_may_differ_in_width(tmp_path, kind):
+    arrays = {f"layer{i}": np.full((4, i), i, np.float32) for i in (10, 2, 1)}
+    path = tmp_path / f"x{kind}"
+    if kind == ".npz":
+        np.savez(path, **arrays)
+    else:
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        save_file(tensors, path) if kind == ".safetensors" else torch.save(tensors, path)
+    assert [layer.shape for layer in read_features(path)] == [(4, 1), (4, 2), (4, 10)]
+
+
+def test_a_list_of_tensors_keeps_its_order(tmp_path):
+    torch.save([torch.zeros(4, 5), torch.zeros(4, 2)], tmp_path / "x.pt")
+    assert [layer.shape for layer in read_features(tmp_path / "x.pt")] == [(4, 5), (4, 2)]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float64", ">f4", "int8", "int64", "uint16"])
+def test_numbers_of_other_types_become_float32(tmp_path, kind):
+    (layer,) = read_features(save(tmp_path / "x.npy", np.asfortranarray((FLAT * 8).astype(kind))))
+    assert layer.dtype == np.float32
+    np.testing.assert_array_equal(layer, FLAT * 8)
+
+
+def test_numeric_columns_of_a_table_are_one_matrix(tmp_path):
+    pd.DataFrame(FLAT, columns=["a", "b", "c"], index=["w", "x", "y", "z"]).to_parquet(tmp_path / "x.parquet")
+    (layer,) = read_features(tmp_path / "x.parquet")
+    np.testing.assert_array_equal(layer, FLAT)
+
+
+def test_a_fixed_size_list_column(tmp_path):
+    column = pa.FixedSizeListArray.from_arrays(pa.array(FLAT.ravel()), 3)
+    pq.write_table(pa.table({"v": column}), tmp_path / "x.parquet", row_group_size=3)
+    np.testing.assert_array_equal(read_features(tmp_path / "x.parquet")[0], FLAT)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(4), r"holds an array of shape \(4,\); expected \(n, d\) or \(n, layers, d\)"),
+        (np.zeros((2, 2, 2, 2)), r"of shape \(2, 2, 2, 2\)"),
+        (np.zeros((0, 3)), r"of shape \(0, 3\)"),
+        (np.zeros((3, 2), complex), "values of type complex128; expected numbers: float16"),
+        (np.array([["a", "b"]]), "values of type <U1"),
+        (np.zeros((3, 2), bool), "values of type bool"),
+        (np.array([[{}, {}]], object), "holds pickled objects, which could run code"),
+    ],
+)
+def test_arrays_that_are_no_features(tmp_path, array, message):
+    np.save(tmp_path / "x.npy", array, allow_pickle=True)
+    np.savez(tmp_path / "x.npz", array)
+    refuse(tmp_path / "x.npy", message)
+    refuse(tmp_path / "x.npz", message)
+
+
+def test_no_arrays(tmp_path):
+    np.savez(tmp_path / "x.npz")
+    refuse(tmp_path / "x.npz", r"holds no features; expected \(n, d\)")
+
+
+def test_layers_of_unlike_length(tmp_path):
+    np.savez(tmp_path / "x.npz", a=np.zeros((3, 2)), b=np.zeros((4, 2)))
+    refuse(tmp_path / "x.npz", r"have \[3, 4\] rows; expected one row per stimulus in each")
+
+
+def test_several_deep_arrays(tmp_path):
+    np.savez(tmp_path / "x.npz", a=DEEP, b=DEEP)
+    refuse(tmp_path / "x.npz", r"shape \(4, 2, 3\); expected \(n, d\) for each of several arrays")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x", "x.pkl"])
+def test_other_kinds_of_file(tmp_path, name):
+    refuse(tmp_path / name, r"is of no known kind; expected one of .npy, .npz, .safetensors, .pt, .parquet")
+
+
+def test_missing_file(tmp_path):
+    refuse(tmp_path / "x.npy", "there is no file .*x.npy")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("keep", [0, 0.5, 0.97])
+def test_truncated_files(tmp_path, kind, keep):
+    path = save(tmp_path / f"x{kind}", np.random.default_rng(0).random((64, 9), np.float32))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * keep)])
+    refuse(path, "cannot be read|but holds .* bytes; expected a whole file")
+
+
+def test_a_damaged_member(tmp_path):
+    path = save(tmp_path / "x.npz", np.random.default_rng(0).random((64, 9), np.float32))
+    data = bytearray(path.read_bytes())
+    data[300:320] = bytes(20)
+    path.write_bytes(data)
+    refuse(path, r"cannot be read .*expected whole .npy data")
+
+
+class Trap:
+    """What a hostile file holds: loading it would leave a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_pickled_objects_are_not_run(tmp_path):
+    torch.save({"feats": Trap(tmp_path / "ran")}, tmp_path / "x.pt")
+    np.save(tmp_path / "x.npy", np.array([[Trap(tmp_path / "ran")]]), allow_pickle=True)
+    refuse(tmp_path / "x.pt", "holds pickled objects, which could run code; expected tensors alone")
+    refuse(tmp_path / "x.npy", "holds pickled objects, which could run code; expected plain arrays")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("found", [3, {"feats": 3}, {"a": torch.zeros(2, 2), "b": "text"}, "text"])
+def test_tensor_files_without_features(tmp_path, found):
+    torch.save(found, tmp_path / "x.pt")
+    refuse(tmp_path / "x.pt", "expected a tensor, several, or platonic-rep's feats")
+
+
+@pytest.mark.parametrize(
+    "tensor", [torch.zeros(2, 2, dtype=torch.complex64), torch.zeros(2, 2, dtype=torch.bool), torch.eye(2).to_sparse()]
+)
+@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # torch warns before we see that it is sparse
+def test_tensors_that_are_no_numbers(tmp_path, tensor):
+    torch.save(tensor, tmp_path / "x.pt")
+    refuse(tmp_path / "x.pt", "holds values of type torch.*; expected numbers")
+
+
+def header(shape: tuple[int, ...]) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("shape", [(1 << 40, 1 << 20), (3, -1)])
+def test_a_header_that_claims_more_than_there_is(tmp_path, shape):
+    (tmp_path / "x.npy").write_bytes(header(shape) + bytes(12))
+    refuse(tmp_path / "x.npy", "claims shape .* but holds .* bytes; expected a whole file")
+
+
+def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
+        file.write(header((100 << 10, 256)))
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+    assert path.stat().st_size < 1 << 20
+    refuse(path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size")
+
+
+def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", header((64, 64)) + bytes(64 * 64 * 4))
+    data, size = bytearray(path.read_bytes()), struct.pack("<I", len(header((64, 64))) + 64 * 64 * 4)
+    while (at := data.find(size)) >= 0:
+        data[at : at + 4] = struct.pack("<I", 200)
+    path.write_bytes(data)
+    refuse(path, "cannot be read .*CRC.*expected whole .npy data")
+
+
+def test_a_repeating_view_is_refused(tmp_path):
+    torch.save(torch.zeros(1, 1).expand(1 << 20, 1 << 10), tmp_path / "x.pt")
+    assert (tmp_path / "x.pt").stat().st_size < 10_000
+    refuse(tmp_path / "x.pt", "claims to unfold to 4,294,967,296")
+
+
+def test_a_table_of_repeats_is_refused(tmp_path):
+    pq.write_table(pa.table({"a": pa.array(np.zeros(20 << 20, np.float32))}), tmp_path / "x.parquet")
+    refuse(tmp_path / "x.parquet", "claims to unfold to")
+
+
+def test_a_safetensors_header_that_lies(tmp_path):
+    note = json.dumps({"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}).encode()
+    (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(note)) + note + bytes(16))
+    refuse(tmp_path / "x.safetensors", "cannot be read .*expected a whole safetensors file")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"a": ["x", "y"]}, "values of type string in column 'a'"),
+        ({"a": [1.0, None]}, "column 'a' of .* has 1 empty cells; expected a number in each"),
+        ({"a": [[1.0, 2.0], [3.0]]}, "column 'a' of .* has lists of 2 lengths; expected one"),
+        ({"a": [[1.0, None], [3.0, 1.0]]}, "column 'a' of .* has 1 empty cells"),
+        (
+            {"a": [[1.0], [2.0]], "b": [1.0, 2.0]},
+            "has 2 columns, some of them lists; expected only numbers, or one column",
+        ),
+        ({"a": [True, False]}, "values of type bool in column 'a'"),
+    ],
+)
+def test_tables_that_are_no_features(tmp_path, table, message):
+    pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    refuse(tmp_path / "x.parquet", message)
+
+
+def test_good_features_pass_the_check():
+    assert check_features([FLAT, FLAT[:, :2]], 4) is None
+
+
+def test_wrong_length():
+    with pytest.raises(FeatureError, match="the features have 4 rows and the dataset 5 stimuli; expected one each, in order"):
+        check_features([FLAT], 5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_the_first_bad_row_and_its_layer_are_named(bad):
+    second = FLAT.copy()
+    second[2:, 1] = bad
+    with pytest.raises(FeatureError, match="row 2 of layer 1 holds NaN or infinity in float32, and so do 1 more rows"):
+        check_features([FLAT, second], 4)
+
+
+def test_what_float32_cannot_hold_counts_as_infinity(tmp_path):
+    layers = read_features(save(tmp_path / "x.npy", np.array([[1.0], [1e300]])))
+    with pytest.raises(FeatureError, match="row 1 of layer 0"):
+        check_features(layers, 2)

@@ -1,0 +1,106 @@
+"""Names, titles and objectives of published models, layer lookups, safe names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.encoders import naming
+from core.encoders.checkpoint import digest_files, digest_state, store_name
+from core.encoders.encoder import ModelCard, find_layer
+from core.encoders.precision import precision
+from core.errors import UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "objective"),
+    [
+        ("vit_small_patch16_224.augreg_in21k", "ViT-S/16 supervised (ImageNet-21k)", "supervised (ImageNet-21k)"),
+        ("vit_base_patch16_224.augreg_in21k_ft_in1k", "ViT-B/16 supervised", "supervised"),
+        ("vit_large_patch16_224.mae", "ViT-L/16 MAE", "MAE"),
+        ("vit_giant_patch14_dinov2.lvd142m", "ViT-g/14 DINOv2", "DINOv2"),
+        ("vit_base_patch16_224.dino", "ViT-B/16 DINO", "DINO"),
+        ("vit_base_patch16_clip_224.laion2b", "ViT-B/16 CLIP", "CLIP"),
+        ("vit_base_patch16_clip_224.laion2b_ft_in12k", "ViT-B/16 CLIP fine-tuned", "CLIP fine-tuned"),
+        ("vit_base_patch16_siglip_224.webli", "ViT-B/16 SigLIP", "SigLIP"),
+        ("convnextv2_atto.fcmae", "convnextv2 atto FCMAE", "FCMAE"),
+        ("resnet18.a1_in1k", "resnet18 supervised", "supervised"),
+        ("resnet18", "resnet18", "unknown"),
+    ],
+)
+def test_published_vision_models(name, title, objective):
+    assert naming.vision_title(name) == title
+    assert naming.vision_objective(name) == objective
+
+
+def test_families():
+    assert naming.vision_family("VisionTransformer") == "ViT"
+    assert naming.vision_family("ConvNeXt") == "ConvNeXt"
+    assert naming.language_family("gpt2") == "GPT-2"
+    assert naming.language_family("brand_new") == "brand_new"
+    assert naming.language_objective(["BertForMaskedLM"]) == "masked language"
+    assert naming.language_objective(["GPT2LMHeadModel"]) == "language"
+
+
+CARD = ModelCard("m", "M", "vision", "timm:m", "ViT", "MAE", 1, "", ("embedding", "block 1", "block 2"))
+
+
+@pytest.mark.parametrize(("given", "index"), [("embedding", 0), ("block 2", 2), ("Block 1 ", 1), (2, 2), ("0", 0)])
+def test_a_layer_by_name_or_number(given, index):
+    assert find_layer(CARD, given) == index
+
+
+@pytest.mark.parametrize("given", ["block 3", "blok 1"])
+def test_unknown_layers_list_the_nearest(given):
+    with pytest.raises(UnknownNameError, match=f"no layer of m named '{given}'; did you mean block"):
+        find_layer(CARD, given)
+
+
+@pytest.mark.parametrize("given", [3, -1, "99", ""])
+def test_layers_out_of_range_list_all(given):
+    with pytest.raises(UnknownNameError, match="there are: block 1, block 2, embedding"):
+        find_layer(CARD, given)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("data/cave/vit-mae-s", "vit-mae-s"),
+        ("data/cave/vit-mae-s/", "vit-mae-s"),
+        ("org/gpt2", "gpt2"),
+        ("gpt2", "gpt2"),
+        ("run 3/best.pth", "best"),
+        ("run 3/model.safetensors", "run-3"),
+        ("a/né~t:1", "n-t-1"),
+        ("vit_base_patch16_224.mae", "vit_base_patch16_224.mae"),
+        ("/", "model"),
+    ],
+)
+def test_store_names_are_safe(place, name):
+    assert store_name(place) == name
+
+
+def test_the_name_of_the_folder_one_stands_in(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert store_name(".") == "mine"
+
+
+def test_digests_tell_contents_apart(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_bytes(b"abc")
+    b.write_bytes(b"")
+    assert digest_files([a]) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # SHA-256 of abc, FIPS 180
+    assert digest_files([b, a]) == digest_files([Path(a), b]) == digest_files([a])
+    state = {"w": torch.arange(4.0), "v": torch.zeros(2, dtype=torch.bfloat16)}
+    same = {"v": torch.zeros(2, dtype=torch.bfloat16), "w": torch.arange(8.0)[:4]}
+    assert digest_state(state) == digest_state(same)
+    others = [{**state, "w": torch.arange(4.0).reshape(2, 2)}, {**state, "w": torch.ones(4)}, {"w": state["w"]}]
+    assert len({digest_state(other) for other in [state, *others]}) == 4
+
+
+def test_only_cuda_computes_in_half_precision():
+    assert precision(torch.device("cpu")) == precision("mps") == "float32"
+    assert precision("cuda:1") == "bfloat16 autocast"
