@@ -16,7 +16,8 @@ from core.errors import InputError, PlatoscopeError
 from core.settings import ROOT, choose_device, store_path
 
 if TYPE_CHECKING:
-    from core.stimuli.dataset import Dataset
+    from core.stimuli.folder import FolderDataset
+    from core.stimuli.hub import HubDataset
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -140,13 +141,13 @@ def run_dataset_add(given: argparse.Namespace) -> None:
     from core.store import add_dataset
 
     dataset = _open_folder(given) if given.folder else _open_hub(given)
-    for reason in getattr(dataset, "skipped", []):
-        print(f"skipped: {reason}", file=sys.stderr)
+    for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
+        print(remark, file=sys.stderr)
     add_dataset(given.store, dataset, report=ConsoleProgress())
     print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {', '.join(dataset.card.levels)}")
 
 
-def _open_folder(given: argparse.Namespace) -> Dataset:
+def _open_folder(given: argparse.Namespace) -> FolderDataset:
     from core.stimuli.folder import FolderDataset
 
     foreign = [name for name in ("revision", "split", "image_column", "text_column") if getattr(given, name)]
@@ -155,12 +156,13 @@ def _open_folder(given: argparse.Namespace) -> Dataset:
     return FolderDataset.open(given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken)
 
 
-def _open_hub(given: argparse.Namespace) -> Dataset:
+def _open_hub(given: argparse.Namespace) -> HubDataset:
     from core.stimuli.hub import HubDataset
 
-    if given.table or given.skip_broken:
-        raise InputError("--table and --skip-broken belong to --folder; a hub data set is taken as it is")
+    if given.table:
+        raise InputError("--table belongs to --folder; a hub data set has its columns: see --image-column and --text-column")
     chosen = {name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")}
+    chosen["skip_broken"] = given.skip_broken
     return HubDataset.open(given.hub, name=given.name, **{name: value for name, value in chosen.items() if value})
 
 

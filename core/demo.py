@@ -5,6 +5,7 @@ What is there already is not made again, and finding that out costs no import of
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -21,15 +22,13 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     """Return the specs, and REALITY, that the demo store does not hold yet with these very weights."""
-    from core.encoders.checkpoint import weights_digest
-
     reader = Store(store)
     wanted = {**shipped_specs(folder), REALITY: f"world:{REALITY}"}
     if "cave" not in {card.name for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card.weights for entry in reader.models("cave")}
     return {name: spec for name, spec in wanted.items()
-            if name not in held or (name != REALITY and held[name] != weights_digest(folder / name))}  # fmt: skip
+            if name not in held or (name != REALITY and held[name] != _weights(folder / name))}  # fmt: skip
 
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
@@ -47,6 +46,12 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
             embed_world(store, dataset)
         else:
             embed(store, dataset, open_encoder(spec, device=choose_device()), report=progress)
+
+
+def _weights(folder: Path) -> str:
+    """Return the digest that an encoder's card gives these weights."""
+    with (folder / "model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _spec(config: Path) -> str:

@@ -1,0 +1,141 @@
+"""The command line from end to end on a small folder of images: results on stdout, the rest on stderr, 2 for a user's mistake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from tiny_models import make_language, make_vision
+
+from core.cli import main
+
+N = 12
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dataset, two models, and a store in which both are embedded."""
+    root = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(0)
+    (root / "photos").mkdir()
+    for i in range(N):
+        Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(root / "photos" / f"{i}.png")
+    rows = [{"image": f"{i}.png", "caption": f"thing number {i} is here", "caption_index": 0, "scene": "sea"} for i in range(N)]
+    pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
+    make_vision(root / "tiny-vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=2, num_heads=2)
+    make_language(root / "tiny-gpt2", "gpt2")
+    assert main(["dataset", "add", "photos", "--folder", str(root / "photos"), "--store", str(root / "store")]) == 0
+    specs = [f"timm:vit_tiny_patch16_224@{root / 'tiny-vit'}", f"hf:{root / 'tiny-gpt2'}"]
+    assert main(["embed", "--dataset", "photos", "--model", *specs, "--device", "cpu", "--store", str(root / "store")]) == 0
+    return root
+
+
+@pytest.fixture
+def run(world: Path, capsys: pytest.CaptureFixture[str]):
+    """Run one command on that store and return its exit code, stdout and stderr."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        code = main([*words, "--store", str(world / "store")])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_listings_as_json_and_as_tables(run) -> None:
+    _, out, _ = run("dataset", "list", "--json")
+    assert [(row["name"], row["stimuli"], row["levels"], row["models"]) for row in json.loads(out)] == [("photos", N, "0", 2)]
+    _, out, _ = run("model", "list", "--json")
+    assert {(row["model"], row["modality"], row["layers"]) for row in json.loads(out)} == {
+        ("tiny-vit", "vision", 2),
+        ("tiny-gpt2", "language", 3),
+    }
+    code, out, err = run("model", "list")
+    assert code == 0
+    assert "tiny-gpt2" in out
+    assert not err
+
+
+def test_align_prints_one_row_per_pair_with_chance(run) -> None:
+    code, out, _ = run("align", "--dataset", "photos", "--k", "3", "--json")
+    (row,) = json.loads(out)
+    assert code == 0
+    assert list(row) == ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k"]
+    assert (row["model_x"], row["model_y"], row["n"], row["k"]) == ("tiny-gpt2", "tiny-vit", N, 3)
+    assert row["chance"] == pytest.approx(3 / 11)
+    assert 0 <= row["score"] <= 1
+
+
+def test_align_is_one_at_all_neighbors(run) -> None:
+    _, out, _ = run("align", "--dataset", "photos", "--k", str(N - 1), "--json")
+    assert json.loads(out)[0]["score"] == 1
+
+
+def test_imported_features_align_with_themselves(run, world: Path) -> None:
+    np.save(world / "mine.npy", np.random.default_rng(1).normal(size=(N, 2, 5)))
+    assert run("import", str(world / "mine.npy"), "--dataset", "photos", "--name", "mine", "--modality", "vision")[0] == 0
+    _, out, _ = run("align", "--dataset", "photos", "--x", "mine", "--y", "mine", "--k", "2", "--json")
+    assert json.loads(out)[0]["score"] == 1
+
+
+def test_embedding_again_does_nothing(run, world: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (world / "store" / "embeddings").rglob("*.duckdb")}
+    code, out, _ = run("embed", "--dataset", "photos", "--model", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu")
+    assert (code, out) == (0, "tiny-gpt2\n")
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["align", "--dataset", "photo"], "no dataset named 'photo'; did you mean photos?"),
+        (["align", "--dataset", "photos", "--x", "tiny-gpt"], "no model named 'tiny-gpt'; did you mean tiny-gpt2"),
+        (["align", "--dataset", "photos", "--metric", "mutual_nn"], "no metric named 'mutual_nn'; did you mean mutual_knn?"),
+        (["align", "--dataset", "photos", "--k", "0"], "k must"),
+        (["align", "--dataset", "photos", "--k", str(N)], "k must"),
+        (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
+        (["embed", "--dataset", "photos", "--model", "resnet18"], "'resnet18' is no model spec; expected timm:NAME"),
+        (["embed", "--dataset", "photos", "--model", "timm:resnet1888"], "no timm model named 'resnet1888'; did you mean"),
+        (
+            ["embed", "--dataset", "photos", "--model", "timm:resnet18", "--pooling", "last"],
+            "pooling 'last' is for language models",
+        ),
+        (["embed", "--dataset", "photos", "--model", "a", "b", "--name", "c"], "--name names one model, but 2 were given"),
+        (["embed", "--dataset", "photos", "--model", "hf:x", "--device", "tpu"], "device 'tpu' is not on this machine"),
+        (["import", "nowhere.npy", "--dataset", "photos", "--name", "n", "--modality", "vision"], "there is no file nowhere.npy"),
+        (["dataset", "add", "x", "--folder", ".", "--split", "train"], "--split belongs to --hub"),
+        (["dataset", "add", "x", "--hub", "a/b", "--table", "t.csv"], "--table belongs to --folder"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], message: str) -> None:
+    code, out, err = run(*words)
+    assert code == 2
+    assert not out
+    assert message in err
+    assert err.startswith("platoscope: ")
+    assert "Traceback" not in err
+
+
+def test_one_model_that_fails_does_not_stop_the_others(run, world: Path) -> None:
+    code, out, err = run("embed", "--dataset", "photos", "--model", "hf:/nowhere", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu")
+    assert code == 2
+    assert out == "tiny-gpt2\n"
+    assert "/nowhere" in err
+
+
+def test_an_empty_store_lists_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dataset", "list", "--store", str(tmp_path / "none")]) == 0
+    assert capsys.readouterr() == ("", "nothing yet\n")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--dataset" in done.stderr
