@@ -53,7 +53,7 @@ DENSITIES: Mapping[str, Density] = {
         ),
     ),
     "10": Density(
-        (8, 13), (8, 10.5), 4, 0.3, (("color",), ("size", "facing", "place", "depth")),
+        (8, 13), (8.0, 10.5), 4, 0.3, (("color",), ("size", "facing", "place", "depth")),
         (
             "{things} {wait} {scene}.", "{scene}, {see} {things}.", "There {be} {things} {scene}.", "{scene} {wait} {things}.",
             "{see} {things} {scene}.", "{show} {things}.", "{scene} there {be} {things}.", "{time}, {see} {things}.",
