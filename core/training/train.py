@@ -26,9 +26,7 @@ def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weigh
 
     runs: where checkpoints are kept. Raises TrainingError.
     """
-    torch.manual_seed(config.seed)
-    tokenizer = pool.tokenizer() if config.modality == "language" else None
-    model = build_language(config, tokenizer) if tokenizer else build_vision(config)
+    model, tokenizer = make_model(config, pool)
     if config.start is not None:
         _load(model, weights / config.start)
     run = begin(config, make_task(config, model, tokenizer), device, world=pool.digest)
@@ -48,6 +46,15 @@ def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weigh
             report=print_progress,
         )
     return publish(run)
+
+
+def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
+    """Return a model initialized from the config's seed and, where it reads words, its tokenizer."""
+    torch.manual_seed(config.seed)
+    if config.modality == "vision":
+        return build_vision(config), None
+    tokenizer = pool.tokenizer()
+    return build_language(config, tokenizer), tokenizer
 
 
 def make_task(config: Config, model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> nn.Module:

@@ -1,0 +1,133 @@
+"""Each objective's loss against what its formula says."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.training.attributes import ATTRIBUTES
+from core.training.configs import CONFIGS
+from core.training.feeds import Feed, open_feed
+from core.training.language import MaskedToken, NextToken
+from core.training.pool import Pool
+from core.training.train import make_model
+from core.training.vision import Clip, MaskedAutoencoder, SimCLR, Supervised, normalize, random_view
+from tests.training.conftest import CPU, tiny
+
+
+def first_batch(pool: Pool, name: str, **changes: object) -> dict[str, Tensor]:
+    return open_feed(tiny(name, **changes), pool, CPU)(0)
+
+
+def model_of(pool: Pool, name: str) -> torch.nn.Module:
+    return make_model(CONFIGS[name], pool)[0]
+
+
+def test_guessing_costs_one_in_every_task(pool: Pool) -> None:
+    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=len(ATTRIBUTES))
+    torch.nn.init.zeros_(task.head.weight)
+    torch.nn.init.zeros_(task.head.bias)
+    assert task(first_batch(pool, "vit-supervised-xs")).item() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
+    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=2)
+    batch = first_batch(pool, "vit-supervised-xs")
+    scores = task.head(task.model(normalize(batch["images"])))
+    scene = F.cross_entropy(scores[:, :6], batch["answers"][:, 0].long()) / math.log(6)
+    kind = F.cross_entropy(scores[:, 6:], batch["answers"][:, 1].long()) / math.log(16)
+    assert scores.shape[1] == 22
+    assert task(batch).item() == pytest.approx((scene + kind).item() / 2, rel=1e-5)
+
+
+def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None:
+    task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
+    assert task.shown == 9
+    batch = first_batch(pool, "vit-mae-xs")
+    torch.manual_seed(3)
+    order = torch.rand(4, 36).argsort(1)
+    changed = batch["images"].clone()
+    for row, hidden in enumerate(order[:, 9:]):
+        for patch in hidden.tolist():
+            y, x = divmod(patch, 6)
+            changed[row, :, 8 * y : 8 * y + 8, 8 * x : 8 * x + 8] = 7  # one flat color in place of what was to be drawn
+    torch.manual_seed(3)
+    before = task(batch)
+    torch.manual_seed(3)
+    flat = task({"images": changed})  # the same guesses, for the encoder saw the same; all targets are zero now
+    assert flat.item() == pytest.approx(before.item() - 1, abs=0.15)
+
+
+def test_masked_autoencoder_trains_the_class_token(pool: Pool) -> None:
+    task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
+    task(first_batch(pool, "vit-mae-xs")).backward()
+    assert task.model.cls_token.grad.abs().sum() > 0
+
+
+def test_contrastive_loss_of_two_views_equals_a_slow_sum(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = SimCLR(model_of(pool, "vit-simclr-xs"), temperature=0.2, width=16)
+    batch = first_batch(pool, "vit-simclr-xs")
+    views: list[Tensor] = []
+    monkeypatch.setattr("core.training.vision.random_view", lambda images: views.append(random_view(images)) or views[-1])
+    loss = task(batch)
+    rows = F.normalize(task.project(task.model(torch.cat(views))), dim=1).detach()
+    total = 0.0
+    for i in range(8):
+        others = [math.exp(float(rows[i] @ rows[j]) / 0.2) for j in range(8) if j != i]
+        total -= math.log(math.exp(float(rows[i] @ rows[(i + 4) % 8]) / 0.2) / sum(others))
+    assert loss.item() == pytest.approx(total / 8, rel=1e-4)
+
+
+def test_views_differ_and_keep_their_shape(pool: Pool) -> None:
+    images = normalize(first_batch(pool, "vit-simclr-xs")["images"])
+    first, second = random_view(images), random_view(images)
+    assert first.shape == images.shape
+    assert torch.isfinite(first).all()
+    assert (first - second).abs().mean() > 0.01
+
+
+def test_caption_loss_starts_at_chance_and_ignores_padding(pool: Pool) -> None:
+    task = Clip(model_of(pool, "vit-clip-xs"), width=16, depth=1)
+    batch = first_batch(pool, "vit-clip-xs")
+    longer = {**batch, "tokens": F.pad(batch["tokens"], (0, 5)), "present": F.pad(batch["present"], (0, 5))}
+    loss = task(batch)
+    assert task(longer).item() == pytest.approx(loss.item(), rel=1e-5)
+    assert 0 < loss.item() < 4 * math.log(4)
+
+
+@pytest.mark.parametrize("name", ["gpt2-xs", "llama-xs", "bloom-xs"])
+def test_next_token_loss_is_the_mean_surprise_of_present_tokens(pool: Pool, name: str) -> None:
+    task = NextToken(model_of(pool, name))
+    batch = first_batch(pool, name)
+    nats = []
+    for tokens, present in zip(batch["tokens"], batch["present"], strict=True):
+        text = tokens[present]
+        chances = task.model(input_ids=text[None]).logits[0, :-1].log_softmax(-1)
+        nats += [-chances[place, token].item() for place, token in enumerate(text[1:])]
+    assert task(batch).item() == pytest.approx(sum(nats) / len(nats), rel=1e-4)
+
+
+def test_masked_loss_starts_at_the_size_of_the_vocabulary(pool: Pool) -> None:
+    model, tokenizer = make_model(CONFIGS["roberta-s"], pool)
+    assert tokenizer is not None
+    task = MaskedToken(model, mask=tokenizer.mask_token_id)
+    assert task(first_batch(pool, "roberta-s")).item() == pytest.approx(math.log(len(tokenizer)), rel=0.05)
+
+
+def test_batch_is_a_function_of_seed_and_step(pool: Pool) -> None:
+    feed, other = open_feed(tiny("vit-clip-xs"), pool, CPU), open_feed(tiny("vit-clip-xs", seed=1), pool, CPU)
+    assert all(torch.equal(feed(3)[name], feed(3)[name]) for name in ("images", "tokens", "present"))
+    assert not torch.equal(feed(3)["images"], feed(4)["images"])
+    assert not torch.equal(feed(3)["images"], other(3)["images"])
+
+
+def test_image_and_caption_of_a_batch_belong_together() -> None:
+    events = torch.arange(50)
+    feed = Feed({"images": events}, tuple(events[:, None] + 1 for _ in range(4)), pad=0, batch=8, seed=0)
+    batch = feed(0)
+    assert torch.equal(batch["images"] + 1, batch["tokens"][:, 0])
+    assert batch["present"].all()

@@ -1,0 +1,79 @@
+"""The pool holds what the world shows and says, and nothing of the test events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.stimuli.cave.drawing import draw
+from core.stimuli.cave.events import draw_event, events
+from core.stimuli.cave.grammar import LEVELS, describe
+from core.training import pool as pools
+from core.training.attributes import ATTRIBUTES, answers
+from core.training.configs import CONTEXT, IMAGE, VOCABULARY
+from core.training.pool import SPLIT, Pool
+
+
+def test_no_training_event_is_a_test_event() -> None:
+    held_out = {event.signature for event in events("test", 1024)}
+    assert held_out.isdisjoint(event.signature for event in events(SPLIT, 3000))
+
+
+def test_images_are_the_drawn_events(pool: Pool) -> None:
+    images = pool.pictures()
+    assert images.shape == (24, 3, IMAGE, IMAGE)
+    assert images.dtype == torch.uint8
+    drawn = np.asarray(draw(draw_event(SPLIT, 17), size=IMAGE))
+    assert np.array_equal(images[17].permute(1, 2, 0).numpy(), drawn)
+
+
+def test_answers_are_read_off_the_event(pool: Pool) -> None:
+    event = draw_event(SPLIT, 5)
+    row = pool.answers()[5].tolist()
+    named = {attribute.name: attribute.classes[answer] for attribute, answer in zip(ATTRIBUTES, row, strict=True)}
+    assert named["scene"] == event.scene
+    assert named["count"] == str(len(event.things))
+    assert named["leftmost kind"] == event.things[0].kind
+    assert named["rightmost color"] == event.things[-1].color
+    assert {name.removeprefix("has ") for name, answer in named.items() if answer == "yes"} == {t.kind for t in event.things}
+
+
+def test_every_class_of_every_attribute_occurs() -> None:
+    rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
+    assert [len(np.unique(column)) for column in rows.T] == [len(attribute.classes) for attribute in ATTRIBUTES]
+
+
+def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
+    tokens, tokenizer = pool.captions(), pool.tokenizer()
+    assert tokens.shape == (32, len(LEVELS), CONTEXT)
+    assert len(tokenizer) <= VOCABULARY
+    for number, level in enumerate(LEVELS):
+        text = tokenizer.decode(tokens[9, number].long(), skip_special_tokens=True)
+        assert text == describe(draw_event(SPLIT, 9), level)
+
+
+def test_no_caption_is_cut(pool: Pool) -> None:
+    tokenizer = pool.tokenizer()
+    texts = [describe(event, level) for event in events("test", 64) for level in LEVELS]
+    assert max(len(ids) for ids in tokenizer(texts)["input_ids"]) <= CONTEXT
+
+
+def test_workers_write_what_one_process_writes(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "_CHUNK", 8)
+    side_by_side = replace(pool, root=tmp_path, jobs=2)
+    assert torch.equal(side_by_side.answers(), pool.answers())
+
+
+def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = pool.answers()
+    monkeypatch.setattr(pools, "_fill", None)  # calling it would fail
+    assert torch.equal(pool.answers(), before)
+
+
+def test_another_world_gets_another_pool(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "describe", lambda *_: "something else")
+    assert pools.world_digest() != pool.digest
