@@ -35,6 +35,7 @@ from core.store.schema import (
 THUMBNAIL = 224  # pixels of the longer side
 QUALITY = 85
 CHUNK = 256  # thumbnails that are written at a time
+WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,11 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
     """Write one layer in one go and return its width."""
     space = embedding.layers[index]
     n, dims = space.shape
-    if n != embedding.dataset.size or not dims:
+    if not 1 <= dims <= WIDEST:
+        raise FeatureError(
+            f"layer {index} of {embedding.card.name} has {dims} dimensions, not 1 … {WIDEST}; project it first"
+        )
+    if n != embedding.dataset.size:
         raise FeatureError(
             f"layer {index} of {embedding.card.name} has shape ({n}, {dims}), but {embedding.dataset.name!r} has "
             f"{embedding.dataset.size} stimuli; give one vector per stimulus, in the dataset's order"

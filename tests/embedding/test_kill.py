@@ -164,10 +164,11 @@ def first_wrong(store: Store) -> tuple[str, int]:
 
 
 @pytest.fixture
-def readers(store: Path, processes: ForkServerContext) -> Iterator[tuple[Any, Any]]:
-    """Start ten processes that read; give what stops them and what they answer."""
+def readers(tmp_path: Path, processes: ForkServerContext) -> Iterator[tuple[Any, Any]]:
+    """Start ten processes that read the store in tmp_path; give what stops them and what they answer."""
+    add_dataset(tmp_path, DATASET)
     stop, answers = processes.Event(), processes.Queue()
-    started = [processes.Process(target=read_until, args=(store, stop, answers)) for _ in range(10)]
+    started = [processes.Process(target=read_until, args=(tmp_path, stop, answers)) for _ in range(10)]
     for process in started:
         process.start()
     yield stop, answers
@@ -177,13 +178,13 @@ def readers(store: Path, processes: ForkServerContext) -> Iterator[tuple[Any, An
             process.kill()
 
 
-def test_ten_processes_read_while_one_embeds(store: Path, readers: tuple[Any, Any]) -> None:
+def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any, Any]) -> None:
     stop, answers = readers
-    for number in range(4):
-        embed(store, DATASET, ENCODER, batch_size=16, name=f"new-{number}")
-        embed(store, DATASET, CountingEncoder(weights=f"w{number}"), name="replaced", replace=True)
+    for number in range(3):
+        embed(tmp_path, DATASET, ENCODER, batch_size=16, name=f"new-{number}")
+        embed(tmp_path, DATASET, CountingEncoder(weights=f"w{number}"), name="replaced", replace=True)
     stop.set()
     found = [answers.get(timeout=60) for _ in range(10)]
     assert [wrong for _, wrong in found] == [""] * 10
     assert all(checks > 20 for checks, _ in found)
-    assert Store(store).problems() == []
+    assert Store(tmp_path).problems() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
+from core.embedding import shards
 from core.embedding.runner import embed, embed_world, import_features
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
@@ -20,6 +22,7 @@ from core.errors import (
     StoreBusyError,
     StoreError,
     StoreVersionError,
+    StoreWriteError,
     UnknownNameError,
 )
 from core.store import Store
@@ -82,9 +85,7 @@ def test_an_unknown_level_names_the_nearest(tmp_path: Path) -> None:
 def test_a_level_that_some_stimuli_lack_is_refused(tmp_path: Path) -> None:
     dataset = CountedDataset()
     dataset.captions = dataset.captions.drop(index=[3, 7])
-    with pytest.raises(
-        StimuliError, match=r"2 of 20 stimuli have no caption of level '5': 's1', 's3'; add them, or choose .*20, 5"
-    ):
+    with pytest.raises(StimuliError, match=r"2 of 20 stimuli have no caption of level '5': 's1', 's3'; add them, or .*20, 5"):
         embed(tmp_path, dataset, CountingEncoder(), level="5")
 
 
@@ -199,7 +200,7 @@ def test_two_runs_of_one_model_do_not_meet(tmp_path: Path) -> None:
     target = tmp_path / "embeddings" / "counted" / "counting.duckdb"
     with (
         locked(target),
-        pytest.raises(StoreBusyError, match=r"process \d+ is writing 'counting'.*wait until it is done, or stop it"),
+        pytest.raises(StoreBusyError, match=r"process \d+ is writing 'counting'.*wait until it is done"),
     ):
         embed(tmp_path, CountedDataset(), CountingEncoder())
     assert embed(tmp_path, CountedDataset(), CountingEncoder()) == target
@@ -285,7 +286,25 @@ def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
         import_features(held, CountedDataset().card, [vectors(range(19), layer=0)], name="theirs", modality="vision")
     with pytest.raises(FeatureError, match="theirs has no layers"):
         import_features(held, CountedDataset().card, [], name="theirs", modality="vision")
+    elsewhere = replace(CountedDataset().card, name="elsewhere")
     with pytest.raises(UnknownNameError, match="no dataset named 'elsewhere'"):
-        import_features(
-            held, replace(CountedDataset().card, name="elsewhere"), [vectors(range(20), layer=0)], name="a", modality="vision"
-        )
+        import_features(held, elsewhere, [vectors(range(20), layer=0)], name="a", modality="vision")
+
+
+def test_a_disk_that_fills_up_keeps_the_finished_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, calls = shards.sync, 0
+
+    def fill_up(path: Path) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        original(path)
+
+    monkeypatch.setattr(shards, "sync", fill_up)
+    with pytest.raises(StoreWriteError, match=r"the disk has no room for .*; free some and start again"):
+        embed(tmp_path, CountedDataset(), CountingEncoder(), batch_size=4)
+    monkeypatch.undo()
+    rest = Failing()
+    embed(tmp_path, CountedDataset(), rest, batch_size=4)
+    assert rest.calls == 3
