@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 from plotly.subplots import make_subplots
 
+from core.analyses.alignment import Fit
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -26,16 +27,17 @@ from core.figures.theme import (
     reason,
     sized,
     template,
+    wrap,
 )
 
 COMPETENCE = "competence: 1 − bits per byte"
 
 
-def trend(points: pd.DataFrame, fits: pd.DataFrame, bands: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
+def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment against the competence of language models, one panel per objective of the other model.
 
     points: one row per pair: facet, model_x, title_x, family_x, parameters_x, competence, model_y, title_y, parameters_y,
-    layer_x, layer_y, score, chance, k, n. fits: facet, r2, spearman, n, reason. bands: facet, x, fit, low, high.
+    layer_x, layer_y, score, chance, k, n. fits: one per facet.
     Each line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
     """
     seen = points.dropna(subset=["competence", "score"])
@@ -44,13 +46,15 @@ def trend(points: pd.DataFrame, fits: pd.DataFrame, bands: pd.DataFrame, *, mode
     facets = list(dict.fromkeys(seen["facet"]))
     columns = 1 if narrow else min(3, len(facets))
     rows = math.ceil(len(facets) / columns)
-    figure = make_subplots(rows, columns, shared_yaxes=True, shared_xaxes="all", subplot_titles=[_heading(f, fits) for f in facets],
-                           horizontal_spacing=0.03, vertical_spacing=min(0.24, 84 / (300 * rows)))  # fmt: skip
-    figure.update_layout(template=template(mode), height=300 * rows + 110, margin_t=64, meta={"title": "Alignment and competence"})
+    titles = [_heading(facet, fits[facet]) for facet in facets]
+    figure = make_subplots(rows, columns, shared_yaxes=True, shared_xaxes="all", subplot_titles=titles, horizontal_spacing=0.03,
+                           vertical_spacing=min(0.24, 84 / (300 * rows)))  # fmt: skip
+    figure.update_layout(template=template(mode), height=300 * rows + 110, margin_t=56, meta={"title": "Alignment and competence"})
     for place, facet in enumerate(facets):
         at = {"row": place // columns + 1, "col": place % columns + 1}
-        _add_panel(figure, seen[seen["facet"] == facet], bands[bands["facet"] == facet], at, mode)
+        _add_panel(figure, seen[seen["facet"] == facet], fits[facet].band, at, mode)
     _name_axes(figure, rows, columns, len(facets), int(seen["k"].iloc[0]))
+    figure.update_yaxes(matches="y", range=[0.0, 1.08 * max(seen["score"].max(), seen["chance"].max())])
     _add_legend(figure, seen, mode)
     return figure
 
@@ -63,13 +67,10 @@ def _why_empty(points: pd.DataFrame) -> str:
     return "None of these language models has bits per byte (features made elsewhere or masked models have none)."
 
 
-def _heading(facet: str, fits: pd.DataFrame) -> str:
-    found = fits[fits["facet"] == facet]
-    if found.empty:
-        return f"<b>{plain(facet)}</b>"
-    fit = found.iloc[0]
-    note = f"Spearman {fit['spearman']:.2f} · R² {fit['r2']:.2f} · n = {fit['n']}".replace("-", "−")
-    return f"<b>{plain(facet)}</b><br><span style='font-size:12px'>{plain(fit['reason']) if fit['reason'] else note}</span>"
+def _heading(facet: str, fit: Fit) -> str:
+    numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
+    note = wrap(fit.reason) if fit.reason else numbers
+    return f"<b>{plain(facet)}</b><br><span style='font-size:12px'>{note}</span>"
 
 
 def _add_panel(figure: go.Figure, points: pd.DataFrame, band: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:
@@ -94,6 +95,7 @@ def _run(run: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
         "color": [hue(family, mode) for family in run["family_x"]],
         "size": [0.75 * marker_size(count) for count in run["parameters_x"]],
         "symbol": SYMBOLS["language"],
+        "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
     return {
@@ -116,7 +118,6 @@ def _card(row: Mapping[Hashable, Any]) -> str:
 
 
 def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, k: int) -> None:
-    figure.update_yaxes(matches="y", rangemode="tozero")
     figure.update_xaxes(matches="x", showticklabels=False)
     for column in range(1, columns + 1):
         lowest = max(row for row in range(1, rows + 1) if (row - 1) * columns + column <= panels)

@@ -69,7 +69,8 @@ def _family(family: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
     sizes = [marker_size(count) for count in group["parameters"]]
     return {
         "x": group["competence"], "y": group["score"], "mode": "lines+markers", "line": {"color": clear(color, 0.45), "width": 1.5},
-        "marker": {"color": color, "size": sizes, "symbol": SYMBOLS["language"], "line": {"color": INK[mode].paper, "width": 1.5}},
+        "marker": {"color": color, "size": sizes, "symbol": SYMBOLS["language"], "opacity": 1.0,
+                   "line": {"color": INK[mode].paper, "width": 1.5}},
         "error_y": {**spread, "color": clear(color, 0.4), "thickness": 2, "width": 0},
         "customdata": group[["model"]].to_numpy(), "hovertext": [_card(row) for row in group.to_dict("records")],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -127,7 +128,7 @@ def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ]
     return {
         "x": group["score"], "y": [plain(name)] * len(group), "mode": "markers", "hovertext": cards, "showlegend": False,
-        "marker": {"color": clear(hue(name, mode), 0.85), "size": sizes, "symbol": SYMBOLS[modality],
+        "marker": {"color": hue(name, mode), "opacity": 0.85, "size": sizes, "symbol": SYMBOLS[modality],
                    "line": {"color": INK[mode].paper, "width": 1}},
         "customdata": group[["model"]].to_numpy(), "hovertemplate": "%{hovertext}<extra></extra>",
     }  # fmt: skip

@@ -124,7 +124,7 @@ def template(mode: Mode) -> go.layout.Template:
         layout={
             "font": font,
             "paper_bgcolor": ink.paper, "plot_bgcolor": ink.paper, "colorway": [hue(name, mode) for name in _OBJECTIVES],
-            "xaxis": axis, "yaxis": axis, "margin": {"l": 8, "r": 12, "t": 48, "b": 8},
+            "xaxis": axis, "yaxis": axis, "margin": {"l": 8, "r": 12, "t": 36, "b": 8},
             "hoverlabel": label, "legend": {**legend, "font": {"size": 12}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": ink.chance, "activecolor": ink.text},
             "title": {"x": 0, "xref": "paper", "font": {"size": 15}},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from core.analyses.alignment import Fit
+
 LANGUAGE = [
     ("gpt-s", "GPT <s>", "GPT-2", 1e5, 0.40),
     ("gpt-m", "GPT m", "GPT-2", 1e6, 0.50),
@@ -25,15 +27,14 @@ def trend_points() -> pd.DataFrame:
     )  # fmt: skip
 
 
-def trend_fits() -> tuple[pd.DataFrame, pd.DataFrame]:
-    fits = pd.DataFrame(
-        [
-            {"facet": "MAE", "r2": 0.8, "spearman": -0.5, "n": 3, "reason": ""},
-            {"facet": "CLIP", "r2": np.nan, "spearman": np.nan, "n": 2, "reason": "2 points are too few for a line"},
-        ]
-    )
+def trend_fits() -> dict[str, Fit]:
     grid = np.linspace(0.4, 0.5, 5)
-    return fits, pd.DataFrame({"facet": "MAE", "x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01})
+    band = pd.DataFrame({"x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01})
+    none = np.nan
+    return {
+        "MAE": Fit(3, 0.95, 0.25, 0.0, 0.8, -0.5, 0.2, band),
+        "CLIP": Fit(2, 0.95, none, none, none, none, none, band.iloc[:0], "2 points are too few for a line"),
+    }
 
 
 def headline_points() -> pd.DataFrame:

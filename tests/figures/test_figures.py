@@ -19,7 +19,7 @@ def chance_traces(figure):
 
 
 def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
-    figure = trend(trend_points(), *trend_fits(), mode="light")
+    figure = trend(trend_points(), trend_fits(), mode="light")
     runs = [trace for trace in figure.data if trace.customdata is not None]
     assert [list(run.customdata[0]) for run in runs] == [["gpt-s", "mae-s"], ["gpt-s", "mae-m"], ["gpt-s", "clip-s"]]
     assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
@@ -28,7 +28,7 @@ def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
 
 
 def test_trend_prints_fit_reason_and_chance():
-    figure = trend(trend_points(), *trend_fits(), mode="dark")
+    figure = trend(trend_points(), trend_fits(), mode="dark")
     assert "Spearman −0.50 · R² 0.80 · n = 3" in words(figure)
     assert "2 points are too few for a line" in words(figure)
     assert {tuple(trace.y) for trace in chance_traces(figure) if trace.y[0]} == {(0.05, 0.05)}
@@ -36,8 +36,16 @@ def test_trend_prints_fit_reason_and_chance():
     assert "bits per byte" in figure.layout.xaxis.title.text
 
 
+def test_trend_draws_the_fit_with_its_band():
+    figure = trend(trend_points(), trend_fits(), mode="light")
+    band = next(trace for trace in figure.data if trace.fill == "toself")
+    assert max(band.y) == pytest.approx(0.5 / 4 + 0.01)
+    line = next(trace for trace in figure.data if trace.line.dash == "dash" and len(trace.x) == 5)
+    assert line.y[-1] == pytest.approx(0.125)
+
+
 def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
-    figure = trend(trend_points(), *trend_fits(), mode="light")
+    figure = trend(trend_points(), trend_fits(), mode="light")
     card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
     assert "<b>GPT &lt;s&gt;</b> (100k)" in card
     assert "gpt-s × mae-s" in card
@@ -45,7 +53,7 @@ def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
 
 
 def test_trend_stacks_its_panels_where_it_is_narrow():
-    wide, narrow = (trend(trend_points(), *trend_fits(), mode="light", narrow=narrow) for narrow in (False, True))
+    wide, narrow = (trend(trend_points(), trend_fits(), mode="light", narrow=narrow) for narrow in (False, True))
     assert narrow.layout.height > wide.layout.height
     assert narrow.layout.xaxis.domain == (0.0, 1.0)
 
@@ -59,7 +67,7 @@ def test_trend_stacks_its_panels_where_it_is_narrow():
     ],
 )
 def test_trend_draws_its_reason(points, said):
-    assert said in words(trend(points, *trend_fits(), mode="light")).replace("<br>", " ")
+    assert said in words(trend(points, trend_fits(), mode="light")).replace("<br>", " ")
 
 
 def test_layer_grid_frames_the_best_pair():

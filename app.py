@@ -1,0 +1,21 @@
+"""The frame: page settings, navigation and the sidebar that all pages share."""
+
+import streamlit as st
+
+from core.settings import ROOT
+from pages._shared import frame
+
+st.set_page_config(page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide")
+
+# A url_path equal to a page's file stem would run that file without this frame
+PAGES = [
+    st.Page("pages/overview.py", title="Overview", icon=":material/landscape:", url_path="start", default=True),
+    st.Page("pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"),
+    st.Page("pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"),
+]
+
+page = st.navigation(PAGES)
+frame.watch_width()
+with st.sidebar:
+    frame.sidebar()
+page.run()

@@ -1,0 +1,82 @@
+"""A plot with all that can be taken away: SVG, PNG, HTML, CSV, the recipe, the link and the command.
+
+SVG and PNG are made by the browser from the chart that is shown: the bar presses the chart's own download button.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from core import exports
+from core.recipe import Recipe
+
+_HTML = """<div class="bar" role="toolbar" aria-label="Export the plot">
+<button type="button" data-format="svg" title="Vector graphic of the plot as shown">SVG</button>
+<button type="button" data-format="png" title="Image of the plot as shown, at three times its size">PNG</button>
+<button type="button" data-format="link" title="Copy the address of this very view">Link</button>
+</div>"""
+_CSS = """
+.bar { display: flex; gap: 0.85rem; align-items: center; height: 2.5rem; }
+.bar button { all: unset; cursor: pointer; font: inherit; font-size: 0.875rem; color: var(--st-text-color); white-space: nowrap; }
+.bar button:hover { color: var(--st-primary-color); }
+.bar button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 3px; border-radius: 3px; }
+"""
+_JS = """
+function shownChart(key) { return document.querySelector(`.st-key-${key} .js-plotly-plot`); }
+
+function saveImage(chart, format, name) {
+  chart._context.toImageButtonOptions = { format, filename: name, scale: format === "png" ? 3 : 1 };
+  chart.querySelector('.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download plot"]').click();
+}
+
+async function copyLink(button) {
+  await navigator.clipboard.writeText(window.location.href);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Link"; }, 1500);
+}
+
+export default function({ data, parentElement }) {
+  for (const button of parentElement.querySelectorAll("button")) {
+    const format = button.dataset.format;
+    button.onclick = () => format === "link" ? copyLink(button) : saveImage(shownChart(data.chart), format, data.name);
+  }
+}
+"""
+
+_images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
+
+
+def plot(figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str, on_select: Any = "ignore") -> None:
+    """Draw a figure with its export bar; `on_select` is called with the selection in session state under `key`."""
+    title = figure.layout.meta["title"]
+    selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": "points"}
+    with st.container(key=f"chart-{key}"):
+        st.plotly_chart(figure, theme=None, key=key, on_select=on_select, alt=title, config=_config(), **selection)
+    _bar(figure, title, key=key, table=table, recipe=recipe, command=command)
+
+
+def _config() -> dict[str, Any]:
+    kept = [["toImage", "zoom2d", "pan2d", "resetScale2d"]]
+    return {"displaylogo": False, "modeBarButtons": kept, "displayModeBar": "hover", "doubleClick": "reset"}
+
+
+def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str) -> None:
+    def name(suffix: str) -> str:
+        return exports.file_name(title, recipe, suffix)
+
+    look: dict[str, Any] = {"type": "tertiary", "on_click": "ignore"}
+    with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
+        _images(key=f"images-{key}", data={"chart": f"chart-{key}", "name": name("")[:-1]}, width="content")
+        st.download_button("HTML", lambda: exports.to_html(figure, recipe, title=title), name("html"), "text/html",
+                           key=f"html-{key}", **look)  # fmt: skip
+        st.download_button("CSV", lambda: exports.to_csv(table), name("csv"), "text/csv", key=f"csv-{key}", **look)
+        st.download_button(
+            "Recipe", lambda: exports.to_recipe_json(recipe), name("json"), "application/json", key=f"recipe-{key}", **look
+        )
+        with st.popover("Command", type="tertiary"):
+            st.caption("This prints the numbers behind the plot:")
+            st.code(command, language="bash", wrap_lines=True)

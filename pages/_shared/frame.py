@@ -1,0 +1,124 @@
+"""What surrounds every page: the sidebar, the question, and a sentence instead of a traceback."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.errors import PlatoscopeError
+from core.figures.tables import tell_apart
+from core.figures.theme import Mode
+from core.settings import store_path
+from pages._shared import queries
+from pages._shared.queries import Place
+
+_NARROW = """
+export default function({ data, setStateValue }) {
+  const phone = window.matchMedia("(max-width: 640px)");
+  const tell = () => { if (phone.matches !== data.narrow) setStateValue("narrow", phone.matches); };
+  tell();
+  phone.addEventListener("change", tell);
+  return () => phone.removeEventListener("change", tell);
+}
+"""
+_width = st.components.v2.component("platoscope_width", js=_NARROW)
+
+
+class NeededError(Exception):
+    """Something is missing before there is anything to see: a sentence, and the command that makes it."""
+
+    def __init__(self, sentence: str, command: str | None = None) -> None:
+        super().__init__(sentence)
+        self.command = command
+
+
+def plain(text: object) -> str:
+    """Escape data for Markdown, so that a caption is shown and never obeyed."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])", r"\\\1", str(text)).replace("\n", " ")
+
+
+def command(*words: str) -> str:
+    """Return a `platoscope` command over this store, ready for a shell."""
+    store = ["--store", str(store_path())] if str(store_path()) != "store" else []
+    return shlex.join(["platoscope", *words, *store])
+
+
+def mode() -> Mode:
+    """Return which theme the visitor sees."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def watch_width() -> None:
+    """Keep `narrow` in the session: whether the window is a phone's."""
+    known = bool(st.session_state.get("narrow"))
+    found = _width(key="width", data={"narrow": known}, on_narrow_change=lambda: None, height=0)
+    st.session_state["narrow"] = known if found.get("narrow") is None else bool(found["narrow"])
+
+
+def narrow() -> bool:
+    """Return whether plots have to stack their panels."""
+    return bool(st.session_state.get("narrow"))
+
+
+def sidebar() -> None:
+    """Choose the dataset, say which store this is, and offer what has come in since."""
+    cards = queries.store().datasets()
+    if cards:
+        names = [card.name for card in cards]
+        titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
+        dataset = st.selectbox("Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params")
+        _offer_news(dataset, len(queries.store().models(dataset)))
+    problems = queries.store().problems()
+    if problems:
+        with st.expander(f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out", icon=":material/warning:"):
+            for problem in problems:
+                st.text(problem)
+
+
+@st.fragment(run_every="10s")
+def _offer_news(dataset: str, shown: int) -> None:
+    now = len(queries.store().models(dataset))
+    label = f"{now} models now: show them" if now != shown else "Refresh"
+    if st.button(label, icon=":material/refresh:", type="primary" if now != shown else "tertiary"):
+        st.rerun(scope="app")
+
+
+def draw(question: str, show: Callable[[Place], None]) -> None:
+    """Draw a page: its question first, then what `show` draws, or one sentence that says what to do next."""
+    st.title(question, anchor=False)
+    try:
+        show(_place())
+    except NeededError as needed:
+        st.info(plain(needed), icon=":material/lightbulb:")
+        if needed.command:
+            st.code(needed.command, language="bash", wrap_lines=True)
+    except PlatoscopeError as error:
+        st.error(plain(error), icon=":material/error:")
+
+
+def _place() -> Place:
+    if not queries.store().datasets():
+        problems = queries.store().problems()
+        if problems:
+            raise NeededError(f"No dataset in the store {store_path()} can be read: {problems[0]}")
+        raise NeededError(
+            f"The store {store_path()} is empty. Build the demo, a small world with models trained in it:", command("demo")
+        )
+    at = queries.place(st.session_state["dataset"])
+    if queries.card(at).size < 2:
+        raise NeededError("Neighbors need at least two stimuli, better some hundreds. Add a larger dataset:",
+                          command("dataset", "add", "NAME", "--folder", "DIR"))  # fmt: skip
+    return at
+
+
+def need_models(at: Place, *modalities: str) -> None:
+    """Raise NeededError where no model of one of these modalities is embedded."""
+    present = set(queries.models(at)["modality"])
+    for modality in modalities:
+        if modality not in present:
+            spec = {"vision": "timm:vit_small_patch16_224", "language": "hf:gpt2"}[modality]
+            raise NeededError(f"No {modality} model is embedded over this dataset yet. Embed one, or wait for the run that does:",
+                              command("embed", "--dataset", at.dataset, "--model", spec))  # fmt: skip

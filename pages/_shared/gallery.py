@@ -1,0 +1,117 @@
+"""Stimuli as pictures: searching, paging, opening. Captions and factors are data and are shown as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.figures.theme import INK
+from pages._shared import frame, queries
+from pages._shared.queries import Place
+
+PAGE = 20
+MOST_VALUES = 24  # of a factor that can be picked from a list
+
+
+def chosen(size: int) -> int | None:
+    """Return the stimulus that the address names, None for the gallery."""
+    text = st.query_params.get("stimulus", "")
+    return int(text) if text.isdecimal() and int(text) < size else None
+
+
+def choose(index: int | None) -> None:
+    """Open a stimulus, or go back to the gallery."""
+    if index is None:
+        st.query_params.pop("stimulus", None)
+    else:
+        st.query_params["stimulus"] = str(index)
+
+
+def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Collection[int] = ()) -> None:
+    """Draw thumbnails of a width in pixels in as many columns as fit; a button under each opens it, `marked` ones are framed."""
+    texts = default_captions(at)
+    with st.container(horizontal=True, gap="small", key=f"grid-{key}"):
+        for index, image in zip(indices, queries.thumbnails(at, tuple(indices)), strict=True):
+            kind = "both" if index in marked else "one"
+            with st.container(width=width, gap=None, key=f"{kind}-{key}-{index}"):
+                st.image(image, width=width, alt=texts[index])
+                label = f"{index} · both" if index in marked else str(index)
+                st.button(
+                    label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary", help="Open this stimulus"
+                )
+
+
+def frame_marked() -> None:
+    """Frame the pictures that both models chose."""
+    ember = INK[frame.mode()].ember
+    st.html(f"<style>[class*='st-key-both-'] img {{ outline: 3px solid {ember}; outline-offset: -3px; }}</style>")
+
+
+def default_captions(at: Place) -> list[str]:
+    """Return the default caption of every stimulus."""
+    captions = queries.captions(at)
+    return captions[captions["level"] == queries.card(at).levels[0]].sort_values("index")["text"].tolist()
+
+
+def search(at: Place) -> list[int]:
+    """Draw the search field and the factors' filters; return the stimuli that pass all of them."""
+    captions, factors = queries.captions(at), queries.stimuli(at).drop(columns="stimulus")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = st.text_input("Search the captions", key="q", bind="query-params", placeholder="a word or a phrase", width=360)
+        with st.popover("Filters", icon=":material/filter_list:", disabled=not len(factors.columns)):
+            passed = _filter(factors)
+    if words:
+        hits = captions.loc[captions["text"].str.contains(words, case=False, regex=False), "index"]
+        passed &= factors.index.isin(hits.unique())
+    return list(passed[passed].index)
+
+
+def _filter(factors: pd.DataFrame) -> pd.Series:
+    passed = pd.Series(True, index=factors.index)
+    for name in factors.columns:
+        values = factors[name].dropna().astype(str)
+        options = sorted(values.unique(), key=lambda value: (len(value), value))
+        if 1 < len(options) <= MOST_VALUES:
+            picked = st.multiselect(frame.plain(name).replace("_", " "), options, key=f"f-{name}", bind="query-params")
+            passed &= factors.index.isin(values[values.isin(picked)].index) | (not picked)
+    return passed
+
+
+def show_all(at: Place) -> None:
+    """Draw the gallery, a page at a time."""
+    found = search(at)
+    if not found:
+        st.info("No stimulus passes this search and these filters: take one of them away.", icon=":material/search_off:")
+        return
+    pages = -(-len(found) // PAGE)
+    top = st.container()
+    number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
+    with top:
+        st.caption(f"{len(found):,} of {queries.card(at).size:,} stimuli")
+        grid(at, found[(number - 1) * PAGE : number * PAGE], key="all", width=150)
+
+
+def show_one(at: Place, index: int) -> None:
+    """Draw a stimulus large, with all its captions and factors."""
+    size = queries.card(at).size
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Gallery", icon=":material/arrow_back:", on_click=choose, args=(None,))
+        st.button("Previous", on_click=choose, args=((index - 1) % size,), type="tertiary")
+        st.button("Next", on_click=choose, args=((index + 1) % size,), type="tertiary")
+        st.text(f"stimulus {index} of {size:,}")
+    picture, words = st.columns([2, 3])
+    factors, captions = queries.stimuli(at).iloc[index], queries.captions(at)
+    with picture:
+        st.image(queries.thumbnails(at, (index,))[0], width=320, alt=default_captions(at)[index])
+    with words:
+        for row in captions[captions["index"] == index].itertuples():
+            with st.container(gap=None):
+                st.caption(f"caption {frame.plain(row.level)}")
+                st.text(row.text)
+        known = factors.drop("stimulus").dropna()
+        if len(known):
+            table = pd.DataFrame({"factor": known.index.str.replace("_", " "), "value": known.astype(str).to_numpy()})
+            with st.expander(f"{len(known)} factors", expanded=len(known) <= 8):
+                st.dataframe(table, hide_index=True)

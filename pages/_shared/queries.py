@@ -1,0 +1,125 @@
+"""The only cached queries: keyed on what the store holds (its digest), ids and parameters, never on arrays or tables.
+
+Matrices are shared between sessions and therefore read-only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from jaxtyping import Float64, Int32
+
+from core.figures import tables
+from core.recipe import Recipe
+from core.settings import store_path
+from core.stimuli.dataset import DatasetCard
+from core.store import Store
+from core.study import Study
+
+
+@dataclass(frozen=True)
+class Place:
+    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached answer is stale."""
+
+    dataset: str
+    digest: str
+    root: str
+
+
+def store() -> Store:
+    """Return the store that this dashboard is over."""
+    return Store(store_path())
+
+
+def place(dataset: str) -> Place:
+    """Return where the pages are: this dataset, as the store holds it now."""
+    here = store()
+    return Place(dataset, here.digest(dataset), str(here.root))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def study(at: Place) -> Study:
+    """Return the study of a dataset; it holds the neighbors that it has read."""
+    return Study(Store(at.root), at.dataset)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def card(at: Place) -> DatasetCard:
+    """Return the dataset's card."""
+    return Store(at.root).dataset(at.dataset)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def models(at: Place) -> pd.DataFrame:
+    """Return a row per embedded model: model, title, modality, family, objective, group, parameters, layers."""
+    return tables.describe([entry.card for entry in Store(at.root).models(at.dataset)])
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def stimuli(at: Place) -> pd.DataFrame:
+    """Return a row per stimulus with its factors."""
+    return Store(at.root).stimuli(at.dataset)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def captions(at: Place) -> pd.DataFrame:
+    """Return index, level, text."""
+    return Store(at.root).captions(at.dataset)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def thumbnails(at: Place, indices: tuple[int, ...]) -> list[bytes]:
+    """Return WebP images in the order asked for."""
+    return Store(at.root).thumbnails(at.dataset, indices)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def competence(at: Place) -> pd.DataFrame:
+    """Return model, value, unit, reason for each language model."""
+    return study(at).competence()
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], k: int) -> pd.DataFrame:
+    return study(at).align(x, y, k=k)
+
+
+def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int) -> pd.DataFrame:
+    """Return the alignment of every pair; finding neighbors for the first time shows how far it is and can be left."""
+    find_neighbors(at, list(dict.fromkeys((*x, *y))), k=k)
+    return _alignment(at, tuple(x), tuple(y), k)
+
+
+def find_neighbors(at: Place, names: Sequence[str], *, k: int) -> None:
+    """Have every model's neighbors at hand; a bar appears where that takes longer than half a second."""
+    began, bar = time.monotonic(), None
+    for done, name in enumerate(names):
+        study(at).neighbors(name, k=k)
+        if time.monotonic() - began > 0.5:
+            bar = bar or st.empty()
+            bar.progress((done + 1) / len(names), f"Finding neighbors: {done + 1} of {len(names)} models")
+    if bar:
+        bar.empty()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def layer_map(at: Place, x: str, y: str, k: int) -> Float64[np.ndarray, "Lx Ly"]:
+    """Return the alignment of every layer of x with every layer of y."""
+    scores = study(at).layer_map(x, y, k)
+    scores.flags.writeable = False
+    return scores
+
+
+def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:
+    """Return the k nearest stimuli of every stimulus in one layer, most similar first."""
+    return study(at).neighbors(model, k=k)[layer, :, :k]
+
+
+def recipe(at: Place, kind: str, names: Sequence[str], **choices: object) -> Recipe:
+    """Return all that a plot depends on."""
+    return study(at).recipe(kind, list(names), **choices)

@@ -1,0 +1,86 @@
+"""Stimuli: what do two models find alike?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from jaxtyping import Int32, Int64
+
+from core.analyses.agreement import shared_neighbors
+from core.analyses.alignment import best_layers
+from core.figures import stimuli as figures
+from pages._shared import controls, exportbar, frame, gallery, queries
+from pages._shared.queries import Place
+
+SHOWN = 12  # neighbors drawn of each model
+
+
+def show(at: Place) -> None:
+    """Draw the gallery, or the stimulus that was opened from it."""
+    index = gallery.chosen(queries.card(at).size)
+    if index is None:
+        st.markdown("Open a stimulus to see which others two models take to be most like it.")
+        gallery.show_all(at)
+        return
+    gallery.show_one(at, index)
+    show_neighbors(at, index)
+
+
+def show_neighbors(at: Place, index: int) -> None:
+    """Draw the nearest neighbors in two models side by side, then how often they agree on all stimuli."""
+    models = queries.models(at)
+    if len(models) < 2:
+        raise frame.NeededError("Neighbors are compared between two models: embed another one.",
+                                frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"))  # fmt: skip
+    with st.sidebar:
+        k = controls.pick_k(queries.card(at).size)
+    st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
+    left, right = st.columns(2, gap="large")
+    first, second = _default_pair(at, models, k)
+    with left:
+        x = controls.pick_model("One model", models, "a", default=first)
+    with right:
+        y = controls.pick_model("Another model", models, "b", default=second)
+    best_x, best_y, _ = best_layers(queries.layer_map(at, x, y, k))
+    with left:
+        near_x = _neighbors(at, models, x, best_x, "layer-a", k)
+    with right:
+        near_y = _neighbors(at, models, y, best_y, "layer-b", k)
+    both = set(near_x[index].tolist()) & set(near_y[index].tolist())
+    for side, near, key in ((left, near_x, "a"), (right, near_y, "b")):
+        with side:
+            gallery.grid(at, near[index, :SHOWN].tolist(), key=key, width=108, marked=both)
+    gallery.frame_marked()
+    more = f" The first {SHOWN} are drawn." if k > SHOWN else ""
+    st.markdown(f"**{len(both)} of {k}** are among the nearest in both, framed above.{more} Most similar first.")
+    chosen = models.set_index("model", drop=False).loc[[x, y]]
+    show_agreement(at, index, chosen, shared_neighbors(near_x, near_y), k)
+
+
+def _default_pair(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:
+    """Take the best-aligned pair of a language and a vision model; any two models where one kind is missing."""
+    language, vision = (models.loc[models["modality"] == modality, "model"].tolist() for modality in ("language", "vision"))
+    if not language or not vision:
+        return tuple(models["model"].iloc[:2])
+    best = queries.alignment(at, language, vision, k=k).sort_values("score").iloc[-1]
+    return best["model_x"], best["model_y"]
+
+
+def _neighbors(at: Place, models: pd.DataFrame, name: str, best: int, key: str, k: int) -> Int32[np.ndarray, "n k"]:
+    layers = models.loc[models["model"] == name, "layers"].iloc[0]
+    return queries.neighbors(at, name, controls.pick_layer(layers, key, best=best), k=k)
+
+
+def show_agreement(at: Place, index: int, models: pd.DataFrame, shared: Int64[np.ndarray, "n"], k: int) -> None:
+    """Draw on how many neighbors the two layers agree, for all stimuli; `models` has their two rows."""
+    st.subheader("Do they agree here more than elsewhere?", anchor=False)
+    (x, y), (title_x, title_y) = models["model"], models["title"]
+    figure = figures.agreement(shared, chosen=index, k=k, title_x=title_x, title_y=title_y, mode=frame.mode())
+    table = pd.DataFrame({"index": range(len(shared)), "shared": shared, "k": k})
+    command = frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k))
+    recipe = queries.recipe(at, "agreement", [x, y], k=k, stimulus=index)
+    exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
+
+
+frame.draw("Which stimuli do two models find alike?", show)
