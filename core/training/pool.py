@@ -9,35 +9,27 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import inspect
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import UInt8, UInt16
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import Event, draw_event
+from core.stimuli.cave.events import draw_event
 from core.stimuli.cave.grammar import LEVELS, describe
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
+from core.training.rows import SPLIT, Rows, Tokens, fill, pixels, texts
 from core.training.tokenizer import build_tokenizer
 
-SPLIT = "train"
 IMAGES = 49_152
 EVENTS = 98_304  # described in words; the first of them are drawn too
 _SAMPLE = 64  # events that the digest and nothing else looks at
 _LEARNED = 8_192  # events whose captions the tokenizer is learned from
-_CHUNK = 512
-
-Rows = Callable[[Event], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,9 @@ class Pool:
 
     def captions(self) -> torch.Tensor:
         """Return one caption per event and level as token ids, (events, levels, CONTEXT) uint16, filled up with the padding id."""
-        return self._kept("captions", Tokens(self.tokenizer_folder()), self.events, (len(LEVELS), CONTEXT), "uint16")
+        return self._kept(
+            "captions", Tokens(self.tokenizer_folder() / "tokenizer.json"), self.events, (len(LEVELS), CONTEXT), "uint16"
+        )
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Return the tokenizer of all language models."""
@@ -73,7 +67,7 @@ class Pool:
         folder = self._folder() / "tokenizer"
         with _locked(folder.with_suffix(".lock")):
             if not folder.exists():
-                build_tokenizer(_texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY).save_pretrained(folder)
+                build_tokenizer(texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY).save_pretrained(folder)
         return folder
 
     @cached_property
@@ -90,7 +84,7 @@ class Pool:
         path = self._folder() / f"{name}-{count}.npy"
         with _locked(path.with_suffix(".lock")):
             if not path.exists():
-                _fill(path, rows, count, shape, dtype, jobs=self.jobs)
+                fill(path, rows, count, shape, dtype, jobs=self.jobs)
         return torch.from_numpy(np.load(path, mmap_mode="c"))  # copy on write: torch wants writable memory, the file stays as it is
 
 
@@ -103,56 +97,6 @@ def world_digest() -> str:
         digest.update(answers(event).tobytes())
         digest.update("\n".join(describe(event, level) for level in LEVELS).encode())
     return digest.hexdigest()[:12]
-
-
-def pixels(event: Event) -> UInt8[np.ndarray, "3 side side"]:
-    """Return the image that a model sees, channels first."""
-    return np.asarray(draw(event, size=IMAGE)).transpose(2, 0, 1)
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Turns an event into one row of token ids per caption level."""
-
-    folder: Path
-
-    def __call__(self, event: Event) -> UInt16[np.ndarray, "levels context"]:
-        tokenizer = _tokenizer(self.folder)
-        texts = [describe(event, level) for level in LEVELS]
-        ids = tokenizer(texts, padding="max_length", truncation=True, max_length=CONTEXT)["input_ids"]
-        return np.asarray(ids, dtype=np.uint16)
-
-
-@cache
-def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    return AutoTokenizer.from_pretrained(folder)
-
-
-def _texts(count: int) -> Iterator[str]:
-    return (describe(draw_event(SPLIT, index), level) for index in range(count) for level in LEVELS)
-
-
-def _fill(path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int) -> None:
-    """Write `rows` of the first `count` events into a new file, which takes its name when it is complete."""
-    new = path.with_suffix(".new.npy")
-    np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
-    starts = range(0, count, _CHUNK)
-    if jobs == 1:
-        for start in starts:
-            _write(new, rows, start)
-    else:
-        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-        with ProcessPoolExecutor(jobs, mp_context=context) as workers:
-            for done in [workers.submit(_write, new, rows, start) for start in starts]:
-                done.result()
-    os.replace(new, path)
-
-
-def _write(path: Path, rows: Rows, start: int) -> None:
-    table = np.lib.format.open_memmap(path, mode="r+")
-    for index in range(start, min(start + _CHUNK, len(table))):
-        table[index] = rows(draw_event(SPLIT, index))
-    table.flush()
 
 
 @contextmanager

@@ -13,9 +13,11 @@ from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import draw_event, events
 from core.stimuli.cave.grammar import LEVELS, describe
 from core.training import pool as pools
+from core.training import rows
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
-from core.training.pool import SPLIT, Pool
+from core.training.pool import Pool
+from core.training.rows import SPLIT
 
 
 def test_no_training_event_is_a_test_event() -> None:
@@ -63,14 +65,14 @@ def test_no_caption_is_cut(pool: Pool) -> None:
 
 
 def test_workers_write_what_one_process_writes(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "_CHUNK", 8)
+    monkeypatch.setattr(rows, "_CHUNK", 8)
     side_by_side = replace(pool, root=tmp_path, jobs=2)
     assert torch.equal(side_by_side.answers(), pool.answers())
 
 
 def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     before = pool.answers()
-    monkeypatch.setattr(pools, "_fill", None)  # calling it would fail
+    monkeypatch.setattr(pools, "fill", None)  # calling it would fail
     assert torch.equal(pool.answers(), before)
 
 

@@ -1,0 +1,80 @@
+"""Rows of the training pool: what an image model and a language model are shown of one event. Worker processes need no torch."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8, UInt16
+from tokenizers import Tokenizer
+
+from core.stimuli.cave.drawing import draw
+from core.stimuli.cave.events import Event, draw_event
+from core.stimuli.cave.grammar import LEVELS, describe
+from core.training.configs import CONTEXT, IMAGE
+
+SPLIT = "train"
+_CHUNK = 512  # rows that a worker writes at a time
+
+Rows = Callable[[Event], np.ndarray]
+
+
+def pixels(event: Event) -> UInt8[np.ndarray, "3 side side"]:
+    """Return the image that a model sees, channels first."""
+    return np.asarray(draw(event, size=IMAGE)).transpose(2, 0, 1)
+
+
+def texts(count: int) -> Iterator[str]:
+    """Yield every level's caption of the first `count` training events."""
+    return (describe(draw_event(SPLIT, index), level) for index in range(count) for level in LEVELS)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Turns an event into one row of token ids per caption level, filled up with 0, the padding id, on the right.
+
+    path: the tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "levels context"]:
+        table = np.zeros((len(LEVELS), CONTEXT), dtype=np.uint16)
+        for row, level in zip(table, LEVELS, strict=True):
+            ids = _tokenizer(self.path).encode(describe(event, level)).ids[:CONTEXT]
+            row[: len(ids)] = ids
+        return table
+
+
+def fill(path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int) -> None:
+    """Write `rows` of the first `count` training events into a new .npy file, which takes its name when it is complete."""
+    new = path.with_suffix(".new.npy")
+    np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
+    starts = range(0, count, _CHUNK)
+    if jobs == 1:
+        for start in starts:
+            _write(new, rows, start)
+    else:
+        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+        with ProcessPoolExecutor(jobs, mp_context=context) as workers:
+            for done in [workers.submit(_write, new, rows, start) for start in starts]:
+                done.result()
+    os.replace(new, path)
+
+
+def _write(path: Path, rows: Rows, start: int) -> None:
+    table = np.lib.format.open_memmap(path, mode="r+")
+    for index in range(start, min(start + _CHUNK, len(table))):
+        table[index] = rows(draw_event(SPLIT, index))
+    table.flush()
+
+
+@cache
+def _tokenizer(path: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(path))
