@@ -156,7 +156,9 @@ def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard
 
 @torch.inference_mode()
 def _count_states(model: Any) -> int:
-    states = model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=model.device), output_hidden_states=True).hidden_states
-    if states is None:
-        raise EncoderError(f"{type(model).__name__} gives no hidden states for texts; expected an encoder or a causal model")
-    return len(states)
+    try:
+        return len(
+            model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=model.device), output_hidden_states=True).hidden_states
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EncoderError(f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal model") from error

@@ -50,8 +50,6 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
     check_name(name)
     loaded = load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
     model = loaded.model.float().eval().requires_grad_(False).to(device)
-    if not hasattr(model, "forward_intermediates"):
-        raise EncoderError(f"{name} cannot be read out layer by layer; expected a timm model that has forward_intermediates")
     data = resolve_data_config({}, model=model)
     return VisionEncoder(
         card=_describe(spec, loaded, layers=_name_layers(model, torch.zeros(1, *data["input_size"], device=device))),
@@ -95,13 +93,14 @@ def has_class_token(model: Any) -> bool:
 def _pooling(model: Any) -> str:
     if has_class_token(model):
         return "class token"
-    return "mean of patch tokens" if hasattr(model, "patch_embed") else "mean over the feature map"
+    patches = hasattr(model, "patch_embed") or hasattr(model, "embeds")
+    return "mean of patch tokens" if patches else "mean over the feature map"
 
 
 @torch.inference_mode()
 def _name_layers(model: Any, pixels: Tensor) -> tuple[str, ...]:
     count = len(read_layers(model, pixels))
-    if hasattr(model, "patch_embed") and len(getattr(model, "blocks", ())) == count:
+    if len(getattr(model, "blocks", ())) == count:
         return tuple(f"block {i + 1}" for i in range(count))
     info = model.feature_info
     stem = len(info) == count and str(info[0]["module"]).startswith(("act", "stem", "conv", "bn"))

@@ -122,6 +122,24 @@ def test_batch_size_and_order_do_not_change_a_vector(vit, pictures):
     np.testing.assert_array_equal(encoder.encode(pictures).layers[-1], whole)
 
 
+def test_a_forward_in_half_precision_is_given_in_float32(vit, pictures, monkeypatch):
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
+    exact = encoder.encode(pictures)
+    monkeypatch.setattr("core.encoders.vision.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16))
+    for layer, wanted in zip(encoder.encode(pictures).layers, exact.layers, strict=True):
+        assert layer.dtype == np.float32
+        assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_what_the_cpu_gives(vit, pictures):
+    cpu = open_vision(f"timm:{NAME}@{vit}", device=CPU).encode(pictures)
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=torch.device("cuda"))
+    assert encoder.device == "cuda"
+    for layer, wanted in zip(encoder.encode(pictures).layers, cpu.layers, strict=True):
+        assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
 def test_pictures_of_any_size_are_resized_by_the_models_own_preprocessing(vit, pictures):
     encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
     sizes = [(1, 1), (300, 20), (SIZE, SIZE)]

@@ -305,6 +305,39 @@ def test_encoder_decoder(tmp_path):
     refuse(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
 
 
+@pytest.mark.filterwarnings("ignore:.*bos_token_id")
+def test_a_model_of_images_and_texts(tmp_path):
+    part = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    text = {**part, "vocab_size": 300, "bos_token_id": 0, "eos_token_id": 0}
+    transformers.CLIPModel(transformers.CLIPConfig(text, {**part, "image_size": 32, "patch_size": 16})).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path)
+    refuse(tmp_path, "CLIPModel takes no texts alone; expected an encoder of text or a causal model")
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bert"])
+def test_a_forward_in_half_precision_is_pooled_and_given_in_float32(folders, monkeypatch, kind):
+    encoder = open_language(f"hf:{folders[kind]}", device=CPU)
+    exact = encoder.encode(TEXTS)
+    monkeypatch.setattr("core.encoders.language.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16))
+    rounded = encoder.encode(TEXTS)
+    for layer, wanted in zip(rounded.layers, exact.layers, strict=True):
+        assert layer.dtype == np.float32
+        assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_a_gpu_gives_what_the_cpu_gives(folders, kind):
+    cpu = open_language(f"hf:{folders[kind]}", device=CPU).encode(TEXTS)
+    encoder = open_language(f"hf:{folders[kind]}", device=torch.device("cuda"))
+    gpu = encoder.encode(TEXTS)
+    assert encoder.recipe["precision"] == "bfloat16 autocast"
+    for layer, wanted in zip(gpu.layers, cpu.layers, strict=True):
+        assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+    if kind in CAUSAL:
+        np.testing.assert_allclose(gpu.bits, cpu.bits, rtol=0.05)
+
+
 def test_tokens_that_the_weights_do_not_know(tmp_path):
     config = transformers.GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=40, n_positions=64)
     transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
