@@ -156,9 +156,8 @@ def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard
 
 @torch.inference_mode()
 def _count_states(model: Any) -> int:
+    token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
     try:
-        return len(
-            model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=model.device), output_hidden_states=True).hidden_states
-        )
+        return len(model(input_ids=token, output_hidden_states=True).hidden_states)
     except (TypeError, ValueError, AttributeError) as error:
         raise EncoderError(f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal model") from error
