@@ -170,6 +170,26 @@ def resnet():
     return timm.create_model("test_resnet", num_classes=5)
 
 
+@pytest.mark.parametrize(("architecture", "arguments"), [(NAME, VIT), ("resnet10t", {"stem_width": 4, "channels": (8, 8, 16, 16)})])
+def test_folders_that_timm_itself_saves(tmp_path, pictures, architecture, arguments):
+    model = timm.create_model(architecture, num_classes=0, **arguments).half()
+    look = {"input_size": (3, SIZE, SIZE), "interpolation": "bicubic", "mean": MEAN, "std": STD, "crop_pct": 1.0}
+        "input_size": (3, SIZE, SIZE),
+        "interpolation": "bicubic",
+        "mean": MEAN,
+        "std": STD,
+        "crop_pct": 1.0,
+        "crop_mode": "center",
+    }
+    note = {"pretrained_cfg": {"tag": "mine", "license": "mit"}}
+    timm.models.save_for_hf(model, tmp_path / "m", model_config=note, safe_serialization=True, data_config=look)
+    encoder = open_vision(f"timm:{architecture}@{tmp_path / 'm'}", device=CPU)
+    state = encoder.model.state_dict()
+    assert all(torch.equal(value.float(), state[name]) for name, value in model.state_dict().items())
+    assert encoder.recipe["preprocessing"]["mean"] == list(MEAN)
+    assert len(encoder.encode(pictures).layers[0]) == len(pictures)
+
+
 @pytest.mark.parametrize("name", ["w.safetensors", "w.pt", "w.pth", "model.safetensors"])
 def test_one_weights_file_is_enough(tmp_path, resnet, name):
     state = resnet.state_dict()
@@ -227,6 +247,11 @@ def test_half_a_spec_is_refused(spec):
 def test_other_specs_name_the_valid_forms(spec):
     with pytest.raises(EncoderError, match="is no model spec; expected timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"):
         open_encoder(spec, device=CPU)
+
+
+def test_pooling_is_no_choice_of_vision_models(vit):
+    with pytest.raises(EncoderError, match="pooling 'last' is for language models; leave it out for timm:"):
+        open_encoder(f"timm:{NAME}@{vit}", device=CPU, pooling="last")
 
 
 def test_architecture_without_published_weights():
