@@ -174,13 +174,6 @@ def resnet():
 def test_folders_that_timm_itself_saves(tmp_path, pictures, architecture, arguments):
     model = timm.create_model(architecture, num_classes=0, **arguments).half()
     look = {"input_size": (3, SIZE, SIZE), "interpolation": "bicubic", "mean": MEAN, "std": STD, "crop_pct": 1.0}
-        "input_size": (3, SIZE, SIZE),
-        "interpolation": "bicubic",
-        "mean": MEAN,
-        "std": STD,
-        "crop_pct": 1.0,
-        "crop_mode": "center",
-    }
     note = {"pretrained_cfg": {"tag": "mine", "license": "mit"}}
     timm.models.save_for_hf(model, tmp_path / "m", model_config=note, safe_serialization=True, data_config=look)
     encoder = open_vision(f"timm:{architecture}@{tmp_path / 'm'}", device=CPU)
