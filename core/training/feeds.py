@@ -55,11 +55,21 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
         tables = {"images": pool.pictures().to(device)}
         if "tasks" in config.options:
             tables["answers"] = pool.answers().to(device)
-    if config.modality == "language" or config.objective == "CLIP":
+    if _reads(config):
         pad = pool.tokenizer().pad_token_id
         count = pool.images if tables else pool.events
         captions = tuple(_trim(level[:count], pad).to(device) for level in pool.captions().unbind(1))
     return Feed(tables, captions, pad, config.batch, config.seed)
+
+
+def world_of(config: Config, pool: Pool) -> str:
+    """Return the digest of what a config's model is shown and told: another world, another model."""
+    shown = [pool.shown] * (config.modality == "vision")
+    return "-".join(shown + [pool.said] * _reads(config))
+
+
+def _reads(config: Config) -> bool:
+    return config.modality == "language" or config.objective == "CLIP"
 
 
 def _trim(tokens: Tensor, pad: int) -> Tensor:

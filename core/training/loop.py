@@ -30,7 +30,7 @@ _TAIL = 20  # losses are given as means over 1/20 of the steps
 class Run:
     """What a checkpoint holds: a task, its optimizer, the loss of every step (NaN ahead), the steps done and the seconds they took.
 
-    world: digest of the pool that it learns from.
+    world: digest of what it learns from.
     """
 
     config: Config

@@ -1,7 +1,7 @@
 """The training pool: events of the split "train", drawn and described once by worker processes, then read from disk.
 
-The pool is a folder named by a digest of a sample of it, so that a pool of an older world, grammar or tokenizer is never taken for
-this one. No training event shares its signature with a test event (core/stimuli/cave/events.py).
+Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or tokenizer is never taken for it. No
+training event shares its signature with a test event (core/stimuli/cave/events.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +20,13 @@ import torch
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from core.stimuli.cave.events import draw_event
-from core.stimuli.cave.grammar import LEVELS, describe
+from core.stimuli.cave.grammar import LEVELS
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
 from core.training.rows import SPLIT, Rows, Tokens, fill, pixels, texts
 from core.training.tokenizer import build_tokenizer
 
-IMAGES = 49_152
+IMAGES = 40_960
 EVENTS = 98_304  # described in words; the first of them are drawn too
 _SAMPLE = 64  # events that the digest and nothing else looks at
 _LEARNED = 8_192  # events whose captions the tokenizer is learned from
@@ -36,7 +36,7 @@ _LEARNED = 8_192  # events whose captions the tokenizer is learned from
 class Pool:
     """Where the pool is and how much of it is used.
 
-    root: folder of pools. images, events: number of events drawn and described. jobs: worker processes.
+    root: its folder. images, events: number of events drawn and described. jobs: worker processes.
     """
 
     root: Path
@@ -46,17 +46,16 @@ class Pool:
 
     def pictures(self) -> torch.Tensor:
         """Return the images, (images, 3, 48, 48) uint8."""
-        return self._kept(f"images-{IMAGE}px", pixels, self.images, (3, IMAGE, IMAGE), "uint8")
+        return self._kept(f"images-{self.shown}", pixels, self.images, (3, IMAGE, IMAGE), "uint8")
 
     def answers(self) -> torch.Tensor:
         """Return the classes of every attribute, (images, tasks) uint8."""
-        return self._kept("answers", answers, self.images, (len(ATTRIBUTES),), "uint8")
+        return self._kept(f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8")
 
     def captions(self) -> torch.Tensor:
         """Return one caption per event and level as token ids, (events, levels, CONTEXT) uint16, filled up with the padding id."""
-        return self._kept(
-            "captions", Tokens(self.tokenizer_folder() / "tokenizer.json"), self.events, (len(LEVELS), CONTEXT), "uint16"
-        )
+        rows = Tokens(self.tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"captions-{self.said}", rows, self.events, (len(LEVELS), CONTEXT), "uint16")
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Return the tokenizer of all language models."""
@@ -64,44 +63,42 @@ class Pool:
 
     def tokenizer_folder(self) -> Path:
         """Return the tokenizer's folder, made where it is missing."""
-        folder = self._folder() / "tokenizer"
-        with _locked(folder.with_suffix(".lock")):
+        folder = self.root / f"tokenizer-{self.said}"
+        with _locked(folder):
             if not folder.exists():
                 build_tokenizer(texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY).save_pretrained(folder)
         return folder
 
     @cached_property
-    def digest(self) -> str:
-        """Return the digest of the world as it is drawn and described now."""
-        return world_digest()
+    def shown(self) -> str:
+        """Return a digest that changes with the drawing or the attributes."""
+        sample = [draw_event(SPLIT, index) for index in range(_SAMPLE)]
+        return _digest(pixels(event).tobytes() + answers(event).tobytes() for event in sample)
 
-    def _folder(self) -> Path:
-        folder = self.root / self.digest
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+    @cached_property
+    def said(self) -> str:
+        """Return a digest that changes with the grammar or the tokenizer."""
+        return _digest([inspect.getsource(build_tokenizer).encode(), *(text.encode() for text in texts(_SAMPLE))])
 
     def _kept(self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str) -> torch.Tensor:
-        path = self._folder() / f"{name}-{count}.npy"
-        with _locked(path.with_suffix(".lock")):
+        path = self.root / f"{name}-{count}.npy"
+        with _locked(path):
             if not path.exists():
                 fill(path, rows, count, shape, dtype, jobs=self.jobs)
         return torch.from_numpy(np.load(path, mmap_mode="c"))  # copy on write: torch wants writable memory, the file stays as it is
 
 
-def world_digest() -> str:
-    """Return 12 hexadecimal digits that change with the world, the drawing, the grammar, the tokenizer or the attributes."""
-    digest = hashlib.sha256(inspect.getsource(build_tokenizer).encode())
-    for index in range(_SAMPLE):
-        event = draw_event(SPLIT, index)
-        digest.update(pixels(event).tobytes())
-        digest.update(answers(event).tobytes())
-        digest.update("\n".join(describe(event, level) for level in LEVELS).encode())
-    return digest.hexdigest()[:12]
+def _digest(parts: Iterable[bytes]) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part)
+    return total.hexdigest()[:12]
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time make a part of the pool; the others wait and then find it."""
-    with path.open("w") as file:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

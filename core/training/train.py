@@ -14,7 +14,7 @@ from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.training.configs import Config
 from core.training.export import export, make_card
-from core.training.feeds import open_feed
+from core.training.feeds import open_feed, world_of
 from core.training.language import MaskedToken, NextToken, build_language
 from core.training.loop import Run, Speed, begin, fit
 from core.training.pool import Pool
@@ -29,7 +29,7 @@ def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weigh
     model, tokenizer = make_model(config, pool)
     if config.start is not None:
         _load(model, weights / config.start)
-    run = begin(config, make_task(config, model, tokenizer), device, world=pool.digest)
+    run = begin(config, make_task(config, model, tokenizer), device, world=world_of(config, pool))
 
     def publish(run: Run) -> Path:
         done = run.step == config.steps

@@ -11,7 +11,7 @@ import torch
 
 from core.errors import TrainingError
 from core.training.configs import CONFIGS
-from core.training.feeds import open_feed
+from core.training.feeds import open_feed, world_of
 from core.training.loop import Run, advance, begin, fit, rate, resume, save
 from core.training.pool import Pool
 from core.training.train import make_model, make_task
@@ -23,7 +23,7 @@ OBJECTIVES = ["vit-supervised-xs", "vit-mae-xs", "vit-simclr-xs", "vit-clip-xs",
 def ready(pool: Pool, name: str, **changes: object) -> Run:
     config = tiny(name, **changes)
     model, tokenizer = make_model(config, pool)
-    return begin(config, make_task(config, model, tokenizer), CPU, world=pool.digest)
+    return begin(config, make_task(config, model, tokenizer), CPU, world=world_of(config, pool))
 
 
 def run_on(run: Run, pool: Pool, checkpoint: Path) -> list[tuple[int, float]]:

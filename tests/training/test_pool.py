@@ -15,7 +15,8 @@ from core.stimuli.cave.grammar import LEVELS, describe
 from core.training import pool as pools
 from core.training import rows
 from core.training.attributes import ATTRIBUTES, answers
-from core.training.configs import CONTEXT, IMAGE, VOCABULARY
+from core.training.configs import CONFIGS, CONTEXT, IMAGE, VOCABULARY
+from core.training.feeds import world_of
 from core.training.pool import Pool
 from core.training.rows import SPLIT
 
@@ -76,6 +77,14 @@ def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(pool.answers(), before)
 
 
-def test_another_world_gets_another_pool(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "describe", lambda *_: "something else")
-    assert pools.world_digest() != pool.digest
+def test_another_grammar_gets_other_captions_and_the_same_images(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "describe", lambda *_: "something else")
+    other = replace(pool)
+    assert other.said != pool.said
+    assert other.shown == pool.shown
+
+
+def test_model_depends_on_what_it_is_shown_and_told(pool: Pool) -> None:
+    assert world_of(CONFIGS["gpt2-xs"], pool) == pool.said
+    assert world_of(CONFIGS["vit-mae-s"], pool) == pool.shown
+    assert world_of(CONFIGS["vit-clip-s"], pool) == f"{pool.shown}-{pool.said}"
