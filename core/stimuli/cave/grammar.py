@@ -21,8 +21,9 @@ LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
 T = TypeVar("T")
 _COUNT_WORDS = ("one", "two", "three", "four")
 _JOINTS = (", and ", ", and also ", " and then ", ", and finally ")  # where a plain "and" could extend a relation
+_PAINTED = "a color after the noun"
+_AFTER = 0.5  # probability of that: then kinds foretell colors, as colors foretell kinds before the noun
 _TRAILING = ("facing", "place", "depth")  # details that follow the noun
-_RELATION_WORDS = 3
 _TOGETHER = 0.8  # probability that a thing joins its likes under one noun
 _APART = 0.2  # depths closer than this are called neither behind nor in front
 
@@ -32,36 +33,39 @@ class Density:
     """How much a caption says.
 
     words: least and most words. aim: range of the length up to which relations and details are added. things: most things named.
-    related: probability that two neighbors in a list are bound by a relation. details: what is said of a thing, in this order;
-    those of one tuple in any order. frames: sentences whose slots take wordings; each is as likely.
+    related: probability that two neighbors in a list are bound by a relation. again: whether a thing is named a second time.
+    details: what is said of a thing, in this order; those of one tuple in any order. frames: sentences whose slots take wordings;
+    each is as likely.
     """
 
     words: tuple[int, int]
     aim: tuple[float, float]
     things: int
     related: float
+    again: bool
     details: tuple[tuple[str, ...], ...]
     frames: tuple[str, ...]
 
 
 DENSITIES: Mapping[str, Density] = {
     "5": Density(
-        (3, 7), (3.5, 6.5), 2, 0.3, (("color",), ("size",)),
+        (3, 7), (3.5, 6.5), 2, 0.3, False, (("color",), ("size",)),
         (
             "{things}.", "{things} {scene}.", "{scene}, {things}.", "{things} {time}.", "{time}, {things}.",
             "{things} {weather}.", "{weather}, {things}.", "There {be} {things}.", "{see} {things}.", "{count} {scene}.",
         ),
     ),
     "10": Density(
-        (8, 13), (8.0, 10.5), 4, 0.3, (("color",), ("size", "facing", "place", "depth")),
+        (8, 13), (8.0, 11.0), 3, 0.3, False, (("color",), ("size", "facing", "place", "depth")),
         (
             "{things} {wait} {scene}.", "{scene}, {see} {things}.", "There {be} {things} {scene}.", "{scene} {wait} {things}.",
             "{see} {things} {scene}.", "{show} {things}.", "{scene} there {be} {things}.", "{time}, {see} {things}.",
             "{weather}, {things} {wait}.", "{count} {wait_all} {scene} {time} {weather}.",
+            "{time}, {weather}, {see} {count} {scene}.",
         ),
     ),
     "20": Density(
-        (16, 25), (18.5, 21.5), 4, 0.4, (("color",), ("size", "facing", "place", "depth")),
+        (16, 25), (18.5, 21.5), 4, 0.4, False, (("color",), ("size", "facing", "place", "depth")),
         (
             "{things} {wait} {scene} {time}.", "{scene}, {see} {things} {weather}.", "{time}, there {be} {things} {scene}.",
             "{weather}, {scene}, {see} {things}.", "{time} {scene} {wait} {things}.", "{show} {things} {scene} {weather}.",
@@ -71,7 +75,7 @@ DENSITIES: Mapping[str, Density] = {
         ),
     ),
     "40": Density(
-        (33, 48), (38.5, 42.5), 4, 0.85, (("color", "size"), ("facing", "place", "depth")),
+        (33, 48), (34.5, 38.5), 4, 0.85, True, (("color", "size"), ("facing", "place", "depth")),
         (
             "{show} {count} {scene}. {time}, {weather}, {see} {things}.",
             "{time}, {things} {wait} {scene} {weather}. In all, {see} {count}.",
@@ -119,8 +123,11 @@ class _NounPhrase:
         concept = _shared(self.things, detail)
         if concept is None or (self.relation and detail in _TRAILING):
             return 0
-        self.said[detail] = _wording(concept, dice)
-        return _words(self.said[detail])
+        text = _wording(concept, dice)
+        if detail == "color" and dice.random() < _AFTER:
+            detail, text = _PAINTED, f"{_wording('painted', dice)} {text}"
+        self.said[detail] = text
+        return _words(text)
 
     def relate(self, other: _NounPhrase, dice: Random) -> int:
         """Bind this phrase to the next one by a true relation; return the words this takes."""
@@ -129,8 +136,8 @@ class _NounPhrase:
         return _words(self.relation)
 
     def __str__(self) -> str:
-        before = [self.said[detail] for detail in ("size", "color") if detail in self.said]
-        after = [text for detail, text in self.said.items() if detail in _TRAILING]
+        before = [text for detail, text in sorted(self.said.items(), reverse=True) if detail in ("size", "color")]
+        after = [text for detail, text in self.said.items() if detail in (*_TRAILING, _PAINTED)]
         phrase = " ".join([*before, self.noun, *after])
         return f"{self.count} {phrase}" if self.count else with_article(phrase)
 
@@ -144,15 +151,26 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
         return _sentences(frame.format(**texts))
     room = dice.uniform(*density.aim) - _words(frame.format(things=_listed(phrases, dice), **texts))
     for first, second in zip(phrases[::2], phrases[1::2], strict=False):
-        if room > _RELATION_WORDS - 1 and dice.random() < density.related:
-            room -= first.relate(second, dice)
+        if room > 0 and dice.random() < density.related:
+            room -= first.relate(second, dice) - 1  # it takes the place of "and"
     for details in density.details:
         chances = [(phrase, detail) for phrase in phrases for detail in details]
         for phrase, detail in _shuffled(chances, dice):
             if room > 0:
                 room -= phrase.tell(detail, dice)
+    again = _told_again(event, phrases, dice) if density.again else ""
     pads = _shuffled(PADS, dice)[: max(0, int(room // _words(PADS[0])))]
-    return _sentences(" ".join([frame.format(things=_listed(phrases, dice), **texts), *pads]))
+    return _sentences(" ".join([frame.format(things=_listed(phrases, dice), **texts), *filter(None, [again]), *pads]))
+
+
+def _told_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
+    """Name things a second time, by other words; nothing where each kind occurs under several nouns."""
+    for phrase in _shuffled(phrases, dice):
+        color = _shared(phrase.things, "color")
+        if color and sum(thing.kind == phrase.things[0].kind for thing in event.things) == len(phrase.things):
+            noun = _wording(phrase.things[0].kind, dice)
+            return f"The {plural(noun)} are {_wording(color, dice)}." if phrase.count else f"The {noun} is {_wording(color, dice)}."
+    return ""
 
 
 def _slot_texts(event: Event, dice: Random, *, many: bool) -> dict[str, str]:

@@ -80,22 +80,22 @@ _WEATHERS = {
     "snowy": ("in the snow", "in a blizzard", "in wintry weather", "in a snowfall", "under falling flakes"),
 }
 _KINDS = {
-    "car": ("car", "automobile", "sedan", "motorcar", "vehicle", "conveyance"),
-    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "streetlamp", "fixture", "furnishing"),
-    "bench": ("bench", "seat", "settee", "pew", "loveseat", "fixture", "furnishing"),
-    "house": ("house", "cottage", "home", "cabin", "bungalow", "shelter", "dwelling"),
-    "tree": ("tree", "oak", "maple", "elm", "poplar", "plant", "growth"),
-    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "agaric", "growth", "sprout"),
-    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "shelter", "dwelling", "canopy"),
-    "flower": ("flower", "blossom", "bloom", "daisy", "tulip", "plant", "growth"),
-    "boat": ("boat", "ship", "vessel", "dinghy", "skiff", "vehicle", "craft", "conveyance"),
-    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "shelter", "canopy", "cover"),
-    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "toy", "plaything"),
-    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "toy", "plaything", "craft"),
-    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "plant", "growth"),
-    "barrel": ("barrel", "cask", "keg", "drum", "vat", "vessel", "container"),
-    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "animal", "pet", "creature"),
-    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "animal", "pet", "creature"),
+    "car": ("car", "automobile", "sedan", "motorcar", "vehicle", "coupe", "conveyance"),
+    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "streetlamp", "lightpost", "fixture", "furnishing"),
+    "bench": ("bench", "seat", "settee", "pew", "loveseat", "stool", "fixture", "furnishing"),
+    "house": ("house", "cottage", "home", "cabin", "bungalow", "hut", "shelter", "dwelling"),
+    "tree": ("tree", "oak", "maple", "elm", "poplar", "birch", "plant", "specimen"),
+    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "agaric", "morel", "specimen", "sprout"),
+    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "yurt", "shelter", "dwelling", "canopy"),
+    "flower": ("flower", "blossom", "bloom", "daisy", "tulip", "poppy", "plant", "specimen"),
+    "boat": ("boat", "ship", "vessel", "dinghy", "skiff", "yacht", "vehicle", "craft", "conveyance"),
+    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "gamp", "shelter", "canopy", "cover"),
+    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "bead", "toy", "plaything"),
+    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "streamer", "toy", "plaything", "craft"),
+    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "cereus", "plant", "specimen"),
+    "barrel": ("barrel", "cask", "keg", "drum", "vat", "tub", "vessel", "container"),
+    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "moggy", "animal", "pet", "creature"),
+    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "robin", "animal", "pet", "creature"),
 }
 _COLORS = {
     "red": ("red", "maroon", "scarlet", "crimson", "ruby", "cherry"),
@@ -137,20 +137,20 @@ _NEUTRAL = {  # say nothing of the event
     "thing": ("thing", "object", "item", "piece"),
     "see": ("we see", "you can see", "one finds", "we notice", "I spot", "you meet", "here we have"),
     "show": ("this picture shows", "the drawing has", "the view holds", "the image contains", "this scene offers"),
+    "painted": ("in", "painted", "colored", "in a shade of"),
     "wait": ("wait", "rest", "stand", "appear", "remain"),
 }
 
 # Wordings that many concepts share: what they mean, the words around them tell. Without them one rare word gives a caption's
 # event away, and captions are aligned with reality as mere bags of words.
 _VAGUE = (
-    (_SCENES, ("outdoors", "out in the open", "by the wayside", "in a quiet spot")),
-    (_TIMES, ("today", "right now")),
-    (_WEATHERS, ("in the open air", "under the sky")),
-    (_KINDS, ("thing", "object")),
+    (_SCENES, ("outdoors", "out in the open", "in a quiet spot")),
+    (_TIMES, ("today",)),
+    (_WEATHERS, ("under the sky",)),
 )
 WORDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {concept: wordings + vague for concepts, vague in _VAGUE for concept, wordings in concepts.items()}
-    | (_COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL)
+    | (_KINDS | _COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL)
 )
 PADS = (  # true of every event, for captions that have told all
     "It is a plain and quiet view.",
