@@ -23,6 +23,7 @@ interval. The dotted line is chance, k/(n − 1). **Click a dot** to see its lay
 def show(at: Place) -> None:
     """Draw the trend, then the layers of one pair, then the table."""
     frame.need_models(at, "language", "vision")
+    frame.need_stimuli(at)
     models = queries.models(at)
     language, vision = (models[models["modality"] == modality] for modality in ("language", "vision"))
     with st.sidebar:
@@ -37,7 +38,9 @@ def show(at: Place) -> None:
     recipe = queries.recipe(at, "trend", [*x, *y], metric="mutual_knn", k=k, x=x, y=y)
     exportbar.plot(figure, key="trend", table=points, recipe=recipe, command=command, on_select=_open_pair)
     _explain(at, points, x)
-    show_layers(at, models[models["model"].isin(x)], models[models["model"].isin(y)], points, k)
+    frame.tell_left_out(at, [*x, *y], k)
+    if len(points):
+        show_layers(at, models[models["model"].isin(points["model_x"])], models[models["model"].isin(points["model_y"])], points, k)
     with st.expander("The table behind the plot"):
         st.dataframe(points[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)
 
@@ -63,7 +66,7 @@ def show_layers(at: Place, language: pd.DataFrame, others: pd.DataFrame, points:
     """Draw the layer × layer map of one pair, the best-aligned one at first."""
     st.subheader("Which layers agree?", anchor=False)
     place = st.container()
-    best = points[points["facet"] != REALITY].sort_values("score").iloc[-1]
+    best = points.sort_values("score").sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
     left, right = st.columns(2)
     with left:
         x = controls.pick_model("Language model", language, "pair_x", default=best["model_x"])

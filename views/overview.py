@@ -31,10 +31,12 @@ def show(at: Place) -> None:
     seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models{real}"
     st.markdown(f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs {seen}.")
     frame.need_models(at, "language", "vision")
+    frame.need_stimuli(at)
     names = {modality: list(models.loc[models["modality"] == modality, "model"]) for modality in ("language", "vision", "world")}
     k = min(K, card.size - 1)
     show_headline(at, models, names, k)
     show_ranking(at, models, names, k)
+    frame.tell_left_out(at, list(models["model"]), k)
     if card.source.get("kind") == "cave":
         st.markdown(f":material/toys: {MADE}")
 

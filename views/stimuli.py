@@ -29,12 +29,14 @@ def show(at: Place) -> None:
 
 def show_neighbors(at: Place, index: int) -> None:
     """Draw the nearest neighbors in two models side by side, then how often they agree on all stimuli."""
-    models = queries.models(at)
+    frame.need_stimuli(at)
+    with st.sidebar:
+        k = controls.pick_k(queries.card(at).size)
+    every = queries.models(at)
+    models = every[~every["model"].isin(queries.without_neighbors(at, list(every["model"]), k=k))]
     if len(models) < 2:
         raise frame.NeededError("Neighbors are compared between two models: embed another one.",
                                 frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"))  # fmt: skip
-    with st.sidebar:
-        k = controls.pick_k(queries.card(at).size)
     st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
     left, right = st.columns(2, gap="large")
     first, second = _default_pair(at, models, k)

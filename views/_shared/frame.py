@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from core.settings import store_path
 from views._shared import queries
 from views._shared.queries import Place
 
+LEAST_STIMULI = 3
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -107,11 +108,15 @@ def _place() -> Place:
         raise NeededError(
             f"The store {store_path()} is empty. Build the demo, a small world with models trained in it:", command("demo")
         )
-    at = queries.place(st.session_state["dataset"])
-    if queries.card(at).size < 2:
-        raise NeededError("Neighbors need at least two stimuli, better some hundreds. Add a larger dataset:",
-                          command("dataset", "add", "NAME", "--folder", "DIR"))  # fmt: skip
-    return at
+    return queries.place(st.session_state["dataset"])
+
+
+def need_stimuli(at: Place) -> None:
+    """Raise NeededError where there are too few stimuli to have neighbors."""
+    size = queries.card(at).size
+    if size < LEAST_STIMULI:
+        few = f"This dataset has {size} stimuli, too few to compare neighbors: {LEAST_STIMULI} are needed, hundreds are better."
+        raise NeededError(f"{few} Add a larger one:", command("dataset", "add", "NAME", "--folder", "DIR"))
 
 
 def need_models(at: Place, *modalities: str) -> None:
@@ -122,3 +127,9 @@ def need_models(at: Place, *modalities: str) -> None:
             spec = {"vision": "timm:vit_small_patch16_224", "language": "hf:gpt2"}[modality]
             raise NeededError(f"No {modality} model is embedded over this dataset yet. Embed one, or wait for the run that does:",
                               command("embed", "--dataset", at.dataset, "--model", spec))  # fmt: skip
+
+
+def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:
+    """Say which models have no neighbors and why."""
+    for reason in queries.without_neighbors(at, names, k=k).values():
+        st.caption(f"Left out: {plain(reason)}.")

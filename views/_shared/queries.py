@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
+from core.errors import MetricError
 from core.figures import tables
 from core.recipe import Recipe
 from core.settings import store_path
@@ -90,21 +91,28 @@ def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], k: int) -> pd.
 
 
 def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int) -> pd.DataFrame:
-    """Return the alignment of every pair; finding neighbors for the first time shows how far it is and can be left."""
-    find_neighbors(at, list(dict.fromkeys((*x, *y))), k=k)
-    return _alignment(at, tuple(x), tuple(y), k)
+    """Return the alignment of every pair of models that have neighbors."""
+    refused = without_neighbors(at, (*x, *y), k=k)
+    return _alignment(at, tuple(name for name in x if name not in refused), tuple(name for name in y if name not in refused), k)
 
 
-def find_neighbors(at: Place, names: Sequence[str], *, k: int) -> None:
-    """Have every model's neighbors at hand; a bar appears where that takes longer than half a second."""
-    began, bar = time.monotonic(), None
-    for done, name in enumerate(names):
-        study(at).neighbors(name, k=k)
+def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:
+    """Find every model's neighbors, and return why some have none.
+
+    The first time this may take seconds: a bar then shows how far it is, and the page can be left.
+    """
+    began, bar, refused = time.monotonic(), None, {}
+    for done, name in enumerate(dict.fromkeys(names)):
+        try:
+            study(at).neighbors(name, k=k)
+        except MetricError as error:
+            refused[name] = str(error)
         if time.monotonic() - began > 0.5:
             bar = bar or st.empty()
             bar.progress((done + 1) / len(names), f"Finding neighbors: {done + 1} of {len(names)} models")
     if bar:
         bar.empty()
+    return refused
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -1,0 +1,240 @@
+"""Every page on every kind of store: it draws, or it says in one sentence what to do next."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.encoders.encoder import ModelCard
+from core.recipe import Recipe
+from core.settings import ROOT
+from core.store import write_embedding
+from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+
+PAGES = {"overview": "converge", "alignment": "agree more", "stimuli": "find alike"}
+SMALL = {"vision": VISION[1:4], "language": LANGUAGE[:3]}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_caches() -> Iterator[None]:
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> Path:
+    return build(tmp_path_factory.mktemp("demo"), PaintedDataset(60))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Return a function that gives a small store of a size; it is built once, tests that change it take a copy."""
+
+    @cache
+    def of_size(size: int) -> Path:
+        return build(tmp_path_factory.mktemp(f"small-{size}"), PaintedDataset(size), **SMALL)
+
+    return of_size
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return a function that opens a page over a store, as a link would."""
+
+    def open_page(store: Path, page: str, **query: str) -> AppTest:
+        monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.query_params.update(query)
+        app.run()
+        return app if page == "overview" else app.switch_page(f"views/{page}.py").run()
+
+    return open_page
+
+
+def charts(app: AppTest) -> list[str]:
+    return [chart.key for chart in app.get("plotly_chart")]
+
+
+def said(app: AppTest) -> str:
+    return " ".join(element.value for kind in ("info", "error", "warning") for element in app.get(kind)).replace("\\", "")
+
+
+def assert_calm(app: AppTest, page: str) -> None:
+    assert not app.exception
+    assert PAGES[page] in app.title[0].value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_draws_the_demo(opened, demo, page):
+    app = opened(demo, page)
+    assert_calm(app, page)
+    assert not said(app)
+    assert app.selectbox(key="dataset").value == "cave"
+
+
+def test_overview_counts_and_draws_two_plots(opened, demo):
+    app = opened(demo, "overview")
+    assert "60 image–caption pairs seen by 6 vision models and read by 6 language models and reality" in app.markdown[0].value
+    assert len(app.get("plotly_chart")) == 2
+    assert any("small" in text.value and "world is made" in text.value for text in app.markdown)
+
+
+def test_alignment_draws_the_trend_and_the_layers_of_the_best_pair(opened, demo):
+    app = opened(demo, "alignment")
+    assert len(app.get("plotly_chart")) == 2
+    assert app.selectbox(key="pair_x").value == "llama-m"
+    assert app.selectbox(key="pair_y").value == "vit-clip-m"
+    assert app.number_input(key="k").max == 59
+
+
+def test_alignment_follows_its_controls(opened, demo):
+    app = opened(demo, "alignment")
+    app.multiselect(key="x").set_value(["gpt-2-m", "llama-m"])
+    app.multiselect(key="y").set_value(["vit-mae-m"])
+    app.toggle(key="reality").set_value(False)
+    app.number_input(key="k").set_value(5).run()
+    assert_calm(app, "alignment")
+    table = app.dataframe[0].value
+    assert table["language model"].tolist() == ["GPT-2 M", "LLaMA M"]
+    assert set(table["k"]) == {5}
+    command = next(code.value for code in app.code if "--x" in code.value)
+    assert "--x gpt-2-m llama-m --y vit-mae-m --k 5" in command
+
+
+def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
+    build(tmp_path, PaintedDataset(30), vision=VISION[:2], language=[("RoBERTa", "s", 0.5)], reality=False)
+    app = opened(tmp_path, "alignment")
+    assert_calm(app, "alignment")
+    assert "key='reality'" not in str(app.toggle)
+
+
+def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
+    for size, name in ((40, "cave"), (5, "few")):
+        build(tmp_path, PaintedDataset(size, name=name, title=name.title()), **SMALL)
+    app = opened(tmp_path, "alignment")
+    app.number_input(key="k").set_value(30).run()
+    app.selectbox(key="dataset").set_value("few").run()
+    assert_calm(app, "alignment")
+    assert app.number_input(key="k").value <= 4
+
+
+def test_the_gallery_searches_filters_and_opens(opened, demo):
+    app = opened(demo, "stimuli")
+    assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
+    app.text_input(key="q").set_value("EVENT 5").run()
+    assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
+    app.multiselect(key="f-scene").set_value(["beach"]).run()
+    assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
+    app.text_input(key="q").set_value("no such words").run()
+    assert "No stimulus passes" in said(app)
+    app.text_input(key="q").set_value("").run()
+    app.button(key="open-all-5").click().run()
+    assert app.query_params["stimulus"] in ("5", ["5"])
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_a_link_opens_a_stimulus_with_its_neighbors_marked(opened, demo):
+    app = opened(demo, "stimuli")
+    app.query_params["stimulus"] = "7"
+    app.run()
+    assert_calm(app, "stimuli")
+    assert app.selectbox(key="a").value == "llama-m"
+    both = [button.label for button in app.button if str(button.label).endswith("both")]
+    assert len(both) % 2 == 0
+    assert any(f"**{len(both) // 2} of 10**" in text.value for text in app.markdown)
+
+
+@pytest.mark.parametrize("given", ["60", "-1", "x", "9999999999"])
+def test_a_link_to_no_stimulus_opens_the_gallery(opened, demo, given):
+    app = opened(demo, "stimuli")
+    app.query_params["stimulus"] = given
+    app.run()
+    assert_calm(app, "stimuli")
+    assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
+
+
+def test_captions_are_shown_as_they_are(opened, demo):
+    app = opened(demo, "stimuli")
+    app.query_params["stimulus"] = "1"
+    app.run()
+    assert sum(NASTY in text.value for text in app.text) == 4
+    assert not any("onerror" in text.value for text in (*app.markdown, *app.caption))
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_empty_store_names_the_demo(opened, tmp_path, page, exists):
+    app = opened(tmp_path if exists else tmp_path / "nothing", page)
+    assert_calm(app, page)
+    assert "is empty" in said(app)
+    assert app.code[0].value.startswith("platoscope demo --store ")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_dataset_without_models_says_how_to_embed(opened, tmp_path, page):
+    app = opened(build(tmp_path, PaintedDataset(10), vision=(), language=(), reality=False), page)
+    assert_calm(app, page)
+    assert page == "stimuli" or "No language model is embedded" in said(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_tiny_stores_have_a_look(opened, small, page, size):
+    app = opened(small(size), page)
+    assert_calm(app, page)
+    if page != "stimuli":
+        assert ("too few to compare neighbors" in said(app)) == (size < 3)
+    app.query_params["stimulus"] = "0"
+    app.run()
+    assert_calm(app, page)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_damaged_files_are_left_out_and_named(opened, small, tmp_path, page):
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    whole = tmp_path / "embeddings" / "cave" / "vit-mae-m.duckdb"
+    whole.write_bytes(whole.read_bytes()[:3000])
+    (tmp_path / "datasets" / "other.duckdb").write_text("not a database")
+    app = opened(tmp_path, page)
+    assert_calm(app, page)
+    assert "2 files left out" in [expander.label for expander in app.expander]
+    assert any("vit-mae-m.duckdb" in text.value for text in app.text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_store_of_damaged_files_alone_says_so(opened, tmp_path, page):
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "cave.duckdb").write_text("not a database")
+    app = opened(tmp_path, page)
+    assert_calm(app, page)
+    assert "can be read" in said(app)
+
+
+def test_a_model_that_holds_one_vector_only_is_left_out_with_its_reason(opened, small, tmp_path):
+    dataset = PaintedDataset(40)
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    card = ModelCard("vit-flat", "ViT flat", "vision", "import:x", "ViT", "MAE", None, "w", ("0",))
+    flat = dataset.world * 0 + 1
+    write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[flat], bits=None, bytes=None,
+                    recipe=Recipe.of("embedding", model="flat"), device="cpu", seconds=math.pi)  # fmt: skip
+    app = opened(tmp_path, "alignment")
+    assert_calm(app, "alignment")
+    assert any("vit" in caption.value and "no layer with neighbors" in caption.value for caption in app.caption)
+
+
+def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    app = opened(tmp_path, "alignment")
+    assert len(app.multiselect(key="y").options) == 3
+    build(tmp_path, PaintedDataset(40), vision=VISION[:1], language=())
+    app.run()
+    assert_calm(app, "alignment")
+    assert "ViT S · MAE" in app.multiselect(key="y").options
