@@ -211,9 +211,7 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
     space = embedding.layers[index]
     n, dims = space.shape
     if not 1 <= dims <= WIDEST:
-        raise FeatureError(
-            f"layer {index} of {embedding.card.name} has {dims} dimensions, not 1 … {WIDEST}; project it first"
-        )
+        raise FeatureError(f"layer {index} of {embedding.card.name} has {dims} dimensions, not 1 … {WIDEST}; project it first")
     if n != embedding.dataset.size:
         raise FeatureError(
             f"layer {index} of {embedding.card.name} has shape ({n}, {dims}), but {embedding.dataset.name!r} has "
