@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import TypeVar
 
@@ -49,7 +50,7 @@ class Density:
 
 DENSITIES: Mapping[str, Density] = {
     "5": Density(
-        (3, 7), (3.5, 6.5), 2, 0.3, False, (("color",), ("size",)),
+        (3, 7), (3.0, 6.0), 2, 0.3, False, (("color",), ("size",)),
         (
             "{things}.", "{things} {scene}.", "{scene}, {things}.", "{things} {time}.", "{time}, {things}.",
             "{things} {weather}.", "{weather}, {things}.", "There {be} {things}.", "{see} {things}.", "{count} {scene}.",
@@ -146,13 +147,14 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
     """Fill one frame: first its own slots, then relations and details until the caption is long enough."""
     frame = _pick(density.frames, dice)
     phrases = _noun_phrases(event, density, dice)
-    texts = _slot_texts(event, dice, many=sum(len(phrase.things) for phrase in phrases) > 1)
+    texts = _slot_texts(event, dice)
     if "{things}" not in frame:
         return _sentences(frame.format(**texts))
-    room = dice.uniform(*density.aim) - _words(frame.format(things=_listed(phrases, dice), **texts))
+    room = dice.uniform(*density.aim) - _words(frame.format(things=_listed(phrases, dice), **texts | _agreement(phrases, texts)))
     for first, second in zip(phrases[::2], phrases[1::2], strict=False):
         if room > 0 and dice.random() < density.related:
             room -= first.relate(second, dice) - 1  # it takes the place of "and"
+    texts |= _agreement(phrases, texts)
     for details in density.details:
         chances = [(phrase, detail) for phrase in phrases for detail in details]
         for phrase, detail in _shuffled(chances, dice):
@@ -173,8 +175,16 @@ def _told_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> s
     return ""
 
 
-def _slot_texts(event: Event, dice: Random, *, many: bool) -> dict[str, str]:
-    """Word the slots of a frame; `many`: the things named are more than one."""
+def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict[str, str]:
+    """Word the slots that agree in number with the list of things; the partner in a relation is not counted."""
+    partners = [phrase for before, phrase in pairwise(phrases) if before.relation]
+    if sum(len(phrase.things) for phrase in phrases if phrase not in partners) > 1:
+        return {"be": "are", "they": "they are"}
+    return {"be": "is", "they": "it is", "wait": texts["wait"] + "s"}
+
+
+def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
+    """Word the slots of a frame, but for their agreement with the things named."""
     total = len(event.things)
     wait, noun, count = _wording("wait", dice), _wording("thing", dice), _wording(_COUNT_WORDS[total - 1], dice)
     return {
@@ -185,9 +195,7 @@ def _slot_texts(event: Event, dice: Random, *, many: bool) -> dict[str, str]:
         "show": _wording("show", dice),
         "count": f"{count} {plural(noun) if total > 1 else noun}",
         "wait_all": wait if total > 1 else wait + "s",
-        "wait": wait if many else wait + "s",
-        "be": "are" if many else "is",
-        "they": "they are" if many else "it is",
+        "wait": wait,
     }
 
 
