@@ -38,6 +38,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     from core.encoders.catalog import open_encoder
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
+    from core.study import Study
 
     dataset, progress = CaveDataset(), ConsoleProgress()
     add_dataset(store, dataset, report=progress)
@@ -45,7 +46,8 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         if name == REALITY:
             embed_world(store, dataset)
         else:
-            embed(store, dataset, open_encoder(spec, device=choose_device()), report=progress)
+            embed(store, dataset, open_encoder(spec, device=choose_device()), replace=True, report=progress)
+        Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
 
 
 def _weights(folder: Path) -> str:
