@@ -1,0 +1,198 @@
+"""A real Chromium over a synthetic store: every page cold by its deep link, its controls, its downloads, no error anywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.settings import ROOT
+from tests.pages.world import PaintedDataset, build
+
+pytestmark = pytest.mark.browser
+CHROMIUM = os.environ.get("PLATOSCOPE_CHROMIUM") or shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run", "--disable-quic",
+)  # fmt: skip
+PAGES = {"/": "converge", "/align": "agree more", "/gallery": "find alike"}
+# Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
+PROBE = re.compile(r"/_stcore/(health|host-config)$")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "no Chromium on this machine: install it (apt-get install chromium), or name one in PLATOSCOPE_CHROMIUM"
+        )
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    store = build(tmp_path_factory.mktemp("store"), PaintedDataset(80))
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {"PLATOSCOPE_STORE": str(store)}
+    log = (store / "server.log").open("w")
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as server:
+        _wait(f"http://localhost:{port}/_stcore/health")
+        yield f"http://localhost:{port}"
+        server.terminate()
+
+
+def _wait(url: str) -> None:
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(url).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"{url} does not answer after 40 seconds")
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Return a function that opens a link cold; at the end no page may have shown or logged an error."""
+    errors: list[str] = []
+    contexts = []
+
+    def open_link(link: str, *, width: int = 1280, height: int = 800, theme: str = "light"):
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("console", lambda message: _note(errors, message))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "request",
+            lambda request: errors.append(request.url) if not request.url.startswith((address, "data:", "blob:")) else None,
+        )
+        page.goto(address + link)
+        page.wait_for_selector("h1")
+        return page
+
+    yield open_link
+    for context in contexts:
+        for page in context.pages:
+            assert page.locator("[data-testid=stException]").count() == 0
+            assert page.get_by_text("Page not found").count() == 0
+        context.close()
+    assert errors == []
+
+
+def _note(errors: list[str], message) -> None:
+    if message.type == "error" and not PROBE.search(message.location.get("url", "")):
+        errors.append(message.text)
+
+
+def chart(page, key: str):
+    found = page.locator(f".st-key-chart-{key} .js-plotly-plot .main-svg").first
+    found.wait_for()
+    return found
+
+
+def download(page, key: str, kind: str) -> tuple[str, bytes]:
+    bar = page.locator(f".st-key-bar-{key}")
+    bar.scroll_into_view_if_needed()
+    with page.expect_download() as waited:
+        bar.get_by_role("button", name=kind, exact=True).click()
+    return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
+
+
+@pytest.mark.parametrize(("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/", "light")])
+def test_every_page_opens_cold(visit, link, theme):
+    page = visit(link, theme=theme)
+    assert PAGES[link] in page.inner_text("h1")
+    assert page.locator("[data-testid=stSidebarNavLink]").count() == 3
+    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+
+
+@pytest.mark.parametrize("link", [*PAGES, "/gallery?stimulus=3"])
+def test_nothing_is_wider_than_a_phone(visit, link):
+    page = visit(link, width=390, height=844)
+    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+    widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all("shown => shown.map(one => one.clientWidth)")
+    assert min(widths) > 0
+    assert max(widths) <= 390
+
+
+def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    page.get_by_label("Vision models").click()
+    page.get_by_role("option", name="ViT S · MAE").click()
+    page.wait_for_url("**y=ViT+S*")
+    page.wait_for_function("document.querySelectorAll('.st-key-chart-trend .annotation').length === 2")
+    again = visit(page.url.split(page.url.split("/align")[0])[1])
+    chart(again, "trend")
+    assert (
+        again.locator(".st-key-chart-trend .annotation").all_inner_texts()
+        == page.locator(".st-key-chart-trend .annotation").all_inner_texts()
+    )
+
+
+def test_a_clicked_point_opens_its_layers(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    points = page.locator(".st-key-chart-trend .scatterlayer .points path")
+    points.first.hover(force=True)
+    points.first.click(force=True)
+    page.wait_for_url("**pair_x=*")
+    chart(page, "layers")
+
+
+def test_a_stimulus_opens_from_the_gallery(visit):
+    page = visit("/gallery")
+    page.locator(".st-key-open-all-5 button").first.click()
+    page.wait_for_url("**stimulus=5*")
+    chart(page, "agreement")
+    assert page.locator("[class*=st-key-both-] img").count() > 0
+    page.locator("[class*=st-key-open-b-] button").first.click()
+    page.wait_for_function("!location.search.includes('stimulus=5')")
+    page.get_by_role("button", name="Gallery").click()
+    page.locator(".st-key-open-all-5 button").first.wait_for()
+
+
+def test_all_a_plot_gives_away_is_downloaded(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    name, svg = download(page, "trend", "SVG")
+    assert name.endswith(".svg")
+    assert svg.startswith(b"<svg")
+    assert b"bits per byte" in svg
+    name, png = download(page, "trend", "PNG")
+    assert (name[-4:], png[:8]) == (".png", b"\x89PNG\r\n\x1a\n")
+    name, table = download(page, "trend", "CSV")
+    assert name.endswith(".csv")
+    assert b"vit-mae-s" in table
+    name, html = download(page, "trend", "HTML")
+    assert html.startswith(b"<!DOCTYPE html>")
+    name, recipe = download(page, "trend", "Recipe")
+    assert b'"mutual_knn"' in recipe
+
+
+def test_text_of_a_dataset_is_never_obeyed(visit):
+    page = visit("/gallery?stimulus=1")
+    chart(page, "agreement")
+    assert page.get_by_text("<img src=x onerror=alert(1)>").count() == 4
+    assert page.locator("img[src=x]").count() == 0
