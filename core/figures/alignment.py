@@ -20,6 +20,7 @@ from core.figures.theme import (
     blank,
     chance_line,
     clear,
+    heading,
     hover_card,
     hue,
     marker_size,
@@ -46,10 +47,11 @@ def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: 
     facets = list(dict.fromkeys(seen["facet"]))
     columns = 1 if narrow else min(3, len(facets))
     rows = math.ceil(len(facets) / columns)
+    tall = 330 if rows == 1 else 265
     titles = [_heading(facet, fits[facet]) for facet in facets]
     figure = make_subplots(rows, columns, shared_yaxes=True, shared_xaxes="all", subplot_titles=titles, horizontal_spacing=0.03,
-                           vertical_spacing=min(0.24, 84 / (300 * rows)))  # fmt: skip
-    figure.update_layout(template=template(mode), height=300 * rows + 110, margin_t=56, meta={"title": "Alignment and competence"})
+                           vertical_spacing=min(0.24, 84 / (tall * rows)))  # fmt: skip
+    figure.update_layout(template=template(mode), height=tall * rows + 110, margin_t=56, meta={"title": "Alignment and competence"})
     for place, facet in enumerate(facets):
         at = {"row": place // columns + 1, "col": place % columns + 1}
         _add_panel(figure, seen[seen["facet"] == facet], fits[facet].band, at, mode)
@@ -70,7 +72,7 @@ def _why_empty(points: pd.DataFrame) -> str:
 def _heading(facet: str, fit: Fit) -> str:
     numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
     note = wrap(fit.reason) if fit.reason else numbers
-    return f"<b>{plain(facet)}</b><br><span style='font-size:12px'>{note}</span>"
+    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}</span>"
 
 
 def _add_panel(figure: go.Figure, points: pd.DataFrame, band: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:

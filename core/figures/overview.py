@@ -17,6 +17,7 @@ from core.figures.theme import (
     blank,
     chance_line,
     clear,
+    heading,
     hover_card,
     hue,
     marker_size,
@@ -127,7 +128,7 @@ def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         for row in group.to_dict("records")
     ]
     return {
-        "x": group["score"], "y": [plain(name)] * len(group), "mode": "markers", "hovertext": cards, "showlegend": False,
+        "x": group["score"], "y": [heading(name)] * len(group), "mode": "markers", "hovertext": cards, "showlegend": False,
         "marker": {"color": hue(name, mode), "opacity": 0.85, "size": sizes, "symbol": SYMBOLS[modality],
                    "line": {"color": INK[mode].paper, "width": 1}},
         "customdata": group[["model"]].to_numpy(), "hovertemplate": "%{hovertext}<extra></extra>",

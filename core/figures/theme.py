@@ -104,6 +104,11 @@ def plain(text: object) -> str:
     return html.escape(str(text), quote=False)
 
 
+def heading(name: str) -> str:
+    """Return a group's name as the heading of a panel or row: escaped, its first letter a capital."""
+    return plain(name[:1].upper() + name[1:])
+
+
 def clear(color: str, opacity: float) -> str:
     """Return a #RRGGBB color as rgba with this opacity."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
