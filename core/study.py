@@ -14,6 +14,7 @@ import pandas as pd
 from jaxtyping import Float32, Float64, Int32
 
 from core.analyses.alignment import align
+from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import Modality
 from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
@@ -115,6 +116,12 @@ class Study:
         """
         rows = [(name, *self._competence_of(name)) for name in self.names("language")]
         return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=UNIT)[["model", "value", "unit", "reason"]]
+
+    def competence_rows(self) -> pd.DataFrame:
+        """Return every value that was measured of these models by the present tasks, with `core.competence.records.COLUMNS`."""
+        found = [measured_rows(self.store, self.dataset.name, entry) for entry in self.store.models(self.dataset.name)]
+        tables = [table for table in found if table is not None]
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
     def _competence_of(self, model: str) -> tuple[float, str]:
         costs = self.store.text_costs(self.dataset.name, model)

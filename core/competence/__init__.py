@@ -1,0 +1,1 @@
+"""Competence: how well models do what they are for, measured on events that they were not trained on."""

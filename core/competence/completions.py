@@ -1,0 +1,89 @@
+"""Choosing among endings: a causal model's choice is the ending that it codes in the fewest bits per byte.
+
+    bits per byte of an ending = −Σ log₂ p(token | context and the ending's tokens before it) / UTF-8 bytes of the ending
+
+over the tokens that reach beyond the context. This is the rule by which HellaSwag is scored: likelihood, normalized by length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float64
+from torch import Tensor
+
+from core.competence.probes import Score, wilson
+from core.embedding.progress import Progress
+from core.encoders.encoder import Encoder
+from core.encoders.language import LanguageEncoder, pad
+from core.encoders.precision import forward_on
+from core.encoders.transformers_folder import is_causal
+from core.errors import EncoderError
+from core.stimuli.cave.exams import Item
+
+BATCH = 64  # texts at a time
+
+
+@dataclass(frozen=True)
+class Text:
+    """A context with one ending as token ids; start: the first token that reaches into the ending."""
+
+    ids: list[int]
+    start: int
+    bytes: int
+
+
+def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Item]) -> Score:
+    """Return how often the ending of the fewest bits per byte is the right one; chance is one among the endings."""
+    right = int((codes.argmin(1) == [item.answer for item in items]).sum())
+    n = len(items)
+    return Score(right / n, *wilson(right, n), chance=1 / codes.shape[1], n=n)
+
+
+@torch.inference_mode()
+def code_endings(encoder: Encoder, items: Sequence[Item], *, report: Progress | None = None) -> Float64[np.ndarray, "n endings"]:
+    """Return the bits per byte of every ending after its context.
+
+    Raises EncoderError for a model that does not predict text, and where an item is longer than the model can read.
+    """
+    if not isinstance(encoder, LanguageEncoder) or not is_causal(encoder.model.config):
+        raise EncoderError(f"{encoder.card.name} does not predict text from left to right, so it cannot continue one")
+    texts = [_tokenize(encoder, item.context, ending) for item in items for ending in item.endings]
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place].ids))  # texts of like length waste no padding
+    codes = np.full(len(texts), np.nan)
+    for first in range(0, len(order), BATCH):
+        places = order[first : first + BATCH]
+        codes[places] = _code(encoder, [texts[place] for place in places])
+        if report:
+            report(min(first + BATCH, len(order)), len(order), f"exams of {encoder.card.name}")
+    return codes.reshape(len(items), -1)
+
+
+def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> Text:
+    read: Any = encoder.tokenizer([context + ending]).encodings[0]
+    ends = [stop * (not special) for (_, stop), special in zip(read.offsets, read.special_tokens_mask, strict=True)]
+    own = [place for place, stop in enumerate(ends) if stop > len(context)]
+    if encoder.limit is not None and len(read.ids) > encoder.limit:
+        raise EncoderError(
+            f"an exam's text has {len(read.ids)} tokens, more than the {encoder.limit} that {encoder.card.name} reads"
+        )
+    return Text(read.ids[: own[-1] + 1], own[0], len(ending.encode()))
+
+
+def _code(encoder: LanguageEncoder, texts: Sequence[Text]) -> Float64[np.ndarray, "batch"]:
+    ids, mask = (part.to(encoder.device) for part in pad([text.ids for text in texts]))
+    with forward_on(encoder.device):
+        logits: Tensor = encoder.model(input_ids=ids, attention_mask=mask).logits
+    places = torch.arange(ids.shape[1], device=ids.device)
+    starts = torch.tensor([text.start for text in texts], device=ids.device)[:, None]
+    counted = ((places >= starts) & mask.bool())[:, 1:]
+    nats = torch.zeros(counted.shape, device=ids.device)
+    nats[counted] = F.cross_entropy(logits[:, :-1][counted].float(), ids[:, 1:][counted], reduction="none")
+    bits = nats.double().sum(1).cpu().numpy() / log(2)
+    return bits / np.array([text.bytes for text in texts])

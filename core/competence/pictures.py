@@ -1,0 +1,59 @@
+"""The pictures of the transfer suite: every style of the probe events, drawn once by worker processes and shared by all models."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+from jaxtyping import UInt8
+from PIL import Image
+
+from core.embedding.progress import Progress
+from core.stimuli.cave.drawing import draw
+from core.stimuli.cave.events import draw_event
+from core.stimuli.cave.styles import STYLES
+from core.stimuli.cave.tasks import SPLIT
+
+SIDE = 96  # pixels; models bring them to their own size
+_CHUNK = 100  # events that a worker draws at a time
+
+Pictures = dict[str, UInt8[np.ndarray, "_ side side 3"]]
+
+
+def draw_pictures(samples: Mapping[str, int], *, jobs: int | None = None, report: Progress | None = None) -> Pictures:
+    """Draw the first events of the probe stream in each style, as many as `samples` says.
+
+    jobs: worker processes, one per core where None; 1 draws here.
+    """
+    jobs = jobs or os.cpu_count() or 1
+    starts = range(0, max(samples.values()), _CHUNK)
+    if jobs == 1:
+        return _joined([_draw(start, dict(samples)) for start in starts])
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
+        parts = []
+        for part in workers.map(_draw, starts, [dict(samples)] * len(starts)):
+            parts.append(part)
+            if report:
+                report(len(parts), len(starts), "drawing the probe pictures, in hundreds")
+    return _joined(parts)
+
+
+def as_images(rows: UInt8[np.ndarray, "n side side 3"]) -> list[Image.Image]:
+    """Return rows of pixels as images."""
+    return [Image.fromarray(row) for row in rows]
+
+
+def _draw(start: int, samples: dict[str, int]) -> Pictures:
+    """Draw one chunk of events, each in every style that goes so far."""
+    stop = min(start + _CHUNK, max(samples.values()))
+    plain = [draw(draw_event(SPLIT, index), size=SIDE) for index in range(start, stop)]
+    wanted = {style: plain[: max(0, count - start)] for style, count in samples.items()}
+    return {style: np.stack([np.asarray(STYLES[style](image)) for image in images]) for style, images in wanted.items() if images}
+
+
+def _joined(parts: list[Pictures]) -> Pictures:
+    return {style: np.concatenate([part[style] for part in parts if style in part]) for style in parts[0]}

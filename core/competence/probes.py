@@ -1,0 +1,132 @@
+"""Linear probes: how well a frozen space answers a question, by multinomial logistic regression on standardized features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Float32, Int64
+from torch import Tensor
+
+from core.errors import FeatureError
+
+STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n)
+STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
+_SHARES = (1 / 2, 1 / 6)  # of the samples, for training and validation; the rest is the test
+_Z = 1.959964  # 95 %
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which samples train a probe, choose its strength and measure it."""
+
+    train: Int64[np.ndarray, "_"]
+    validation: Int64[np.ndarray, "_"]
+    test: Int64[np.ndarray, "_"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A share of right answers with its 95 % interval, beside chance; n: answers given. Higher is better, 0 … 1."""
+
+    value: float
+    low: float
+    high: float
+    chance: float
+    n: int
+
+
+def split(n: int) -> Split:
+    """Return the first half, the next sixth and the last third of n samples in random order, as of independent events."""
+    first, second = (round(n * sum(_SHARES[:parts])) for parts in (1, 2))
+    return Split(*(np.arange(*ends, dtype=np.int64) for ends in ((0, first), (first, second), (second, n))))
+
+
+def probe(
+    features: Float32[np.ndarray, "n d"],
+    labels: Int64[np.ndarray, "n"],
+    parts: Split,
+    *,
+    strengths: Sequence[float] = STRENGTHS,
+    device: torch.device | str = "cpu",
+) -> Score:
+    """Return how often a linear probe is right on the test samples.
+
+    Features are standardized by the training samples; of `strengths`, the one that is right most often on validation is taken (the
+    strongest of equals). labels: classes from 0. Chance is the share of the test's largest class.
+    Raises FeatureError for features that do not match the labels or are not finite.
+    """
+    if len(features) != len(labels):
+        raise FeatureError(f"{len(features)} rows of features were given for {len(labels)} labels; give one row per label")
+    if not np.isfinite(features).all():
+        raise FeatureError("features have NaN or infinity; a probe takes finite numbers only")
+    rows = torch.from_numpy(features).to(device)
+    known = torch.from_numpy(labels).to(device)
+    rows = standardize(rows, rows[parts.train])
+    strong_first = sorted(strengths, reverse=True)
+    weights = fit(rows[parts.train], known[parts.train], classes=int(labels.max()) + 1, strengths=strong_first)
+    best = int(_right(weights, rows[parts.validation], known[parts.validation]).sum(1).argmax())
+    right = int(_right(weights[best : best + 1], rows[parts.test], known[parts.test]).sum())
+    n = len(parts.test)
+    chance = np.bincount(labels[parts.test]).max() / n
+    return Score(right / n, *wilson(right, n), chance=float(chance), n=n)
+
+
+def standardize(rows: Float[Tensor, "n d"], train: Float[Tensor, "m d"]) -> Float[Tensor, "n d"]:
+    """Return (rows − mean) / standard deviation, both of `train`; a feature that is constant there becomes 0."""
+    spread = train.std(0, correction=0)
+    flat = spread <= 1e-6 * train.abs().amax(0)  # what is left of a constant after rounding
+    return ((rows - train.mean(0)) / spread.masked_fill(flat, 1.0)).masked_fill(flat, 0.0)
+
+
+def fit(
+    rows: Float[Tensor, "n d"], labels: Tensor, *, classes: int, strengths: Sequence[float], steps: int = STEPS
+) -> Float[Tensor, "s rows classes"]:
+    """Return, for each strength λ, the weights W (d + 1, classes; the last row is the bias) that minimize
+
+        mean over samples of −log softmax(x W)[label] + λ/2 ‖W without bias‖².
+
+    All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the curvature is the identity.
+    """
+    values, turn = torch.linalg.eigh((rows.T @ rows / len(rows)).double())
+    levels = torch.tensor(strengths, dtype=torch.float64, device=rows.device)
+    scale = (values.clamp(min=0.0) / 4 + levels[:, None]).rsqrt().float()[:, :, None]
+    turn, levels = turn.float(), levels.float()
+    turned = rows @ turn
+    inner = torch.zeros(len(strengths), rows.shape[1], classes, device=rows.device, requires_grad=True)
+    bias = torch.zeros(len(strengths), 1, classes, device=rows.device, requires_grad=True)
+    solver = torch.optim.LBFGS(
+        [inner, bias], max_iter=steps, tolerance_grad=1e-5, tolerance_change=1e-8, line_search_fn="strong_wolfe"
+    )
+    wanted = labels.repeat(len(strengths))
+
+    def loss() -> Tensor:
+        solver.zero_grad()
+        weights = scale * inner
+        scores = turned @ weights + bias
+        total = F.cross_entropy(scores.flatten(0, 1), wanted) * len(strengths)
+        total = total + (levels * weights.square().sum((1, 2))).sum() / 2
+        total.backward()
+        return total
+
+    solver.step(loss)
+    return torch.cat([turn @ (scale * inner), bias], dim=1).detach()
+
+
+def wilson(right: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of `right` among n independent answers; inside [0, 1].
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    """
+    share, room = right / n, _Z**2 / n
+    center, half = share + room / 2, _Z * sqrt(share * (1 - share) / n + room / (4 * n))
+    return max(0.0, (center - half) / (1 + room)), min(1.0, (center + half) / (1 + room))
+
+
+def _right(weights: Float[Tensor, "s rows classes"], rows: Float[Tensor, "n d"], labels: Tensor) -> Tensor:
+    """Tell which samples each strength's weights answer rightly."""
+    return (rows @ weights[:, :-1] + weights[:, -1:]).argmax(-1) == labels

@@ -1,0 +1,79 @@
+"""Rows of competence: what a value is, how it is stored, and whether a model has been measured. Nothing here needs torch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.recipe import Recipe
+from core.settings import ROOT
+from core.stimuli.cave import exams, tasks
+from core.stimuli.cave.events import SEED
+from core.store import ModelEntry, Store
+
+COLUMNS = ("model", "task", "group", "value", "low", "high", "chance", "n", "unit", "split", "origin", "source", "reason")
+MEASURED = "measured"
+ACCURACY = "top-1"
+BITS = "bits per byte"
+_CODE = (  # on which the values depend beside the dataset's revision, which names the world's drawing and grammar
+    "core/stimuli/cave/tasks.py", "core/stimuli/cave/styles.py", "core/stimuli/cave/exams.py", "core/competence/pictures.py",
+    "core/competence/probes.py", "core/competence/completions.py", "core/competence/suite.py",
+)  # fmt: skip
+
+
+def row(task: str, group: str, *, unit: str, split: str, reason: str = "", **found: float) -> dict[str, Any]:
+    """Return one value as a row; what was not found is NaN, and `reason` says why. found: value, low, high, chance, n."""
+    values = {name: found.get(name, np.nan) for name in ("value", "low", "high", "chance")}
+    return {"task": task, "group": group, **values, "n": int(found.get("n", 0)), "unit": unit, "split": split, "reason": reason}
+
+
+def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> pd.DataFrame:
+    """Return rows with COLUMNS: the model, and the digest of the recipe they come from."""
+    return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[list(COLUMNS)]
+
+
+def suite_recipe(entry: ModelEntry) -> Recipe:
+    """Return all that a model's competence depends on: its weights and embedding, the questions, the samples and the code."""
+    return Recipe.of(
+        "competence",
+        model=entry.card.name,
+        weights=entry.card.weights,
+        embedding=entry.digest,
+        tasks=[task.name for task in tasks.TASKS] if entry.card.modality == "vision" else [BITS, *exams.SIZES],
+        samples=tasks.SAMPLES if entry.card.modality == "vision" else dict(exams.SIZES),
+        seed=SEED,
+        code=_code(),
+    )
+
+
+def result_name(model: str) -> str:
+    """Return what the store calls a model's competence."""
+    return f"competence-{model}"
+
+
+def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
+    """Return a model's stored competence, None where it has none by the present recipe."""
+    stored = store.result(dataset, result_name(entry.card.name))
+    return stored[0] if stored and stored[1] == suite_recipe(entry) else None
+
+
+def can_measure(entry: ModelEntry) -> bool:
+    """Tell whether a model can be opened again, which imported features and reality cannot."""
+    return entry.card.modality in ("vision", "language") and entry.card.spec.startswith(("timm:", "hf:"))
+
+
+def unmeasured(store: Store, dataset: str) -> list[str]:
+    """Return the models whose competence is to be measured, or measured again."""
+    entries = [entry for entry in store.models(dataset) if can_measure(entry)]
+    return [entry.card.name for entry in entries if measured_rows(store, dataset, entry) is None]
+
+
+@cache
+def _code() -> str:
+    return hashlib.sha256(b"\0".join((Path(ROOT) / path).read_bytes() for path in _CODE)).hexdigest()[:16]

@@ -1,0 +1,149 @@
+"""Measure a model's competence in the Cave: nineteen linear probes for vision; bits per byte and two exams for language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float32
+
+from core.competence.completions import choose, code_endings
+from core.competence.pictures import Pictures, as_images, draw_pictures
+from core.competence.probes import probe, split
+from core.competence.records import ACCURACY, BITS, as_table, can_measure, measured_rows, result_name, row, suite_recipe, unmeasured
+from core.embedding.batches import auto_batch_size, encode_fitting
+from core.embedding.progress import Progress
+from core.encoders.catalog import open_encoder
+from core.encoders.encoder import Encoder
+from core.errors import EncoderError, FeatureError, InputError
+from core.stimuli.cave import exams, tasks
+from core.stimuli.cave.drawing import Look
+from core.stimuli.cave.events import Event, events
+from core.store import ModelEntry, Store, write_result
+
+EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
+    "completions": ("language", ("binding", "relations")),
+    "binding": ("completions", ("binding",)),
+    "relations": ("completions", ("relations",)),
+    "counting": ("language", ("counting",)),
+}
+_Z = 1.959964  # 95 %
+_MASKED = "this model does not predict text, so it has no bits per byte"
+
+
+def measure_all(
+    store: Path, dataset: str, models: Sequence[str], *, device: torch.device, report: Progress | None = None
+) -> pd.DataFrame:
+    """Measure the models that have not been measured, keep their rows in the store and return the rows of all.
+
+    The pictures are drawn once, and only where a vision model needs them. Raises UnknownNameError, InputError for a dataset that is
+    not the Cave and for features without a model, EncoderError where a model's weights are no longer those that were embedded.
+    """
+    held = Store(store)
+    card = held.dataset(dataset)
+    if card.source.get("kind") != "cave":
+        raise InputError(f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them; name that dataset")
+    entries = [held.model(dataset, model) for model in models]
+    if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
+        raise InputError(f"{closed[0]!r} has features but no model that could be asked; name models that were embedded here")
+    left = {name for name in unmeasured(held, dataset) if name in models}
+    seeing = any(entry.card.modality == "vision" for entry in entries if entry.card.name in left)
+    pictures = draw_pictures(tasks.SAMPLES, report=report) if seeing else {}
+    for entry in entries:
+        if entry.card.name in left:
+            rows = _measure(held, dataset, entry, pictures, device=device, report=report)
+            recipe = suite_recipe(entry)
+            table = as_table(rows, model=entry.card.name, recipe=recipe)
+            write_result(store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe)
+    found = [measured_rows(held, dataset, entry) for entry in entries]
+    return pd.concat([table for table in found if table is not None], ignore_index=True)
+
+
+def probe_tasks(
+    features: Mapping[str, Float32[np.ndarray, "_ d"]], *, device: torch.device | str = "cpu", report: Progress | None = None
+) -> list[dict[str, Any]]:
+    """Return a row for each of the nineteen tasks. features: of the first probe events' pictures, by style."""
+    rows = []
+    for done, task in enumerate(tasks.TASKS, start=1):
+        rows.append(_probe_task(task, features[task.style], device=device))
+        if report:
+            report(done, len(tasks.TASKS), "linear probes")
+    return rows
+
+
+def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[str, Any]]:
+    """Return a row for each exam and each part of `completions`; NaN for a model that is not causal or reads too few tokens."""
+    asked = [item for part in exams.SIZES for item in exams.items(part)]
+    try:
+        codes = code_endings(encoder, asked, report=report)
+    except EncoderError as error:
+        return [row(name, group, unit=ACCURACY, split="test", reason=str(error)) for name, (group, _) in EXAMS.items()]
+    rows = []
+    for name, (group, parts) in EXAMS.items():
+        places = [place for place, item in enumerate(asked) if item.exam in parts]
+        score = choose(codes[places], [asked[place] for place in places])
+        rows.append(row(name, group, unit=ACCURACY, split="test", **vars(score)))
+    return rows
+
+
+def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the mean of bits / bytes.
+
+    Lower is better. Intervals: 95 %, normal, with texts as the independent samples; that of the total by linearization. There is
+    no chance level. NaN for a model that codes no texts, or fewer than two.
+    """
+    names = BITS, f"{BITS}, mean over texts"
+    known = pd.DataFrame(columns=["bits", "bytes"], dtype=float) if costs is None else costs[["bits", "bytes"]].dropna()
+    if len(known) < 2:
+        reason = _MASKED if costs is None else "fewer than two texts are longer than one token"
+        return [row(name, "language", unit=BITS, split="test", reason=reason) for name in names]
+    bits, bytes = known["bits"].to_numpy(), known["bytes"].to_numpy()
+    total, ratios, n = bits.sum() / bytes.sum(), bits / bytes, len(known)
+    errors = (bits - total * bytes).std(ddof=1) / bytes.mean(), ratios.std(ddof=1)
+    rows = []
+    for name, value, error in zip(names, (float(total), float(ratios.mean())), errors, strict=True):
+        half = _Z * float(error) / sqrt(n)
+        rows.append(row(name, "language", unit=BITS, split="test", value=value, low=value - half, high=value + half, n=n))
+    return rows
+
+
+def _measure(
+    store: Store, dataset: str, entry: ModelEntry, pictures: Pictures, *, device: torch.device, report: Progress | None
+) -> list[dict[str, Any]]:
+    encoder = open_encoder(entry.card.spec, device=device)
+    if encoder.card.weights != entry.card.weights:
+        raise EncoderError(f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded; embed it again")
+    if entry.card.modality == "vision":
+        features = {style: _features(encoder, rows, style, report=report) for style, rows in pictures.items()}
+        return probe_tasks(features, device=device, report=report)
+    return [*bits_per_byte(store.text_costs(dataset, entry.card.name)), *sit_exams(encoder, report=report)]
+
+
+def _features(encoder: Encoder, rows: np.ndarray, style: str, *, report: Progress | None) -> Float32[np.ndarray, "n d"]:
+    """Return the last layer's vectors of pictures."""
+    size, limit, parts = auto_batch_size(encoder.device), 0, []
+    for start in range(0, len(rows), size):
+        encoding, limit = encode_fitting(encoder, as_images(rows[start : start + size]), limit=limit)
+        parts.append(encoding.layers[-1])
+        if report:
+            report(min(start + size, len(rows)), len(rows), f"{encoder.card.name} over {style} probe pictures")
+    return np.concatenate(parts)
+
+
+def _probe_task(task: tasks.Task, features: Float32[np.ndarray, "n d"], *, device: torch.device | str) -> dict[str, Any]:
+    try:
+        score = probe(features, tasks.labels(task, _seen(len(features))), split(len(features)), device=device)
+    except FeatureError as error:
+        return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, reason=str(error))
+    return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, **vars(score))
+
+
+@cache
+def _seen(count: int) -> tuple[tuple[Event, Look], ...]:
+    return tuple((event, tasks.look_of(event)) for event in events(tasks.SPLIT, count))
