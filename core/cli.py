@@ -48,6 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_dataset_commands(commands)
     _add_model_commands(commands)
     _add_align(commands)
+    _add_probe(commands)
     train = _add(commands, "train", run_train, "train the Cave's models from their configs", store=False)
     train.add_argument("rest", nargs=argparse.REMAINDER, metavar="…", help="see `platoscope train --help`")
     app = _add(commands, "app", run_app, "the dashboard over a store, on localhost")
@@ -111,6 +112,14 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--json", action="store_true")
 
 
+def _add_probe(commands: Any) -> None:
+    probe = _add(commands, "probe", run_probe, "measure models in the Cave: linear probes, exams, bits per byte; one row per task")
+    probe.add_argument("--dataset", required=True, metavar="D")
+    probe.add_argument("--model", nargs="+", action="extend", metavar="M", help="models (all that can be opened again)")
+    probe.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    probe.add_argument("--json", action="store_true")
+
+
 def _batch_size(text: str) -> int | str:
     if text != "auto" and not (text.isdigit() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"expected auto or a whole number above 0, got {text!r}")
@@ -128,9 +137,9 @@ def _print_table(table: pd.DataFrame, *, as_json: bool) -> None:
 
 def run_demo(given: argparse.Namespace) -> None:
     """Build the demo store; returns at once where it is complete."""
-    from core.demo import build_demo, missing_specs
+    from core.demo import build_demo, missing_competence, missing_specs
 
-    if missing_specs(given.store):
+    if missing_specs(given.store) or missing_competence(given.store):
         build_demo(given.store)
     print(f"the demo store in {given.store} is complete", file=sys.stderr)
 
@@ -247,6 +256,18 @@ def run_align(given: argparse.Namespace) -> None:
     x = given.x or study.names("language")
     y = given.y or study.names("vision")
     _print_table(study.align(x, y, metric=given.metric, k=given.k), as_json=given.json)
+
+
+def run_probe(given: argparse.Namespace) -> None:
+    """Measure the models that have not been measured yet and print the competence of all that were named."""
+    from core.competence.records import can_measure
+    from core.competence.suite import measure_all
+    from core.embedding.progress import ConsoleProgress
+    from core.store import Store
+
+    models = given.model or [entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)]
+    device = choose_device(given.device)
+    _print_table(measure_all(given.store, given.dataset, models, device=device, report=ConsoleProgress()), as_json=given.json)
 
 
 def run_train(given: argparse.Namespace) -> int | None:

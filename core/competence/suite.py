@@ -16,7 +16,18 @@ from jaxtyping import Float32
 from core.competence.completions import choose, code_endings
 from core.competence.pictures import Pictures, as_images, draw_pictures
 from core.competence.probes import probe, split
-from core.competence.records import ACCURACY, BITS, as_table, can_measure, measured_rows, result_name, row, suite_recipe, unmeasured
+from core.competence.records import (
+    ACCURACY,
+    BITS,
+    COLUMNS,
+    as_table,
+    can_measure,
+    measured_rows,
+    result_name,
+    row,
+    suite_recipe,
+    unmeasured,
+)
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.embedding.progress import Progress
 from core.encoders.catalog import open_encoder
@@ -62,7 +73,8 @@ def measure_all(
             table = as_table(rows, model=entry.card.name, recipe=recipe)
             write_result(store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe)
     found = [measured_rows(held, dataset, entry) for entry in entries]
-    return pd.concat([table for table in found if table is not None], ignore_index=True)
+    tables = [table for table in found if table is not None]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
 def probe_tasks(
