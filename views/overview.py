@@ -30,12 +30,15 @@ def show(at: Place) -> None:
     real = " and reality itself" if counts.get("world") else ""
     seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models{real}"
     st.markdown(f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs {seen}.")
-    frame.need_models(at, "language", "vision")
     frame.need_stimuli(at)
     names = {modality: list(models.loc[models["modality"] == modality, "model"]) for modality in ("language", "vision", "world")}
     k = min(K, card.size - 1)
-    show_headline(at, models, names, k)
-    show_ranking(at, models, names, k)
+    both, either = names["language"] and names["vision"], names["language"] or names["vision"]
+    if both:
+        show_headline(at, models, names, k)
+    if both or (either and REALITY in names["world"]):
+        show_ranking(at, models, names, k)
+    frame.need_models(at, "language", "vision")
     frame.tell_left_out(at, list(models["model"]), k)
     if card.source.get("kind") == "cave":
         st.markdown(f":material/toys: {MADE}")

@@ -124,9 +124,12 @@ def need_models(at: Place, *modalities: str) -> None:
     present = set(queries.models(at)["modality"])
     for modality in modalities:
         if modality not in present:
+            made = queries.card(at).source.get("kind") == "cave"
             spec = {"vision": "timm:vit_small_patch16_224", "language": "hf:gpt2"}[modality]
-            raise NeededError(f"No {modality} model is embedded over this dataset yet. Embed one, or wait for the run that does:",
-                              command("embed", "--dataset", at.dataset, "--model", spec))  # fmt: skip
+            how = command("demo") if made else command("embed", "--dataset", at.dataset, "--model", spec)
+            raise NeededError(
+                f"No {modality} model is embedded over this dataset yet. Wait for the run that does, or start one:", how
+            )
 
 
 def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:

@@ -38,9 +38,8 @@ def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Col
             with st.container(width=width, gap=None, key=f"{kind}-{key}-{index}"):
                 st.image(image, width=width, alt=texts[index])
                 label = f"{index} · both" if index in marked else str(index)
-                st.button(
-                    label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary", help="Open this stimulus"
-                )
+                st.button(label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary",
+                          icon=":material/open_in_full:", help="Open this stimulus")  # fmt: skip
 
 
 def frame_marked() -> None:
