@@ -133,9 +133,7 @@ def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
         marker = {"color": hue(family, mode), "size": 10, "symbol": SYMBOLS["language"]}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(family))
     ink = INK[mode].soft
-    figure.add_scatter(
-        x=[None], y=[None], mode="lines", line={"color": ink, "width": 2, "dash": "dash"}, name="linear fit, 95 % band"
-    )
+    figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": ink, "width": 2, "dash": "dash"}, name="fit, 95 % band")
     figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
@@ -155,7 +153,9 @@ def layer_grid(scores: Float64[np.ndarray, "layers_x layers_y"], *, title_x: str
     row, column = map(int, np.unravel_index(np.nanargmax(scores), scores.shape))
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", **frame, line={"color": INK[mode].text, "width": 2.5})
-    best = f"best: {plain(layers_x[row])} × {plain(layers_y[column])}, <b>{scores[row, column]:.3f}</b> (chance {chance:.3f})"
+    star = {"text": "★", "font": {"size": 16, "color": INK[mode].paper}}  # the highest cell has the color farthest from the paper
+    figure.add_annotation(x=column, y=row, showarrow=False, **star)
+    best = f"★ best: {plain(layers_x[row])} × {plain(layers_y[column])}, <b>{scores[row, column]:.3f}</b> (chance {chance:.3f})"
     figure.add_annotation(text=best, xref="paper", yref="paper", x=0, y=1, yshift=28, xanchor="left", showarrow=False)
     figure.update_xaxes(title_text=f"layer of {plain(title_y)}", showgrid=False, dtick=max(1, scores.shape[1] // 12))
     figure.update_yaxes(title_text=f"layer of {plain(title_x)}", showgrid=False, dtick=max(1, scores.shape[0] // 12))
