@@ -280,7 +280,7 @@ def run_train(given: argparse.Namespace) -> int | None:
 def run_app(given: argparse.Namespace) -> None:
     """Become the dashboard's server, on localhost."""
     os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(given.port)]
+    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(given.port)]
     print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
-    os.chdir(ROOT)  # streamlit reads .streamlit/config.toml from here
+    os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)

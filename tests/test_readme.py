@@ -52,14 +52,14 @@ def test_readme_knows_every_metric_and_no_other() -> None:
 
 
 def test_readme_knows_every_page() -> None:
-    pages = {path.stem for path in (ROOT / "views").glob("*.py")}
+    pages = {path.stem for path in (ROOT / "pages").glob("*.py")}
     table = README.split("## Pages")[1].split("## ")[0]
     named = {name.lower().replace(" ", "_") for name in re.findall(r"^\| ([A-Z][\w ]*?) \|", table, flags=re.M)}
     assert named == pages
 
 
 def test_readme_knows_every_variable() -> None:
-    sources = [*(ROOT / "core").rglob("*.py"), *(ROOT / "views").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), ROOT / "app.py"]
+    sources = [*(ROOT / "core").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), ROOT / "app.py"]
     named = {name for path in sources for name in re.findall(r"[\"'](PLATOSCOPE_[A-Z_]+|HF_[A-Z_]+)[\"']", path.read_text())}
     named |= set(re.findall(r"^([A-Z_]+) \?=", (ROOT / "Makefile").read_text(), flags=re.M))
     assert named

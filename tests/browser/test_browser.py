@@ -51,7 +51,7 @@ def address(tmp_path_factory) -> Iterator[str]:
         port = free.getsockname()[1]
     environment = os.environ | {"PLATOSCOPE_STORE": str(store)}
     log = (store / "server.log").open("w")
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(port)]
     with log, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as server:
         _wait(f"http://localhost:{port}/_stcore/health")
         yield f"http://localhost:{port}"

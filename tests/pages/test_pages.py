@@ -54,7 +54,7 @@ def opened(monkeypatch):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         app.query_params.update(query)
         app.run()
-        return app if page == "overview" else app.switch_page(f"views/{page}.py").run()
+        return app if page == "overview" else app.switch_page(f"pages/{page}.py").run()
 
     return open_page
 

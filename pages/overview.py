@@ -7,8 +7,8 @@ import streamlit as st
 
 from core.figures import overview as figures
 from core.figures import tables
-from views._shared import exportbar, frame, queries
-from views._shared.queries import Place
+from pages._shared import exportbar, frame, queries
+from pages._shared.queries import Place
 
 REALITY, K = "reality", 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better models become at their

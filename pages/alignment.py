@@ -7,8 +7,8 @@ import streamlit as st
 
 from core.figures import alignment as figures
 from core.figures import tables
-from views._shared import controls, exportbar, frame, queries
-from views._shared.queries import Place
+from pages._shared import controls, exportbar, frame, queries
+from pages._shared.queries import Place
 
 REALITY = "reality"
 COLUMNS = {

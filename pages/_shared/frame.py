@@ -12,8 +12,8 @@ from core.errors import PlatoscopeError
 from core.figures.tables import tell_apart
 from core.figures.theme import Mode
 from core.settings import store_path
-from views._shared import queries
-from views._shared.queries import Place
+from pages._shared import queries
+from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
 _NARROW = """

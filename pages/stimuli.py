@@ -10,8 +10,8 @@ from jaxtyping import Int32, Int64
 from core.analyses.agreement import shared_neighbors
 from core.analyses.alignment import best_layers
 from core.figures import stimuli as figures
-from views._shared import controls, exportbar, frame, gallery, queries
-from views._shared.queries import Place
+from pages._shared import controls, exportbar, frame, gallery, queries
+from pages._shared.queries import Place
 
 SHOWN = 12  # neighbors drawn of each model
 

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.theme import INK
-from views._shared import frame, queries
-from views._shared.queries import Place
+from pages._shared import frame, queries
+from pages._shared.queries import Place
 
 PAGE = 20
 MOST_VALUES = 24  # of a factor that can be picked from a list
