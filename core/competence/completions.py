@@ -70,9 +70,7 @@ def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> Text:
     ends = [stop * (not special) for (_, stop), special in zip(read.offsets, read.special_tokens_mask, strict=True)]
     own = [place for place, stop in enumerate(ends) if stop > len(context)]
     if encoder.limit is not None and len(read.ids) > encoder.limit:
-        raise EncoderError(
-            f"an exam's text has {len(read.ids)} tokens, more than the {encoder.limit} that {encoder.card.name} reads"
-        )
+        raise EncoderError(f"a text of {len(read.ids)} tokens is longer than the {encoder.limit} that {encoder.card.name} can read")
     return Text(read.ids[: own[-1] + 1], own[0], len(ending.encode()))
 
 

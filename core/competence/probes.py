@@ -14,7 +14,7 @@ from torch import Tensor
 
 from core.errors import FeatureError
 
-STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n)
+STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) for two classes
 STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
 _SHARES = (1 / 2, 1 / 6)  # of the samples, for training and validation; the rest is the test
 _Z = 1.959964  # 95 %
@@ -47,8 +47,8 @@ def split(n: int) -> Split:
 
 
 def probe(
-    features: Float32[np.ndarray, "n d"],
-    labels: Int64[np.ndarray, "n"],
+    features: Float32[np.ndarray, "_ d"],
+    labels: Int64[np.ndarray, "_"],
     parts: Split,
     *,
     strengths: Sequence[float] = STRENGTHS,
@@ -117,7 +117,7 @@ def fit(
     return torch.cat([turn @ (scale * inner), bias], dim=1).detach()
 
 
-def wilson(right: float, n: int) -> tuple[float, float]:
+def wilson(right: int, n: int) -> tuple[float, float]:
     """Return the 95 % interval of a share of `right` among n independent answers; inside [0, 1].
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).

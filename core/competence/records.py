@@ -27,10 +27,13 @@ _CODE = (  # on which the values depend beside the dataset's revision, which nam
 )  # fmt: skip
 
 
-def row(task: str, group: str, *, unit: str, split: str, reason: str = "", **found: float) -> dict[str, Any]:
-    """Return one value as a row; what was not found is NaN, and `reason` says why. found: value, low, high, chance, n."""
+def row(task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **found: float) -> dict[str, Any]:
+    """Return one value as a row. found: value, low, high, chance; what is not given is NaN, and `reason` says why.
+
+    n: number of samples that the value is measured on.
+    """
     values = {name: found.get(name, np.nan) for name in ("value", "low", "high", "chance")}
-    return {"task": task, "group": group, **values, "n": int(found.get("n", 0)), "unit": unit, "split": split, "reason": reason}
+    return {"task": task, "group": group, **values, "n": n, "unit": unit, "split": split, "reason": reason}
 
 
 def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> pd.DataFrame:

@@ -46,7 +46,7 @@ class Item:
 
 @cache
 def items(exam: str) -> tuple[Item, ...]:
-    """Return the items of an exam in SIZES, always the same; the right ending stands first, second, third and last in turn."""
+    """Return the items of an exam in SIZES, always the same; the right ending is as often first, second, third and last."""
     drawn = islice(_ITEMS[exam](), SIZES[exam])
     return tuple(_shuffled(exam, place, *parts) for place, parts in enumerate(drawn))
 
@@ -57,7 +57,7 @@ Parts = tuple[Event, str, list[str]]  # an event, a context, and endings with th
 def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[str]) -> Item:
     right, *wrong = endings
     wrong = _permuted(wrong, event_rng(event, purpose=f"{exam}-order-{place}"))
-    answer = place % len(endings)
+    answer = (place + place // len(endings)) % len(endings)
     return Item(exam, event.index, context, (*wrong[:answer], right, *wrong[answer:]), answer)
 
 

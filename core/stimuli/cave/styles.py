@@ -9,6 +9,7 @@ from PIL import Image, ImageChops, ImageFilter, ImageOps
 
 _INKS = (24, 28, 64), (178, 84, 96), (250, 240, 214)  # dark, middle and light of a two-color print
 _TONES = 2  # bits: four gray levels
+_GAIN = 10  # of differences from the surroundings
 _FAINTEST = 14  # gray levels per pixel: grain and texture stay below, outlines above
 
 
@@ -31,6 +32,13 @@ def in_duotone(image: Image.Image) -> Image.Image:
     return ImageOps.colorize(tones, black=dark, mid=middle, white=light)
 
 
+def in_relief(image: Image.Image) -> Image.Image:
+    """Return how much brighter each place is than its surroundings, tenfold, as an instrument for surfaces would show it."""
+    gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.9))
+    surroundings = gray.filter(ImageFilter.MedianFilter(9))
+    return ImageChops.subtract(gray, surroundings, scale=1 / _GAIN, offset=128).convert("RGB")
+
+
 STYLES: Mapping[str, Callable[[Image.Image], Image.Image]] = MappingProxyType(
-    {"plain": as_drawn, "lines": in_lines, "duotone": in_duotone}
+    {"plain": as_drawn, "lines": in_lines, "duotone": in_duotone, "relief": in_relief}
 )

@@ -20,7 +20,12 @@ from core.stimuli.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, 
 
 Group = Literal["natural", "specialized", "structured"]
 SPLIT = "probe"  # a stream of events that no model is trained on
-SAMPLES = {"plain": 3_000, "lines": 1_500, "duotone": 1_500}  # pictures of each style: the first events of the stream
+SAMPLES = {
+    "plain": 3_000,
+    "lines": 1_500,
+    "duotone": 1_500,
+    "relief": 1_500,
+}  # pictures of each style: the first events of the stream
 COUNTS = tuple(str(count) for count in range(1, MAX_OBJECTS + 1))
 PLACES = ("far left", "left", "right", "far right")  # a quarter of the width each
 DISTANCES = ("near", "between", "far")  # a third of the depth each
@@ -111,7 +116,7 @@ TASKS = (
     Task("kind in lines", "natural", "What is the largest thing, in outlines alone?", KINDS, _kind, "lines"),
     Task("scene in duotone", "natural", "Where is this, printed in two inks?", SCENES, _scene, "duotone"),
     Task("kind in duotone", "natural", "What is the largest thing, printed in two inks?", KINDS, _kind, "duotone"),
-    Task("texture", "specialized", "What texture lies over the picture?", TEXTURES, lambda _, look: look.texture),
+    Task("texture", "specialized", "What texture has the surface, in relief?", TEXTURES, lambda _, look: look.texture, "relief"),
     Task("weather", "specialized", "What is the weather?", WEATHERS, lambda event, _: event.weather),
     Task("time", "specialized", "What time of day is it?", TIMES, lambda event, _: event.time),
     Task("light", "specialized", "Which side is brightest?", LIGHTS, _light),
