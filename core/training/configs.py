@@ -70,14 +70,14 @@ class Config:
 _VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, heads
 _RESNET = {"xs": (8, [8, 16, 32, 48]), "s": (16, [16, 32, 64, 96]), "m": (32, [32, 64, 96, 160])}  # stem, channels
 _TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 128, 4), "xl": (6, 160, 5)}  # depth, width, heads
-_IMAGES = {"xs": 48_000, "s": 96_000, "m": 128_000}  # seen in training
+_IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
 _TEXT_STEPS = {"xs": 1500, "s": 2500, "m": 3500, "l": 5000, "xl": 6000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
 _OBJECTIVES: dict[str, dict[str, Any]] = {
     "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": 32}},
     "MAE": {"batch": 128, "rate": 3e-3, "options": {"masked": 0.75, "width": 48, "depth": 1}},
-    "SimCLR": {"batch": 256, "rate": 3e-3, "options": {"temperature": 0.2, "width": 128}},
-    "CLIP": {"batch": 256, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
+    "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
+    "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
     "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": 32}},
     "untrained": {"batch": 64, "rate": 0.0, "steps": 0},
 }
