@@ -83,5 +83,5 @@ def _code(encoder: LanguageEncoder, texts: Sequence[Text]) -> Float64[np.ndarray
     counted = ((places >= starts) & mask.bool())[:, 1:]
     nats = torch.zeros(counted.shape, device=ids.device)
     nats[counted] = F.cross_entropy(logits[:, :-1][counted].float(), ids[:, 1:][counted], reduction="none")
-    bits = nats.double().sum(1).cpu().numpy() / log(2)
+    bits = nats.cpu().double().sum(1).numpy() / log(2)
     return bits / np.array([text.bytes for text in texts])

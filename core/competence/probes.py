@@ -92,13 +92,13 @@ def fit(
 
     All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the curvature is the identity.
     """
-    values, turn = torch.linalg.eigh((rows.T @ rows / len(rows)).double())
-    levels = torch.tensor(strengths, dtype=torch.float64, device=rows.device)
-    scale = (values.clamp(min=0.0) / 4 + levels[:, None]).rsqrt().float()[:, :, None]
-    turn, levels = turn.float(), levels.float()
+    device, weight = rows.device, torch.tensor(strengths, dtype=torch.float64)
+    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())  # not every device has doubles
+    scale = (values.clamp(min=0.0) / 4 + weight[:, None]).rsqrt().float().to(device)[:, :, None]
+    turn, levels = vectors.float().to(device), weight.float().to(device)
     turned = rows @ turn
-    inner = torch.zeros(len(strengths), rows.shape[1], classes, device=rows.device, requires_grad=True)
-    bias = torch.zeros(len(strengths), 1, classes, device=rows.device, requires_grad=True)
+    inner = torch.zeros(len(strengths), rows.shape[1], classes, device=device, requires_grad=True)
+    bias = torch.zeros(len(strengths), 1, classes, device=device, requires_grad=True)
     solver = torch.optim.LBFGS(
         [inner, bias], max_iter=steps, tolerance_grad=1e-5, tolerance_change=1e-8, line_search_fn="strong_wolfe"
     )
