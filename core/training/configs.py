@@ -71,7 +71,7 @@ _VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, hea
 _RESNET = {"xs": (8, [8, 16, 32, 48]), "s": (16, [16, 32, 64, 96]), "m": (32, [32, 64, 96, 160])}  # stem, channels
 _TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 128, 4), "xl": (6, 160, 5)}  # depth, width, heads
 _IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
-_TEXT_STEPS = {"xs": 1500, "s": 2500, "m": 3500, "l": 5000, "xl": 6000}
+_TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
 _OBJECTIVES: dict[str, dict[str, Any]] = {
     "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": 32}},
@@ -104,7 +104,7 @@ def _resnet(size: str) -> tuple[str, dict[str, Any]]:
 
 def _language(architecture: str, size: str, **more: Any) -> Config:
     objective = "masked language" if architecture == "roberta" else "language"
-    recipe = {"steps": _TEXT_STEPS[size], "batch": 64, "rate": _TEXT_RATE[size], "decay": 0.01, **more}
+    recipe = {"steps": _TEXT_STEPS[size], "batch": 32, "rate": _TEXT_RATE[size], "decay": 0.01, **more}
     title = f"{FAMILIES[architecture]} {size.upper()}"
     return Config(f"{architecture}-{size}", title, architecture, objective, _text(architecture, size), **recipe)
 

@@ -23,11 +23,11 @@ from core.stimuli.cave.events import draw_event
 from core.stimuli.cave.grammar import LEVELS
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
-from core.training.rows import SPLIT, Rows, Tokens, fill, pixels, texts
+from core.training.rows import SPLIT, Captions, Passages, Rows, fill, pixels, texts
 from core.training.tokenizer import build_tokenizer
 
 IMAGES = 40_960
-EVENTS = 98_304  # described in words; the first of them are drawn too
+EVENTS = 65_536  # told in passages
 _SAMPLE = 64  # events that the digest and nothing else looks at
 _LEARNED = 8_192  # events whose captions the tokenizer is learned from
 
@@ -53,9 +53,14 @@ class Pool:
         return self._kept(f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8")
 
     def captions(self) -> torch.Tensor:
-        """Return one caption per event and level as token ids, (events, levels, CONTEXT) uint16, filled up with the padding id."""
-        rows = Tokens(self.tokenizer_folder() / "tokenizer.json")
-        return self._kept(f"captions-{self.said}", rows, self.events, (len(LEVELS), CONTEXT), "uint16")
+        """Return a caption of every level for each drawn event as token ids, (images, levels, CONTEXT) uint16, 0 is padding."""
+        rows = Captions(self.tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"captions-{self.said}", rows, self.images, (len(LEVELS), CONTEXT), "uint16")
+
+    def passages(self) -> torch.Tensor:
+        """Return each event told several times as token ids, (events, CONTEXT) uint16, 0 is padding."""
+        rows = Passages(self.tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"passages-{self.said}", rows, self.events, (CONTEXT,), "uint16")
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Return the tokenizer of all language models."""

@@ -15,7 +15,7 @@ from jaxtyping import UInt8, UInt16
 from tokenizers import Tokenizer
 
 from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import Event, draw_event
+from core.stimuli.cave.events import Event, draw_event, event_rng
 from core.stimuli.cave.grammar import LEVELS, describe
 from core.training.configs import CONTEXT, IMAGE
 
@@ -36,7 +36,7 @@ def texts(count: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class Captions:
     """Turns an event into one row of token ids per caption level, filled up with 0, the padding id, on the right.
 
     path: the tokenizer's tokenizer.json.
@@ -45,11 +45,28 @@ class Tokens:
     path: Path
 
     def __call__(self, event: Event) -> UInt16[np.ndarray, "levels context"]:
-        table = np.zeros((len(LEVELS), CONTEXT), dtype=np.uint16)
-        for row, level in zip(table, LEVELS, strict=True):
-            ids = _tokenizer(self.path).encode(describe(event, level)).ids[:CONTEXT]
-            row[: len(ids)] = ids
-        return table
+        tokenizer = _tokenizer(self.path)
+        return np.stack([_padded(tokenizer.encode(describe(event, level)).ids) for level in LEVELS])
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Turns an event into one row of token ids: captions of any level, one after another, as many as fit.
+
+    The same event told again in other words is what teaches a language model that words are synonyms, as texts about one thing do.
+    path: the tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
+        tokenizer, rng = _tokenizer(self.path), event_rng(event, purpose="passage")
+        ids: list[int] = []
+        more = tokenizer.encode(_any_caption(event, rng)).ids
+        while len(ids) + len(more) <= CONTEXT:
+            ids += more
+            more = tokenizer.encode(f" {_any_caption(event, rng)}", add_special_tokens=False).ids
+        return _padded(ids)
 
 
 def fill(path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int) -> None:
@@ -73,6 +90,14 @@ def _write(path: Path, rows: Rows, start: int) -> None:
     for index in range(start, min(start + _CHUNK, len(table))):
         table[index] = rows(draw_event(SPLIT, index))
     table.flush()
+
+
+def _any_caption(event: Event, rng: np.random.Generator) -> str:
+    return describe(event, LEVELS[rng.integers(len(LEVELS))], rng=rng)
+
+
+def _padded(ids: list[int]) -> UInt16[np.ndarray, "context"]:
+    return np.pad(np.array(ids, dtype=np.uint16), (0, CONTEXT - len(ids)))
 
 
 @cache

@@ -127,7 +127,7 @@ def test_batch_is_a_function_of_seed_and_step(pool: Pool) -> None:
 
 def test_image_and_caption_of_a_batch_belong_together() -> None:
     events = torch.arange(50)
-    feed = Feed({"images": events}, tuple(events[:, None] + 1 for _ in range(4)), pad=0, batch=8, seed=0)
+    feed = Feed({"images": events}, tuple(events[:, None] + 1 for _ in range(2)), (0.5, 0.5), batch=8, seed=0)
     batch = feed(0)
     assert torch.equal(batch["images"] + 1, batch["tokens"][:, 0])
     assert batch["present"].all()

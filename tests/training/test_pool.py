@@ -52,14 +52,24 @@ def test_every_class_of_every_attribute_occurs() -> None:
 
 def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
     tokens, tokenizer = pool.captions(), pool.tokenizer()
-    assert tokens.shape == (32, len(LEVELS), CONTEXT)
-    assert len(tokenizer) <= VOCABULARY
+    assert tokens.shape == (24, len(LEVELS), CONTEXT)
+    assert (len(tokenizer), tokenizer.pad_token_id) == (VOCABULARY, 0)
     for number, level in enumerate(LEVELS):
         text = tokenizer.decode(tokens[9, number].long(), skip_special_tokens=True)
         assert text == describe(draw_event(SPLIT, 9), level)
 
 
-def test_no_caption_is_cut(pool: Pool) -> None:
+def test_passage_tells_one_event_several_times_and_ends_with_a_sentence(pool: Pool) -> None:
+    tokenizer, lengths = pool.tokenizer(), []
+    for row in pool.passages().long():
+        text = tokenizer.decode(row, skip_special_tokens=True)
+        assert tokenizer(text)["input_ids"] == row[row != 0].tolist()
+        assert text.endswith(".")
+        lengths.append(text.count("."))
+    assert np.mean(lengths) > 3
+
+
+def test_no_caption_is_too_long_for_a_model(pool: Pool) -> None:
     tokenizer = pool.tokenizer()
     texts = [describe(event, level) for event in events("test", 64) for level in LEVELS]
     assert max(len(ids) for ids in tokenizer(texts)["input_ids"]) <= CONTEXT
