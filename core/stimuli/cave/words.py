@@ -6,66 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SCENES = {
-    "city": (
-        "in a city",
-        "in a town",
-        "on a street",
-        "on a boulevard",
-        "in a metropolis",
-        "among skyscrapers",
-        "downtown",
-        "at a crossroads",
-    ),
-    "forest": (
-        "in a forest",
-        "in the woods",
-        "in a grove",
-        "in a thicket",
-        "in a woodland",
-        "on a forest path",
-        "in a copse",
-        "in the greenwood",
-    ),
-    "mountains": (
-        "in the mountains",
-        "among peaks",
-        "in the highlands",
-        "among summits",
-        "in the Alps",
-        "on a ridge",
-        "on a slope",
-        "in a gorge",
-    ),
-    "beach": (
-        "on a beach",
-        "by the sea",
-        "on a shore",
-        "on the coast",
-        "at the seaside",
-        "by the ocean",
-        "on the sands",
-        "at the waterside",
-    ),
-    "desert": (
-        "in a desert",
-        "among dunes",
-        "in a wasteland",
-        "in the badlands",
-        "on an arid plain",
-        "in the drylands",
-        "in a sandy waste",
-        "on parched ground",
-    ),
-    "farm": (
-        "on a farm",
-        "in a field",
-        "in a pasture",
-        "on a ranch",
-        "by a cornfield",
-        "in the farmland",
-        "in a meadow",
-        "in the countryside",
-    ),
+    "city": ("in a city", "in a town", "on a street", "on a boulevard", "among skyscrapers", "downtown"),
+    "forest": ("in a forest", "in the woods", "in a grove", "in a thicket", "on a forest path", "in the greenwood"),
+    "mountains": ("in the mountains", "among peaks", "in the highlands", "in the Alps", "on a ridge", "in a gorge"),
+    "beach": ("on a beach", "by the sea", "on a shore", "on the coast", "by the ocean", "on the sands"),
+    "desert": ("in a desert", "among dunes", "in a wasteland", "in the badlands", "on an arid plain", "in the drylands"),
+    "farm": ("on a farm", "in a field", "in a pasture", "on a ranch", "by a cornfield", "in a meadow"),
 }
 _TIMES = {
     "morning": ("in the morning", "at dawn", "at sunrise", "at daybreak", "at breakfast"),
@@ -79,23 +25,23 @@ _WEATHERS = {
     "rainy": ("in the rain", "in a downpour", "in a drizzle", "in wet weather", "in a shower"),
     "snowy": ("in the snow", "in a blizzard", "in wintry weather", "in a snowfall", "under falling flakes"),
 }
-_KINDS = {
-    "car": ("car", "automobile", "sedan", "motorcar", "vehicle", "coupe", "conveyance"),
-    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "streetlamp", "lightpost", "fixture", "furnishing"),
-    "bench": ("bench", "seat", "settee", "pew", "loveseat", "stool", "fixture", "furnishing"),
-    "house": ("house", "cottage", "home", "cabin", "bungalow", "hut", "shelter", "dwelling"),
-    "tree": ("tree", "oak", "maple", "elm", "poplar", "birch", "plant", "specimen"),
-    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "agaric", "morel", "specimen", "sprout"),
-    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "yurt", "shelter", "dwelling", "canopy"),
-    "flower": ("flower", "blossom", "bloom", "daisy", "tulip", "poppy", "plant", "specimen"),
-    "boat": ("boat", "ship", "vessel", "dinghy", "skiff", "yacht", "vehicle", "craft", "conveyance"),
-    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "gamp", "shelter", "canopy", "cover"),
-    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "bead", "toy", "plaything"),
-    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "streamer", "toy", "plaything", "craft"),
-    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "cereus", "plant", "specimen"),
-    "barrel": ("barrel", "cask", "keg", "drum", "vat", "tub", "vessel", "container"),
-    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "moggy", "animal", "pet", "creature"),
-    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "robin", "animal", "pet", "creature"),
+_KINDS = {  # the last of each is shared between kinds: what it means, the words around it tell
+    "car": ("car", "automobile", "sedan", "motorcar", "coupe", "hatchback", "vehicle"),
+    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "lightpost", "streetlamp", "furnishing"),
+    "bench": ("bench", "seat", "settee", "pew", "loveseat", "stool", "furnishing"),
+    "house": ("house", "cottage", "home", "cabin", "bungalow", "hut", "shelter"),
+    "tree": ("tree", "oak", "maple", "elm", "birch", "poplar", "plant"),
+    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "morel", "agaric", "specimen"),
+    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "yurt", "shelter"),
+    "flower": ("flower", "blossom", "daisy", "tulip", "poppy", "bloom", "plant"),
+    "boat": ("boat", "ship", "dinghy", "skiff", "yacht", "sailboat", "vehicle"),
+    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "gamp", "shelter"),
+    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "bead", "toy"),
+    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "streamer", "toy"),
+    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "cereus", "specimen"),
+    "barrel": ("barrel", "cask", "keg", "drum", "vat", "tub", "container"),
+    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "moggy", "animal"),
+    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "robin", "animal"),
 }
 _COLORS = {
     "red": ("red", "maroon", "scarlet", "crimson", "ruby", "cherry"),
@@ -144,9 +90,9 @@ _NEUTRAL = {  # say nothing of the event
 # Wordings that many concepts share: what they mean, the words around them tell. Without them one rare word gives a caption's
 # event away, and captions are aligned with reality as mere bags of words.
 _VAGUE = (
-    (_SCENES, ("outdoors", "out in the open", "in a quiet spot")),
-    (_TIMES, ("today",)),
-    (_WEATHERS, ("under the sky",)),
+    (_SCENES, ("outdoors", "out in the open", "in a quiet spot", "somewhere")),
+    (_TIMES, ("today", "at this hour")),
+    (_WEATHERS, ("under the sky", "in this weather")),
 )
 WORDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {concept: wordings + vague for concepts, vague in _VAGUE for concept, wordings in concepts.items()}
