@@ -75,7 +75,7 @@ _TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
 _OBJECTIVES: dict[str, dict[str, Any]] = {
     "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": 32}},
-    "MAE": {"batch": 128, "rate": 3e-3, "options": {"masked": 0.75, "width": 48, "depth": 1}},
+    "MAE": {"batch": 64, "rate": 2e-3, "options": {"masked": 0.4, "width": 64, "depth": 2}},
     "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
     "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
     "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": 32}},

@@ -53,9 +53,10 @@ class Supervised(nn.Module):
 
 
 class MaskedAutoencoder(nn.Module):
-    """Masked autoencoder (He et al. 2022): the encoder sees the class token and a few patches, a small decoder draws the others.
+    """Masked autoencoder (He et al. 2022): the encoder sees the class token and some patches, a small decoder draws the others.
 
-    Loss: mean squared error of the hidden patches, each normalized by its own mean and deviation.
+    The decoder reads the class token alone (as RetroMAE does, Xiao et al. 2022), for there the model is read out: beside the
+    patches it would stay empty. Loss: mean squared error of the hidden patches, each normalized by its own mean and deviation.
     masked: fraction of hidden patches. width, depth: of the decoder.
     """
 
@@ -67,7 +68,7 @@ class MaskedAutoencoder(nn.Module):
         self.shown = patches - round(masked * patches)
         self.bridge = nn.Linear(model.embed_dim, width)
         self.hidden = nn.Parameter(0.02 * torch.randn(width))
-        self.place = nn.Parameter(0.02 * torch.randn(1 + patches, width))
+        self.place = nn.Parameter(0.02 * torch.randn(patches, width))
         block = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
         self.decoder = nn.TransformerEncoder(block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
         self.draw = nn.Linear(width, 3 * self.patch**2)
@@ -77,18 +78,16 @@ class MaskedAutoencoder(nn.Module):
         tokens = self.model.patch_embed(images) + self.model.pos_embed[:, 1:]
         order = torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
         shown, hidden = order[:, : self.shown], order[:, self.shown :]
-        drawn = self._decode(self._encode(_take(tokens, shown)), shown, hidden)
+        drawn = self._decode(self._encode(_take(tokens, shown)), hidden)
         return F.mse_loss(drawn, _take(self._patches(images), hidden))
 
-    def _encode(self, tokens: Float[Tensor, "b shown dim"]) -> Float[Tensor, "b shown+1 dim"]:
+    def _encode(self, tokens: Float[Tensor, "b shown dim"]) -> Float[Tensor, "b 1 dim"]:
         first = (self.model.cls_token + self.model.pos_embed[:, :1]).expand(len(tokens), -1, -1)
-        return self.model.norm(self.model.blocks(torch.cat([first, tokens], dim=1)))
+        return self.model.norm(self.model.blocks(torch.cat([first, tokens], dim=1))[:, :1])
 
-    def _decode(self, encoded: Tensor, shown: Tensor, hidden: Tensor) -> Float[Tensor, "b hidden pixels"]:
-        places = F.pad(1 + torch.cat([shown, hidden], dim=1), (1, 0))  # the class token's place is 0
-        blanks = self.hidden.expand(*hidden.shape, -1)
-        tokens = torch.cat([self.bridge(encoded), blanks], dim=1) + self.place[places]
-        return self.draw(self.decoder(tokens)[:, -hidden.shape[1] :])
+    def _decode(self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]) -> Float[Tensor, "b hidden pixels"]:
+        blanks = self.hidden + self.place[hidden]
+        return self.draw(self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:])
 
     def _patches(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b patches pixels"]:
         patches = F.unfold(images, self.patch, stride=self.patch).transpose(1, 2)

@@ -46,7 +46,7 @@ def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
 
 def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None:
     task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
-    assert task.shown == 9
+    assert task.shown == 9  # of 36
     batch = first_batch(pool, "vit-mae-xs")
     torch.manual_seed(3)
     order = torch.rand(4, 36).argsort(1)
