@@ -20,12 +20,8 @@ from core.stimuli.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, 
 
 Group = Literal["natural", "specialized", "structured"]
 SPLIT = "probe"  # a stream of events that no model is trained on
-SAMPLES = {
-    "plain": 3_000,
-    "lines": 1_500,
-    "duotone": 1_500,
-    "relief": 1_500,
-}  # pictures of each style: the first events of the stream
+# pictures of each style: the first events of the stream
+SAMPLES = {"plain": 2_400, "lines": 1_200, "duotone": 1_200, "relief": 1_200}
 COUNTS = tuple(str(count) for count in range(1, MAX_OBJECTS + 1))
 PLACES = ("far left", "left", "right", "far right")  # a quarter of the width each
 DISTANCES = ("near", "between", "far")  # a third of the depth each
