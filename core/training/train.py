@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -26,6 +29,11 @@ def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weigh
 
     runs: where checkpoints are kept. Raises TrainingError.
     """
+    with _alone(runs / config.name):
+        return _train(config, pool, device=device, checkpoint=runs / config.name / "checkpoint.pt", weights=weights)
+
+
+def _train(config: Config, pool: Pool, *, device: torch.device, checkpoint: Path, weights: Path) -> Path:
     model, tokenizer = make_model(config, pool)
     if config.start is not None:
         _load(model, weights / config.start)
@@ -38,13 +46,7 @@ def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weigh
         return folder
 
     if config.steps:
-        fit(
-            run,
-            open_feed(config, pool, device),
-            checkpoint=runs / config.name / "checkpoint.pt",
-            publish=publish,
-            report=print_progress,
-        )
+        fit(run, open_feed(config, pool, device), checkpoint=checkpoint, publish=publish, report=print_progress)
     return publish(run)
 
 
@@ -90,3 +92,15 @@ def _load(model: nn.Module, folder: Path) -> None:
             f"this model begins with the weights of {folder.name}, which are not in {folder.parent}; train {folder.name} first"
         )
     model.load_state_dict(load_file(path))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse to train a model that another process, perhaps one left over from a killed command, is training."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(f"another process is training {folder.name}; wait for it, or end it first") from None
+        yield

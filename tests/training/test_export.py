@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -74,6 +75,14 @@ def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) 
     tuned = train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
     before, after = load_file(start / "model.safetensors"), load_file(tuned / "model.safetensors")
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "vit-untrained-xs").mkdir()
+    with (tmp_path / "vit-untrained-xs" / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(TrainingError, match="another process is training vit-untrained-xs; wait for it, or end it first"):
+            train(tiny("vit-untrained-xs", steps=0), pool, device=CPU, runs=tmp_path, weights=tmp_path / "weights")
 
 
 def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
