@@ -10,7 +10,7 @@ PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: app test lint clean
+.PHONY: app test lint screenshots clean
 
 app: $(READY)
 	$(BIN)/platoscope demo
@@ -32,6 +32,10 @@ $(READY): pyproject.toml constraints.txt
 	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --no-deps -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	@touch $(READY)
+
+screenshots: $(READY)
+	$(BIN)/python -m tests.browser.screenshots store build/screenshots
+	mkdir -p data/screenshots && cp build/screenshots/overview-light.png data/screenshots/overview.png
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.settings import ROOT
+from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.world import PaintedDataset, build
 
 pytestmark = pytest.mark.browser
-CHROMIUM = os.environ.get("PLATOSCOPE_CHROMIUM") or shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run", "--disable-quic",
-)  # fmt: skip
 PAGES = {"/": "converge", "/align": "agree more", "/gallery": "find alike"}
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
 PROBE = re.compile(r"/_stcore/(health|host-config)$")
@@ -46,26 +35,8 @@ def browser():
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
     store = build(tmp_path_factory.mktemp("store"), PaintedDataset(80))
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    environment = os.environ | {"PLATOSCOPE_STORE": str(store)}
-    log = (store / "server.log").open("w")
-    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(port)]
-    with log, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as server:
-        _wait(f"http://localhost:{port}/_stcore/health")
-        yield f"http://localhost:{port}"
-        server.terminate()
-
-
-def _wait(url: str) -> None:
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(url).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(f"{url} does not answer after 40 seconds")
+    with serve(store, log=store / "server.log") as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,0 +1,44 @@
+"""`python -m tests.browser.screenshots STORE FOLDER`: every page over a store, in both themes and on a phone, as PNG files.
+
+The README's picture is one of them: `make screenshots`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.server import CHROMIUM, FLAGS, serve
+
+PAGES = {"overview": "/", "alignment": "/align", "stimuli": "/gallery"}
+LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
+
+
+def main(store: Path, folder: Path) -> None:
+    """Open every page in every look and save what a person sees once it is quiet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with serve(store, log=folder / "server.log") as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        for look in LOOKS:
+            for page, link in PAGES.items():
+                shoot(browser, address + link, folder / f"{page}-{look}.png", look=look)
+        browser.close()
+
+
+def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
+    """Save one page in one look, after its spinner is gone and its charts are drawn."""
+    width, height, theme = LOOKS[look]
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_selector("h1")
+    page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
+    page.wait_for_timeout(2500)
+    page.screenshot(path=path)
+    context.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,48 @@
+"""A dashboard on a free port of localhost, and the Chromium that opens it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.settings import ROOT
+
+CHROMIUM = os.environ.get("PLATOSCOPE_CHROMIUM") or shutil.which("chromium")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run", "--disable-quic",
+)  # fmt: skip
+
+
+@contextmanager
+def serve(store: Path, *, log: Path) -> Iterator[str]:
+    """Start the dashboard over a store, yield its address and stop it."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(port)]
+    environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute())}
+    with log.open("w") as out, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server:
+        try:
+            _wait(f"http://localhost:{port}/_stcore/health")
+            yield f"http://localhost:{port}"
+        finally:
+            server.terminate()
+
+
+def _wait(url: str) -> None:
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(url).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"{url} does not answer after a minute")

@@ -1,0 +1,91 @@
+"""The demo store is built from shipped weights by the ordinary encoders, once; every page opens over it."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from core.demo import REALITY, build_demo, missing_competence, missing_specs, shipped_specs
+from core.metrics import METRICS
+from core.settings import CAVE_WEIGHTS, ROOT
+from core.store import Store
+from core.study import Study
+
+TAKEN = ("gpt2-xs", "vit-supervised-s")
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two of the shipped models."""
+    folder = tmp_path_factory.mktemp("weights")
+    for name in TAKEN:
+        shutil.copytree(CAVE_WEIGHTS / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("demo")
+    assert set(missing_specs(root, weights)) == {*TAKEN, REALITY}
+    build_demo(root, weights)
+    return root
+
+
+def test_every_shipped_model_has_a_spec_of_the_ordinary_encoders() -> None:
+    specs = shipped_specs()
+    assert len([spec for spec in specs.values() if spec.startswith("timm:")]) >= 4
+    assert len([spec for spec in specs.values() if spec.startswith("hf:")]) >= 4
+
+
+def test_a_complete_store_misses_nothing(store: Path, weights: Path) -> None:
+    assert missing_specs(store, weights) == {}
+    assert missing_competence(store, weights) == []
+    assert {entry.card.name for entry in Store(store).models("cave")} == {*TAKEN, REALITY}
+
+
+def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path) -> None:
+    shutil.copytree(weights, tmp_path / "again")
+    changed = tmp_path / "again" / "gpt2-xs" / "model.safetensors"
+    changed.write_bytes(changed.read_bytes()[:-1] + b"\0")
+    assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs"}
+
+
+def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
+    code = f"import sys, pathlib, core.demo as d; d.missing_specs(pathlib.Path({str(store)!r})); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_trained_model_is_aligned_with_reality_and_raw_pixels_are_not(store: Path) -> None:
+    study = Study(Store(store), "cave")
+    row = study.align(["vit-supervised-s"], [REALITY], k=10).iloc[0]
+    assert row["score"] > 8 * row["chance"]
+    thumbnails = _pixels(Store(store))
+    raw = METRICS["mutual_knn"](thumbnails, study.store.space("cave", REALITY, 0), k=10)
+    assert raw < 3 * row["chance"]
+
+
+def _pixels(store: Store) -> np.ndarray:
+    """Return the stimuli as 48-px images with unit length, a row each."""
+    images = [Image.open(io.BytesIO(webp)).resize((48, 48)) for webp in store.thumbnails("cave", range(1024))]
+    rows = np.stack([np.asarray(image, np.float32).ravel() for image in images])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("page", ["overview", "alignment", "stimuli"])
+def test_every_page_opens_over_the_demo_store(store: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    if page != "overview":
+        app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    assert not app.error
+    assert len(app.markdown) > 0
