@@ -15,7 +15,7 @@ from core.errors import UnknownNameError
 Tier = Literal["starter", "core", "family"]
 IMAGE = 48  # pixels: 36 patches of 8
 CONTEXT = 128  # tokens
-VOCABULARY = 1024
+VOCABULARY = 1280  # enough that the captions' words are whole
 FAMILIES = {
     "vit_tiny_patch16_224": "ViT",
     "resnet10t": "ResNet",

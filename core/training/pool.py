@@ -83,7 +83,7 @@ class Pool:
     @cached_property
     def said(self) -> str:
         """Return a digest that changes with the grammar or the tokenizer."""
-        return _digest([inspect.getsource(build_tokenizer).encode(), *(text.encode() for text in texts(_SAMPLE))])
+        return _digest([f"{VOCABULARY} {inspect.getsource(build_tokenizer)}".encode(), *(text.encode() for text in texts(_SAMPLE))])
 
     def _kept(self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str) -> torch.Tensor:
         path = self.root / f"{name}-{count}.npy"
