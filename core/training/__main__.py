@@ -1,70 +1,8 @@
-"""`python -m core.training`: train the Cave's models from their configs."""
+"""`python -m core.training NAME …` is `platoscope train NAME …`."""
 
-from __future__ import annotations
-
-import argparse
-import multiprocessing
-import os
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
-import torch
-
-from core.errors import InputError, PlatoscopeError
-from core.settings import CAVE_WEIGHTS, choose_device
-from core.training.configs import CONFIGS, Config, Tier, select
-from core.training.pool import Pool
-from core.training.train import train
-
-RUNS = Path("runs")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line, train what it names and print the published folders; return the exit code."""
-    options = build_parser().parse_args(argv)
-    try:
-        configs = select(options.names, tiers=_tiers(options))
-        if not configs:
-            raise InputError(f"no model to train; give names or --starter, --core, --all; there are: {', '.join(CONFIGS)}")
-        train_all(configs, device=choose_device(options.device), runs=options.runs, weights=options.weights, jobs=options.jobs)
-    except PlatoscopeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2 if isinstance(error, InputError) else 1
-    return 0
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command's parser."""
-    parser = argparse.ArgumentParser(prog="python -m core.training", description="Train the Cave's models from their configs.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="configs to train, in any order")
-    parser.add_argument("--starter", action="store_true", help="the eight models of the smallest demo")
-    parser.add_argument(
-        "--core", action="store_true", help="the starters and the rest that two CPU cores train in under three hours"
-    )
-    parser.add_argument("--all", action="store_true", help="the whole family; best on a GPU")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="models trained at once, one CPU thread each")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="folder of checkpoints and of the training pool")
-    parser.add_argument("--weights", type=Path, default=CAVE_WEIGHTS, help="folder that finished models are published in")
-    return parser
-
-
-def train_all(configs: Sequence[Config], *, device: torch.device, runs: Path, weights: Path, jobs: int) -> None:
-    """Train models side by side: first those that begin from nothing, then those that begin with one of these."""
-    pool = Pool(runs / "pool", jobs=jobs)
-    context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)) as workers:
-        for wave in ([c for c in configs if c.start is None], [c for c in configs if c.start is not None]):
-            for done in [workers.submit(train, config, pool, device=device, runs=runs, weights=weights) for config in wave]:
-                print(done.result(), flush=True)
-
-
-def _tiers(options: argparse.Namespace) -> list[Tier]:
-    chosen: list[Tier] = ["starter"] * (options.starter or options.core or options.all)
-    return chosen + ["core"] * (options.core or options.all) + ["family"] * options.all
-
+from core.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["train", *sys.argv[1:]]))

@@ -69,7 +69,7 @@ class Config:
 
 _VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, heads
 _RESNET = {"xs": (8, [8, 16, 32, 48]), "s": (16, [16, 32, 64, 96]), "m": (32, [32, 64, 96, 160])}  # stem, channels
-_TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 128, 4), "xl": (6, 144, 6)}  # depth, width, heads
+_TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 120, 5), "xl": (6, 144, 6)}  # depth, width, heads
 _IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
 _TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
