@@ -14,6 +14,8 @@ import pandas as pd
 
 from core.errors import InputError, PlatoscopeError
 from core.settings import ROOT, choose_device, store_path
+from core.training.command import add_arguments as add_training_arguments
+from core.training.command import run as run_train
 
 if TYPE_CHECKING:
     from core.stimuli.folder import FolderDataset
@@ -50,7 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_align(commands)
     _add_probe(commands)
     train = _add(commands, "train", run_train, "train the Cave's models from their configs", store=False)
-    train.add_argument("rest", nargs=argparse.REMAINDER, metavar="…", help="see `platoscope train --help`")
+    add_training_arguments(train)
     app = _add(commands, "app", run_app, "the dashboard over a store, on localhost")
     app.add_argument("--port", type=int, default=8501)
     return parser
@@ -268,13 +270,6 @@ def run_probe(given: argparse.Namespace) -> None:
     models = given.model or [entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)]
     device = choose_device(given.device)
     _print_table(measure_all(given.store, given.dataset, models, device=device, report=ConsoleProgress()), as_json=given.json)
-
-
-def run_train(given: argparse.Namespace) -> int | None:
-    """Train models of the Cave."""
-    from core.training.__main__ import main as train
-
-    return train(given.rest)
 
 
 def run_app(given: argparse.Namespace) -> None:

@@ -15,10 +15,10 @@ from timm.data import resolve_data_config
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from core.cli import main
 from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.events import SEED
-from core.training.__main__ import main
 from core.training.configs import CONFIGS
 from core.training.export import export
 from core.training.pool import Pool
@@ -95,7 +95,7 @@ def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path:
 
 def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = ["--runs", str(tmp_path / "runs"), "--weights", str(tmp_path), "--device", "cpu", "--jobs", "1"]
-    assert main(["vit-untrained-xs", *folders]) == 0
+    assert main(["train", "vit-untrained-xs", *folders]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'vit-untrained-xs'}\n"
     assert open_vision_folder(tmp_path / "vit-untrained-xs").embed_dim == 48
 
@@ -105,7 +105,7 @@ def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixt
     [([], "no model to train; give names or --starter, --core, --all"), (["vit-mea-s"], "no training config named 'vit-mea-s'")],
 )
 def test_command_says_what_is_missing(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
+    assert main(["train", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
