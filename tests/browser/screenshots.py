@@ -34,6 +34,7 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
+    page.wait_for_selector("[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=60_000)
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
     page.wait_for_timeout(2500)
     page.screenshot(path=path)
