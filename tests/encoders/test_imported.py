@@ -39,7 +39,7 @@ def save(path: Path, array: np.ndarray) -> Path:
     return path
 
 
-def refuse(path, message):
+def assert_refused(path, message):
     with pytest.raises(FeatureError, match=message):
         read_features(path)
 
@@ -119,32 +119,32 @@ def test_a_fixed_size_list_column(tmp_path):
 def test_arrays_that_are_no_features(tmp_path, array, message):
     np.save(tmp_path / "x.npy", array, allow_pickle=True)
     np.savez(tmp_path / "x.npz", array)
-    refuse(tmp_path / "x.npy", message)
-    refuse(tmp_path / "x.npz", message)
+    assert_refused(tmp_path / "x.npy", message)
+    assert_refused(tmp_path / "x.npz", message)
 
 
 def test_no_arrays(tmp_path):
     np.savez(tmp_path / "x.npz")
-    refuse(tmp_path / "x.npz", r"holds no features; expected \(n, d\)")
+    assert_refused(tmp_path / "x.npz", r"holds no features; expected \(n, d\)")
 
 
 def test_layers_of_unlike_length(tmp_path):
     np.savez(tmp_path / "x.npz", a=np.zeros((3, 2)), b=np.zeros((4, 2)))
-    refuse(tmp_path / "x.npz", r"have \[3, 4\] rows; expected one row per stimulus in each")
+    assert_refused(tmp_path / "x.npz", r"have \[3, 4\] rows; expected one row per stimulus in each")
 
 
 def test_several_deep_arrays(tmp_path):
     np.savez(tmp_path / "x.npz", a=DEEP, b=DEEP)
-    refuse(tmp_path / "x.npz", r"shape \(4, 2, 3\); expected \(n, d\) for each of several arrays")
+    assert_refused(tmp_path / "x.npz", r"shape \(4, 2, 3\); expected \(n, d\) for each of several arrays")
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x", "x.pkl"])
 def test_other_kinds_of_file(tmp_path, name):
-    refuse(tmp_path / name, r"is of no known kind; expected one of .npy, .npz, .safetensors, .pt, .parquet")
+    assert_refused(tmp_path / name, r"is of no known kind; expected one of .npy, .npz, .safetensors, .pt, .parquet")
 
 
 def test_missing_file(tmp_path):
-    refuse(tmp_path / "x.npy", "there is no file .*x.npy")
+    assert_refused(tmp_path / "x.npy", "there is no file .*x.npy")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -153,7 +153,7 @@ def test_truncated_files(tmp_path, kind, keep):
     path = save(tmp_path / f"x{kind}", np.random.default_rng(0).random((64, 9), np.float32))
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * keep)])
-    refuse(path, "cannot be read|but holds .* bytes; expected a whole file")
+    assert_refused(path, "cannot be read|but holds .* bytes; expected a whole file")
 
 
 def test_a_damaged_member(tmp_path):
@@ -161,7 +161,7 @@ def test_a_damaged_member(tmp_path):
     data = bytearray(path.read_bytes())
     data[300:320] = bytes(20)
     path.write_bytes(data)
-    refuse(path, r"cannot be read .*expected whole .npy data")
+    assert_refused(path, r"cannot be read .*expected whole .npy data")
 
 
 class Trap:
@@ -177,15 +177,15 @@ class Trap:
 def test_pickled_objects_are_not_run(tmp_path):
     torch.save({"feats": Trap(tmp_path / "ran")}, tmp_path / "x.pt")
     np.save(tmp_path / "x.npy", np.array([[Trap(tmp_path / "ran")]]), allow_pickle=True)
-    refuse(tmp_path / "x.pt", "holds pickled objects, which could run code; expected tensors alone")
-    refuse(tmp_path / "x.npy", "holds pickled objects, which could run code; expected plain arrays")
+    assert_refused(tmp_path / "x.pt", "holds pickled objects, which could run code; expected tensors alone")
+    assert_refused(tmp_path / "x.npy", "holds pickled objects, which could run code; expected plain arrays")
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("found", [3, {"feats": 3}, {"a": torch.zeros(2, 2), "b": "text"}, "text"])
 def test_tensor_files_without_features(tmp_path, found):
     torch.save(found, tmp_path / "x.pt")
-    refuse(tmp_path / "x.pt", "expected a tensor, several, or platonic-rep's feats")
+    assert_refused(tmp_path / "x.pt", "expected a tensor, several, or platonic-rep's feats")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_tensor_files_without_features(tmp_path, found):
 @pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # torch warns before we see that it is sparse
 def test_tensors_that_are_no_numbers(tmp_path, tensor):
     torch.save(tensor, tmp_path / "x.pt")
-    refuse(tmp_path / "x.pt", "holds values of type torch.*; expected numbers")
+    assert_refused(tmp_path / "x.pt", "holds values of type torch.*; expected numbers")
 
 
 def header(shape: tuple[int, ...]) -> bytes:
@@ -206,7 +206,7 @@ def header(shape: tuple[int, ...]) -> bytes:
 @pytest.mark.parametrize("shape", [(1 << 40, 1 << 20), (3, -1)])
 def test_a_header_that_claims_more_than_there_is(tmp_path, shape):
     (tmp_path / "x.npy").write_bytes(header(shape) + bytes(12))
-    refuse(tmp_path / "x.npy", "claims shape .* but holds .* bytes; expected a whole file")
+    assert_refused(tmp_path / "x.npy", "claims shape .* but holds .* bytes; expected a whole file")
 
 
 def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
@@ -216,7 +216,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
         for _ in range(100):
             file.write(bytes(1 << 20))
     assert path.stat().st_size < 1 << 20
-    refuse(path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size")
+    assert_refused(path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size")
 
 
 def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
@@ -227,24 +227,24 @@ def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
     while (at := data.find(size)) >= 0:
         data[at : at + 4] = struct.pack("<I", 200)
     path.write_bytes(data)
-    refuse(path, "cannot be read .*CRC.*expected whole .npy data")
+    assert_refused(path, "cannot be read .*CRC.*expected whole .npy data")
 
 
 def test_a_repeating_view_is_refused(tmp_path):
     torch.save(torch.zeros(1, 1).expand(1 << 20, 1 << 10), tmp_path / "x.pt")
     assert (tmp_path / "x.pt").stat().st_size < 10_000
-    refuse(tmp_path / "x.pt", "claims to unfold to 4,294,967,296")
+    assert_refused(tmp_path / "x.pt", "claims to unfold to 4,294,967,296")
 
 
 def test_a_table_of_repeats_is_refused(tmp_path):
     pq.write_table(pa.table({"a": pa.array(np.zeros(20 << 20, np.float32))}), tmp_path / "x.parquet")
-    refuse(tmp_path / "x.parquet", "claims to unfold to")
+    assert_refused(tmp_path / "x.parquet", "claims to unfold to")
 
 
 def test_a_safetensors_header_that_lies(tmp_path):
     note = json.dumps({"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}).encode()
     (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(note)) + note + bytes(16))
-    refuse(tmp_path / "x.safetensors", "cannot be read .*expected a whole safetensors file")
+    assert_refused(tmp_path / "x.safetensors", "cannot be read .*expected a whole safetensors file")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_safetensors_header_that_lies(tmp_path):
 )
 def test_tables_that_are_no_features(tmp_path, table, message):
     pq.write_table(pa.table(table), tmp_path / "x.parquet")
-    refuse(tmp_path / "x.parquet", message)
+    assert_refused(tmp_path / "x.parquet", message)
 
 
 def test_good_features_pass_the_check():

@@ -197,7 +197,7 @@ def test_one_weights_file_is_enough(tmp_path, resnet, name):
     assert encoder.card.name == ("deep" if name.startswith("model") else "w")
 
 
-def refuse(spec, message):
+def assert_refused(spec, message):
     with pytest.raises(EncoderError, match=message):
         open_vision(spec, device=CPU)
 
@@ -233,7 +233,7 @@ def test_published_weights_come_from_the_cache(tmp_path, monkeypatch, pictures):
 
 @pytest.mark.parametrize("spec", ["timm:", "timm:@w.pt", f"timm:{NAME}@"])
 def test_half_a_spec_is_refused(spec):
-    refuse(spec, "is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
+    assert_refused(spec, "is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
 
 
 @pytest.mark.parametrize("spec", ["vit", "import:x", "hf", ":x", "", "TIMM:x"])
@@ -248,23 +248,23 @@ def test_pooling_is_no_choice_of_vision_models(vit):
 
 
 def test_architecture_without_published_weights():
-    refuse("timm:efficientnet_b6", "timm publishes no weights for .*@CHECKPOINT")
+    assert_refused("timm:efficientnet_b6", "timm publishes no weights for .*@CHECKPOINT")
 
 
 def test_missing_checkpoint(tmp_path):
-    refuse(f"timm:{NAME}@{tmp_path}/none.pt", "there is no checkpoint at .*none.pt; expected a weights file")
+    assert_refused(f"timm:{NAME}@{tmp_path}/none.pt", "there is no checkpoint at .*none.pt; expected a weights file")
 
 
 def test_folder_without_weights_or_with_two(tmp_path, vit):
-    refuse(f"timm:{NAME}@{tmp_path}", "must hold model.safetensors or one weights file .*; it has none")
+    assert_refused(f"timm:{NAME}@{tmp_path}", "must hold model.safetensors or one weights file .*; it has none")
     for name in ("a.safetensors", "b.safetensors"):
         shutil.copy(vit / "model.safetensors", tmp_path / name)
-    refuse(f"timm:{NAME}@{tmp_path}", "it has a.safetensors, b.safetensors")
+    assert_refused(f"timm:{NAME}@{tmp_path}", "it has a.safetensors, b.safetensors")
 
 
 def test_folder_without_config(tmp_path, vit):
     shutil.copy(vit / "model.safetensors", tmp_path)
-    refuse(f"timm:{NAME}@{tmp_path}", "has no config.json; expected timm's, with architecture")
+    assert_refused(f"timm:{NAME}@{tmp_path}", "has no config.json; expected timm's, with architecture")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_folder_without_config(tmp_path, vit):
 def test_config_that_does_not_fit(tmp_path, vit, config, message):
     folder = shutil.copytree(vit, tmp_path / "m")
     (folder / "config.json").write_text(config)
-    refuse(f"timm:{NAME}@{folder}", message)
+    assert_refused(f"timm:{NAME}@{folder}", message)
 
 
 @pytest.mark.parametrize("change", ["missing", "extra"])
@@ -296,14 +296,14 @@ def test_weights_must_match_to_the_last_tensor(tmp_path, vit, change):
     else:
         state["blocks.9.attn.qkv.weight"] = torch.zeros(2)
     save_file(state, folder / "model.safetensors")
-    refuse(f"timm:{NAME}@{folder}", r"does not fit .*blocks\.\d\.attn\.qkv\.weight")
+    assert_refused(f"timm:{NAME}@{folder}", r"does not fit .*blocks\.\d\.attn\.qkv\.weight")
 
 
 @pytest.mark.parametrize("notes", ['{"title": 3}', '{"training": "long"}'])
 def test_card_of_the_wrong_kind(tmp_path, vit, notes):
     folder = shutil.copytree(vit, tmp_path / "m")
     (folder / "card.json").write_text(notes)
-    refuse(f"timm:{NAME}@{folder}", "card.json must hold text for title, family, objective and an object for training")
+    assert_refused(f"timm:{NAME}@{folder}", "card.json must hold text for title, family, objective and an object for training")
 
 
 class Trap:
@@ -318,7 +318,7 @@ class Trap:
 
 def test_pickled_objects_are_refused_and_not_run(tmp_path):
     torch.save({"w": Trap(tmp_path / "ran")}, tmp_path / "w.pt")
-    refuse(f"timm:test_resnet@{tmp_path}/w.pt", "holds pickled objects, which could run code")
+    assert_refused(f"timm:test_resnet@{tmp_path}/w.pt", "holds pickled objects, which could run code")
     assert not (tmp_path / "ran").exists()
 
 
@@ -327,15 +327,17 @@ def test_truncated_weights(tmp_path, resnet, name):
     path = tmp_path / name
     save_file(resnet.state_dict(), path) if name.endswith("safetensors") else torch.save(resnet.state_dict(), path)
     path.write_bytes(path.read_bytes()[:-1000])
-    refuse(f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again")
+    assert_refused(f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again")
 
 
 @pytest.mark.parametrize("found", [{"a": 1}, {}, [torch.zeros(2)]])
 def test_files_without_a_state_dict(tmp_path, found):
     torch.save(found, tmp_path / "w.pt")
-    refuse(f"timm:test_resnet@{tmp_path}/w.pt", "holds no state dict; expected tensors by parameter name")
+    assert_refused(f"timm:test_resnet@{tmp_path}/w.pt", "holds no state dict; expected tensors by parameter name")
 
 
 def test_other_kinds_of_file(tmp_path):
     (tmp_path / "w.ckpt").write_bytes(b"x")
-    refuse(f"timm:test_resnet@{tmp_path}/w.ckpt", "is not a weights file; expected one that ends in .safetensors, .pt, .pth")
+    assert_refused(
+        f"timm:test_resnet@{tmp_path}/w.ckpt", "is not a weights file; expected one that ends in .safetensors, .pt, .pth"
+    )

@@ -213,7 +213,7 @@ def test_a_real_model_gives_the_published_loss(stories, flickr):
     assert np.mean(encoding.bits * np.log(2) / predicted) == pytest.approx(3.28, abs=0.005)
 
 
-def refuse(folder, message):
+def assert_refused(folder, message):
     with pytest.raises(EncoderError, match=message):
         open_language(f"hf:{folder}", device=CPU)
 
@@ -225,7 +225,7 @@ def broken(tmp_path, folders):
 
 @pytest.mark.parametrize("place", ["", "./none", "/none/at/all", "a/b/c"])
 def test_missing_folder(place):
-    refuse(place, "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with config.json")
+    assert_refused(place, "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with config.json")
 
 
 def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkeypatch):
@@ -246,42 +246,42 @@ def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch, folders):
 
 
 def test_no_hub_id():
-    refuse("-bad-", "is neither a folder here nor on the hub; check the id")
+    assert_refused("-bad-", "is neither a folder here nor on the hub; check the id")
 
 
 def test_folder_without_config(broken):
     (broken / "config.json").unlink()
-    refuse(broken, "has no config.json; expected a transformers folder")
+    assert_refused(broken, "has no config.json; expected a transformers folder")
 
 
 def test_folder_with_pickled_weights_only(broken):
     torch.save(load_file(broken / "model.safetensors"), broken / "pytorch_model.bin")
     (broken / "model.safetensors").unlink()
-    refuse(broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained")
+    assert_refused(broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained")
 
 
 def test_folder_without_tokenizer(broken):
     (broken / "tokenizer.json").unlink()
     (broken / "tokenizer_config.json").unlink()
-    refuse(broken, "has no tokenizer; expected tokenizer.json")
+    assert_refused(broken, "has no tokenizer; expected tokenizer.json")
 
 
 def test_damaged_tokenizer(broken):
     (broken / "tokenizer.json").write_text("{")
-    refuse(broken, "the tokenizer in .* cannot be read")
+    assert_refused(broken, "the tokenizer in .* cannot be read")
 
 
 def test_truncated_weights(broken):
     path = broken / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    refuse(broken, "cannot be opened: .*expected whole safetensors weights")
+    assert_refused(broken, "cannot be opened: .*expected whole safetensors weights")
 
 
 def test_missing_weights_are_not_filled_at_random(broken):
     state = load_file(broken / "model.safetensors")
     del state["lm_head.weight"]
     save_file(state, broken / "model.safetensors", metadata={"format": "pt"})
-    refuse(broken, "lacks weights of LlamaForCausalLM: lm_head.weight")
+    assert_refused(broken, "lacks weights of LlamaForCausalLM: lm_head.weight")
 
 
 def test_a_model_that_needs_its_own_code(broken):
@@ -289,20 +289,20 @@ def test_a_model_that_needs_its_own_code(broken):
     config.update(model_type="mine", auto_map={"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"})
     (broken / "config.json").write_text(json.dumps(config))
     (broken / "mine.py").write_text(f"open({str(broken / 'ran')!r}, 'w')")
-    refuse(broken, "cannot be opened: .*transformers knows without the model's own code")
+    assert_refused(broken, "cannot be opened: .*transformers knows without the model's own code")
     assert not (broken / "ran").exists()
 
 
 def test_damaged_config(broken):
     (broken / "config.json").write_text("[1")
-    refuse(broken, "cannot be")
+    assert_refused(broken, "cannot be")
 
 
 def test_encoder_decoder(tmp_path):
     config = transformers.T5Config(vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2)
     transformers.T5Model(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    refuse(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
+    assert_refused(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
 
 
 def test_a_model_of_images_and_texts(tmp_path):
@@ -311,7 +311,7 @@ def test_a_model_of_images_and_texts(tmp_path):
     config = transformers.CLIPConfig(text_config=text, vision_config={**part, "image_size": 32, "patch_size": 16})
     transformers.CLIPModel(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    refuse(tmp_path, "CLIPModel takes no texts alone; expected an encoder of text or a causal model")
+    assert_refused(tmp_path, "CLIPModel takes no texts alone; expected an encoder of text or a causal model")
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
