@@ -45,7 +45,7 @@ def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: 
     if seen.empty:
         return reason(_why_empty(points), mode)
     facets = list(dict.fromkeys(seen["facet"]))
-    columns = 1 if narrow else min(3, len(facets))
+    columns = 1 if narrow else 2 if len(facets) == 4 else min(3, len(facets))  # four panels make a square
     rows = math.ceil(len(facets) / columns)
     tall = 330 if rows == 1 else 265
     titles = [_heading(facet, fits[facet]) for facet in facets]

@@ -36,7 +36,7 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page.wait_for_selector("h1")
     page.wait_for_selector("[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=60_000)
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(4000)  # a phone is told from its width, after which plots stack their panels
     page.screenshot(path=path)
     context.close()
 
