@@ -32,7 +32,10 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     check_magic(path)
     idle = _idle.setdefault(os.getpid(), [])
-    connection = idle.pop() if idle else duckdb.connect(":memory:", config=CONFIG)
+    try:  # asking first whether there is one would let another thread take it in between
+        connection = idle.pop()
+    except IndexError:
+        connection = duckdb.connect(":memory:", config=CONFIG)
     try:
         connection.execute("ATTACH ? AS file (READ_ONLY, TYPE duckdb)", [str(path)])
         yield connection
@@ -52,6 +55,8 @@ def check_magic(path: Path) -> None:
             head = file.read(12)
     except PermissionError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}; give yourself the right to read it") from error
+    except IsADirectoryError as error:
+        raise StoreDamagedError(f"{path} is a folder, and a file was expected; move it out of the store") from error
     if head[8:] != MAGIC:
         raise StoreDamagedError(f"{path} is not a DuckDB file: truncated, or made by another program; delete it and make it again")
 

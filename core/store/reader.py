@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -136,7 +136,10 @@ class Store:
         paths = [dataset_file(self.root, self.dataset(dataset).name)]
         for folder in ("embeddings", "results"):
             paths += published_files(self.root / folder / dataset)
-        stamps = [(str(path.relative_to(self.root)), found) for path in paths if (found := stamp(path))]
+        stamps = []
+        for path in paths:
+            with suppress(FileNotFoundError):  # removed between the listing and now
+                stamps.append((str(path.relative_to(self.root)), stamp(path)))
         return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
 
     def _datasets(self, refused: list[str]) -> list[Meta]:

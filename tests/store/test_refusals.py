@@ -99,6 +99,11 @@ def test_a_foreign_file_is_left_out(root: Path, content: bytes) -> None:
     assert "foreign.duckdb is not a DuckDB file" in only_good(root)
 
 
+def test_a_folder_of_a_files_name_is_left_out(root: Path) -> None:
+    (root / "embeddings" / "counted" / "folder.duckdb").mkdir()
+    assert "folder.duckdb is a folder, and a file was expected" in only_good(root)
+
+
 def test_a_sqlite_file_is_left_out_without_asking_the_network_for_a_reader(root: Path) -> None:
     with closing(sqlite3.connect(root / "embeddings" / "counted" / "lite.duckdb")) as connection:
         connection.execute("CREATE TABLE meta (key, value)")
