@@ -20,7 +20,7 @@ from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError,
 from core.metrics import METRICS
 from core.metrics.inputs import check_k
 from core.metrics.neighbors import nearest
-from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.metrics.preprocess import check_q, clamp_outliers, normalize_rows
 from core.pairs.overlap import overlaps
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
@@ -33,10 +33,11 @@ UNIT = "1 - bits per byte"
 class Study:
     """A dataset's models under one preprocessing: values clamped at the model's q quantile, then rows of length 1.
 
-    q: in (0, 1]; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
+    q: in (0, 1], else MetricError; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
     """
 
     def __init__(self, store: Store, dataset: str, q: float | None = Q) -> None:
+        check_q(q)
         self.store = store
         self.dataset = store.dataset(dataset)
         self.q = q

@@ -100,6 +100,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
         (["align", "--dataset", "photos", "--k", "0"], "k must"),
         (["align", "--dataset", "photos", "--k", str(N)], "k must"),
         (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
+        (["align", "--dataset", "photos", "--q", "nan"], r"q, the share of values"),
         (["embed", "--dataset", "photos", "--model", "resnet18"], "'resnet18' is no model spec; expected timm:NAME"),
         (["embed", "--dataset", "photos", "--model", "timm:resnet1888"], "no timm model named 'resnet1888'; did you mean"),
         (

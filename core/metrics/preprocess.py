@@ -18,16 +18,21 @@ def clamp_outliers(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float | Non
     Raises MetricError for q outside (0, 1] and where the threshold is 0: sparse features would all be wiped out.
     Source: released code of Huh et al. 2024 (one threshold for a model's whole array, not one per layer).
     """
+    check_q(q)
     if q is None or q == 1:
         return list(layers)
-    if not 0 < q < 1:
-        raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; given {q}")
     sizes = np.concatenate([np.abs(layer).ravel() for layer in layers])
     index = int(q * sizes.size)
     threshold = np.partition(sizes, index)[index]
     if threshold == 0 and sizes.any():
         raise MetricError(f"clamping at q = {q} would set every value to 0, since so many are 0 already; use q = 1")
     return [np.clip(layer, -threshold, threshold) for layer in layers]
+
+
+def check_q(q: float | None) -> None:
+    """Refuse a share of values outside (0, 1], NaN included."""
+    if q is not None and not 0 < q <= 1:
+        raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; given {q}")
 
 
 def normalize_rows(space: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
