@@ -34,4 +34,10 @@ def choose_device(given: str = "auto") -> torch.device:
     if not present.get(given.partition(":")[0], False):
         have = ", ".join(name for name, there in present.items() if there)
         raise DeviceError(f"device {given!r} is not on this machine, which has {have}; use --device auto")
-    return torch.device(given)
+    try:
+        device = torch.device(given)
+    except RuntimeError as error:
+        raise DeviceError(f"{given!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise DeviceError(f"there is no {given}; this machine has {torch.cuda.device_count()} CUDA devices, counted from 0")
+    return device

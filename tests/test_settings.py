@@ -25,6 +25,12 @@ def test_a_device_that_is_not_there_is_refused() -> None:
         choose_device(missing)
 
 
+@pytest.mark.parametrize("given", ["cpu:", "cpu:one"])
+def test_what_torch_cannot_read_is_no_device(given: str) -> None:
+    with pytest.raises(DeviceError, match=rf"'{given}' is no device; use one of auto, cpu, cuda, mps, or cuda:1"):
+        choose_device(given)
+
+
 def test_auto_always_finds_one() -> None:
     assert choose_device("auto").type in {"cuda", "mps", "cpu"}
     assert choose_device("cpu") == torch.device("cpu")
