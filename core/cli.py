@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = make_parser().parse_args(arguments)
     given.store = store_path(given.store)
     try:
-        return given.run(given) or 0
+        code = given.run(given) or 0
+        sys.stdout.flush()  # here, where a closed pipe is expected
+        return code
     except PlatoscopeError as error:
         print(f"platoscope: {error}", file=sys.stderr)
         return USER_MISTAKE
