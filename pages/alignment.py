@@ -37,7 +37,7 @@ def show(at: Place) -> None:
     command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
     recipe = queries.recipe(at, "trend", [*x, *y], metric="mutual_knn", k=k, x=x, y=y)
     exportbar.plot(figure, key="trend", table=points, recipe=recipe, command=command, on_select=_open_pair)
-    _explain(at, points, x)
+    _explain(at, points)
     frame.tell_left_out(at, [*x, *y], k)
     if len(points):
         show_layers(at, models[models["model"].isin(points["model_x"])], models[models["model"].isin(points["model_y"])], points, k)
@@ -52,12 +52,12 @@ def _open_pair() -> None:
         st.session_state["pair_x"], st.session_state["pair_y"] = picked[0]["customdata"][:2]
 
 
-def _explain(at: Place, points: pd.DataFrame, x: list[str]) -> None:
+def _explain(at: Place, points: pd.DataFrame) -> None:
     st.markdown(READING)
     competence = queries.competence(at)
-    missing = competence[competence["value"].isna() & competence["model"].isin(x)]
+    titles = points.drop_duplicates("model_x").set_index("model_x")["title_x"]  # of those that have neighbors
+    missing = competence[competence["value"].isna() & competence["model"].isin(titles.index)]
     if len(missing) and not points["competence"].isna().all():
-        titles = points.drop_duplicates("model_x").set_index("model_x")["title_x"]
         left_out = "; ".join(f"{titles[row.model]} ({row.reason})" for row in missing.itertuples())
         st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
