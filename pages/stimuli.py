@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Int32, Int64
+from jaxtyping import Int64
 
 from core.analyses.agreement import shared_neighbors
 from core.analyses.alignment import best_layers
@@ -46,9 +46,10 @@ def show_neighbors(at: Place, index: int) -> None:
         y = controls.pick_model("Another model", models, "b", default=second)
     best_x, best_y, _ = best_layers(queries.layer_map(at, x, y, k))
     with left:
-        near_x = _neighbors(at, models, x, best_x, "layer-a", k)
+        layer_x = _pick_layer(models, x, best_x, "layer-a")
     with right:
-        near_y = _neighbors(at, models, y, best_y, "layer-b", k)
+        layer_y = _pick_layer(models, y, best_y, "layer-b")
+    near_x, near_y = queries.neighbors(at, x, layer_x, k=k), queries.neighbors(at, y, layer_y, k=k)
     both = set(near_x[index].tolist()) & set(near_y[index].tolist())
     for side, near, key in ((left, near_x, "a"), (right, near_y, "b")):
         with side:
@@ -57,7 +58,7 @@ def show_neighbors(at: Place, index: int) -> None:
     more = f" The first {SHOWN} are drawn." if k > SHOWN else ""
     st.markdown(f"**{len(both)} of {k}** are among the nearest in both, framed above.{more} Most similar first.")
     chosen = models.set_index("model", drop=False).loc[[x, y]]
-    show_agreement(at, index, chosen, shared_neighbors(near_x, near_y), k)
+    show_agreement(at, index, chosen, shared_neighbors(near_x, near_y), layers=(layer_x, layer_y), k=k)
 
 
 def _default_pair(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:
@@ -69,19 +70,20 @@ def _default_pair(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:
     return best["model_x"], best["model_y"]
 
 
-def _neighbors(at: Place, models: pd.DataFrame, name: str, best: int, key: str, k: int) -> Int32[np.ndarray, "n k"]:
-    layers = models.loc[models["model"] == name, "layers"].iloc[0]
-    return queries.neighbors(at, name, controls.pick_layer(layers, key, best=best), k=k)
+def _pick_layer(models: pd.DataFrame, name: str, best: int, key: str) -> int:
+    return controls.pick_layer(models.loc[models["model"] == name, "layers"].iloc[0], key, best=best)
 
 
-def show_agreement(at: Place, index: int, models: pd.DataFrame, shared: Int64[np.ndarray, "n"], k: int) -> None:
+def show_agreement(
+    at: Place, index: int, models: pd.DataFrame, shared: Int64[np.ndarray, "n"], *, layers: tuple[int, int], k: int
+) -> None:
     """Draw on how many neighbors the two layers agree, for all stimuli; `models` has their two rows."""
     st.subheader("Do they agree here more than elsewhere?", anchor=False)
     (x, y), (title_x, title_y) = models["model"], models["title"]
     figure = figures.agreement(shared, chosen=index, k=k, title_x=title_x, title_y=title_y, mode=frame.mode())
     table = pd.DataFrame({"index": range(len(shared)), "shared": shared, "k": k})
     command = frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k))
-    recipe = queries.recipe(at, "agreement", [x, y], k=k, stimulus=index)
+    recipe = queries.recipe(at, "agreement", [x, y], metric="mutual_knn", layers=layers, k=k, stimulus=index)
     exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
 
 

@@ -152,7 +152,7 @@ def test_a_link_opens_a_stimulus_with_its_neighbors_marked(opened, demo):
     assert any(f"**{len(both) // 2} of 10**" in text.value for text in app.markdown)
 
 
-@pytest.mark.parametrize("given", ["60", "-1", "x", "9999999999"])
+@pytest.mark.parametrize("given", ["60", "-1", "x", "9999999999", "9" * 5_000])
 def test_a_link_to_no_stimulus_opens_the_gallery(opened, demo, given):
     app = opened(demo, "stimuli")
     app.query_params["stimulus"] = given
@@ -228,6 +228,17 @@ def test_a_model_that_holds_one_vector_only_is_left_out_with_its_reason(opened, 
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
     assert any("vit" in caption.value and "no layer with neighbors" in caption.value for caption in app.caption)
+
+
+def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(opened, small, tmp_path):
+    dataset = PaintedDataset(40)
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    card = ModelCard("gpt-flat", "GPT flat", "language", "import:x", "imported", "unknown", None, "w", ("0",))
+    write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[dataset.world * 0 + 1], bits=None, bytes=None,
+                    recipe=Recipe.of("embedding", model="flat"), device="cpu", seconds=math.pi)  # fmt: skip
+    app = opened(tmp_path, "alignment")
+    assert_calm(app, "alignment")
+    assert ["no layer with neighbors" in caption.value for caption in app.caption if "gpt" in caption.value] == [True]
 
 
 def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
