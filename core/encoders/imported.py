@@ -102,7 +102,11 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
     with _open_zip(path) as archive:
         arrays = {}
         for entry in archive.infolist():
-            with archive.open(entry) as file:
+            try:
+                member = archive.open(entry)
+            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:  # damaged, or made by a stranger
+                raise FeatureError(f"{path} cannot be read ({error}); expected a file of numpy.savez") from error
+            with member as file:
                 arrays[entry.filename.removesuffix(".npy")] = _read_array(file, path, entry.file_size)
     return arrays
 

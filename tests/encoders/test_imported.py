@@ -164,6 +164,16 @@ def test_a_damaged_member(tmp_path):
     assert_refused(path, r"cannot be read .*expected whole .npy data")
 
 
+@pytest.mark.parametrize(("place", "bytes"), [(0, b"ZZZZ"), (8, b"\x63\x00")])
+def test_a_member_that_cannot_be_opened(tmp_path, place, bytes):
+    path = save(tmp_path / "x.npz", np.random.default_rng(0).random((64, 9), np.float32))
+    data = bytearray(path.read_bytes())
+    start = data.rfind(b"PK\x01\x02") + 10 if place else 0  # the method stands in the directory at the end
+    data[start : start + len(bytes)] = bytes
+    path.write_bytes(data)
+    assert_refused(path, r"cannot be read .*expected a file of numpy.savez")
+
+
 class Trap:
     """What a hostile file holds: loading it would leave a file behind."""
 
