@@ -17,6 +17,11 @@ from core.errors import EncoderError, UnknownNameError
 
 SOURCES = ("url", "file", "hf_hub_id", "hf_hub_filename", "source", "custom_load")  # where published weights would come from
 
+CONTROLS = (  # arguments of timm's factory that decide what is loaded and how strictly, not what the model is
+    "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "pretrained_strict", "pretrained_model_args", "pretrained_filter_fn",
+    "checkpoint_path", "cache_dir",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -102,6 +107,8 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
         raise EncoderError(f"{path} is of architecture {architecture!r}, the spec says {name!r}; use timm:{architecture}@{folder}")
     if not all(isinstance(config.setdefault(key, {}), dict) for key in ("model_args", "pretrained_cfg")):
         raise EncoderError(f"{path} must hold objects under model_args and pretrained_cfg")
+    if foreign := sorted(config["model_args"].keys() & set(CONTROLS)):
+        raise EncoderError(f"{path} has model_args that would load other weights: {', '.join(foreign)}; take them out")
     return config
 
 

@@ -276,6 +276,10 @@ def test_folder_without_config(tmp_path, vit):
         ('{"architecture": "vit_tiny_patch16_224", "model_args": 3}', "must hold objects under model_args"),
         ('{"architecture": "vit_tiny_patch16_224", "model_args": {"colour": 3}}', "does not fit vit_tiny_patch16_224: .*colour"),
         (
+            '{"architecture": "vit_tiny_patch16_224", "model_args": {"checkpoint_path": "other.pth", "pretrained_strict": false}}',
+            "has model_args that would load other weights: checkpoint_path, pretrained_strict; take them out",
+        ),
+        (
             '{"architecture": "vit_tiny_patch16_224"}',
             "does not fit vit_tiny_patch16_224: .*expected exactly this architecture",
         ),
