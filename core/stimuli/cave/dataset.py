@@ -31,6 +31,7 @@ class CaveDataset:
             raise StimuliError(f"the Cave has 1 to {TEST_SIZE} held-out events, not {size}; choose a size in this range")
         self._split = split
         self._events = tuple(events(split, size))
+        self._drawn: dict[int, Image.Image] = {}
 
     @cached_property
     def card(self) -> DatasetCard:
@@ -53,7 +54,10 @@ class CaveDataset:
         return np.stack([reality(event) for event in self._events]).astype(np.float32)
 
     def image(self, index: int) -> Image.Image:
-        return draw(self._events[index])
+        """Return a copy of the drawing, which is kept: every vision model of a demo sees it, and drawing costs more than they do."""
+        if index not in self._drawn:
+            self._drawn[index] = draw(self._events[index])
+        return self._drawn[index].copy()
 
     def _revision(self) -> str:
         """Digest factors, captions and, in place of the pictures, the source of the modules that draw them.
