@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from timm.data import create_transform, resolve_data_config
 from torch import Tensor
 
@@ -18,6 +18,8 @@ from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import forward_on, precision
 from core.encoders.timm_weights import Loaded, check_name, load_checkpoint, load_published
 from core.errors import EncoderError
+
+LONGEST = 8  # times the short side, of an image that is to be cropped to its middle
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,12 @@ class VisionEncoder:
     device: str
     model: Any
     transform: Callable[[Image.Image], Tensor]
+    cropped: bool  # whether the transform takes the middle of an image whose short side fits
 
     @torch.inference_mode()
     def encode(self, items: Sequence[Image.Image]) -> Encoding:
         """Encode RGB images with the model's own preprocessing."""
-        pixels = torch.stack([self.transform(image) for image in items]).to(self.device)
+        pixels = torch.stack([self.transform(cut_ends(image) if self.cropped else image) for image in items]).to(self.device)
         return Encoding(tuple(layer.cpu().numpy() for layer in read_layers(self.model, pixels)))
 
 
@@ -64,7 +67,20 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
         device=str(device),
         model=model,
         transform=create_transform(**data, is_training=False),
+        cropped=data.get("crop_mode", "center") == "center",
     )
+
+
+def cut_ends(image: Image.Image) -> Image.Image:
+    """Cut a very long image to its middle, 8 times as long as wide: a 30,000 × 1 one would be enlarged to gigabytes first.
+
+    A center crop sees no more of it than that, so its pixels stay the same but for rounding.
+    """
+    short, long = sorted(image.size)
+    spare = (long - LONGEST * short) // 2
+    if spare <= 0:
+        return image
+    return ImageOps.crop(image, (spare, 0, spare, 0) if image.width > image.height else (0, spare, 0, spare))
 
 
 def read_layers(model: Any, pixels: Tensor) -> list[Tensor]:

@@ -17,7 +17,7 @@ from tiny_models import MEAN, SIZE, STD, make_vision, put_in_cache
 
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import digest_files, digest_state
-from core.encoders.vision import open_vision
+from core.encoders.vision import cut_ends, open_vision
 from core.errors import EncoderError, OfflineError, UnknownNameError
 
 CPU = torch.device("cpu")
@@ -146,6 +146,20 @@ def test_pictures_of_any_size_are_resized_by_the_models_own_preprocessing(vit, p
     assert encoder.encode([pictures[0].resize(size) for size in sizes]).layers[0].shape == (3, 16)
     assert encoder.recipe["preprocessing"]["input_size"] == [3, SIZE, SIZE]
     json.dumps(encoder.recipe, allow_nan=False)
+
+
+@pytest.mark.parametrize("size", [(30_000, 1), (1, 30_000), (641, 40)])
+def test_very_long_pictures_are_cut_before_they_are_enlarged(size):
+    cut = cut_ends(Image.new("RGB", size))
+    assert sorted(cut.size)[0] == min(size)
+    assert 8 * min(size) <= max(cut.size) <= 8 * min(size) + 1
+
+
+def test_cutting_the_ends_off_leaves_the_middle_as_it_was(vit):
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
+    image = Image.linear_gradient("L").resize((40, 900)).transpose(Image.Transpose.ROTATE_90).convert("RGB")
+    assert cut_ends(image).width == 320
+    torch.testing.assert_close(encoder.transform(cut_ends(image)), encoder.transform(image), atol=0.02, rtol=0)
 
 
 def test_card_says_what_the_folder_says(tmp_path, vit):
