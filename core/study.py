@@ -33,7 +33,8 @@ UNIT = "1 - bits per byte"
 class Study:
     """A dataset's models under one preprocessing: values clamped at the model's q quantile, then rows of length 1.
 
-    q: in (0, 1], else MetricError; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
+    q: in (0, 1]; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
+    Raises UnknownNameError for the dataset, MetricError for q.
     """
 
     def __init__(self, store: Store, dataset: str, q: float | None = Q) -> None:
