@@ -54,7 +54,7 @@ class CaveDataset:
         return np.stack([reality(event) for event in self._events]).astype(np.float32)
 
     def image(self, index: int) -> Image.Image:
-        """Return a copy of the drawing, which is kept: every vision model of a demo sees it, and drawing costs more than they do."""
+        """Return a copy of the drawing; it is kept, since drawing costs more than a small model that sees it."""
         if index not in self._drawn:
             self._drawn[index] = draw(self._events[index])
         return self._drawn[index].copy()
