@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,17 +43,26 @@ def run(options: argparse.Namespace) -> None:
 
 def train_all(configs: Sequence[Config], *, device: torch.device, runs: Path, weights: Path, jobs: int) -> None:
     """Train models side by side: first those that begin from nothing, then those that begin with one of these."""
-    import torch  # seconds that the other commands must not pay
-
-    from core.training.pool import Pool
+    from core.training.pool import Pool  # seconds that the other commands must not pay
     from core.training.train import train
 
-    pool = Pool(runs / "pool", jobs=jobs)
+    job = partial(train, pool=Pool(runs / "pool", jobs=jobs), device=device, runs=runs, weights=weights)
+    for wave in ([c for c in configs if c.start is None], [c for c in configs if c.start is not None]):
+        for folder in _side_by_side(job, wave, min(jobs, len(wave))):
+            print(folder, flush=True)
+
+
+def _side_by_side(job: Callable[[Config], Path], configs: Sequence[Config], jobs: int) -> Iterator[Path]:
+    """Yield each job's result in order. One CPU thread each: models this small gain nothing from more, and sums keep their order."""
+    import torch
+
+    if jobs <= 1:
+        torch.set_num_threads(1)
+        yield from map(job, configs)
+        return
     context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)) as workers:
-        for wave in ([c for c in configs if c.start is None], [c for c in configs if c.start is not None]):
-            for done in [workers.submit(train, config, pool, device=device, runs=runs, weights=weights) for config in wave]:
-                print(done.result(), flush=True)
+        yield from workers.map(job, configs)
 
 
 def _tiers(options: argparse.Namespace) -> list[Tier]:
