@@ -16,6 +16,7 @@ from core.errors import StimuliError
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
 _TAKEN = (".new", ".parts", ".lock")  # what the store appends while it writes
+_EMBEDDED = "cave"  # the demo would put its own stimuli in the place of others of this name
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,10 @@ class Dataset(Protocol):
 
 
 def check_name(name: str) -> str:
-    """Return a dataset's name if it can stand as a file name: 1 to 100 letters, digits, `.`, `_` and `-`; raises StimuliError."""
+    """Return the name of a dataset from elsewhere if it can stand as a file name: 1 to 100 letters, digits, `.`, `_` and `-`.
+
+    Raises StimuliError for any other, and for names that are taken.
+    """
     if not _NAME.fullmatch(name):
         raise StimuliError(
             f"{name!r} cannot name a dataset; use up to 100 letters, digits, '.', '_' and '-', the first no '.' or '-'"
@@ -68,4 +72,6 @@ def check_name(name: str) -> str:
         raise StimuliError(
             f"{name!r} cannot name a dataset; names that end in {', '.join(_TAKEN)} are the store's own; choose another"
         )
+    if name == _EMBEDDED:
+        raise StimuliError(f"{name!r} is the embedded dataset's name, which `platoscope demo` adds; choose another")
     return name

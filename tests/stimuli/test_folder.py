@@ -249,6 +249,11 @@ def test_names_that_can_be_files(name: str) -> None:
     assert check_name(name) == name
 
 
+def test_the_embedded_datasets_name_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(StimuliError, match="'cave' is the embedded dataset's name, which `platoscope demo` adds; choose another"):
+        FolderDataset.open(tmp_path, name="cave")
+
+
 @pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a b", "-x", "é", "a\n", "x" * 101])
 def test_names_that_cannot_be_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(StimuliError, match="cannot name a dataset; use up to 100 letters, digits"):
