@@ -79,7 +79,7 @@ def embedding_file(root: Path, dataset: str, model: str) -> Path:
 
 def result_file(root: Path, dataset: str, name: str) -> Path:
     """Return where a result over a dataset is published."""
-    return root / "results" / _safe(dataset) / f"{_safe(name)}{SUFFIX}"
+    return root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{SUFFIX}"  # a model's name with a word before it
 
 
 def layer_table(index: int) -> str:
@@ -139,11 +139,11 @@ def package_versions() -> dict[str, str]:
     return found
 
 
-def _safe(name: str) -> str:
+def _safe(name: str, *, most: int = 120) -> str:
     """Return a name that may stand in a path; raises InputError for one that could leave its folder or pass for another file."""
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._~-]{0,119}", name) or name.endswith(".new"):
+    if len(name) > most or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._~-]*", name) or name.endswith(".new"):
         raise InputError(
-            f"{name!r} cannot name a file of the store: use 1 to 120 letters, digits, '.', '_', '-' or '~', "
-            "beginning with a letter or digit and not ending in '.new'"
+            f"{name!r} cannot name a file of the store: use 1 to {most} letters, digits, '.', '_', '-' or '~', "
+            "beginning with a letter, digit or '_' and not ending in '.new'"
         )
     return name

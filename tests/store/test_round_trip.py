@@ -225,6 +225,12 @@ def test_a_name_that_could_leave_its_folder_is_refused(root: Path, name: str) ->
         write(root, name)
 
 
+def test_a_model_of_the_longest_name_may_have_results(root: Path) -> None:
+    card = Store(root).dataset("counted")
+    write_result(root, dataset=card, name=f"neighbors-{'x' * 120}", table=pd.DataFrame({"a": [1]}), recipe=RECIPE)
+    assert Store(root).result("counted", f"neighbors-{'x' * 120}") is not None
+
+
 def test_unknown_names_name_the_nearest(root: Path) -> None:
     write(root)
     store = Store(root)
