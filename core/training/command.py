@@ -53,7 +53,7 @@ def train_all(configs: Sequence[Config], *, device: torch.device, runs: Path, we
 
 
 def _side_by_side(job: Callable[[Config], Path], configs: Sequence[Config], jobs: int) -> Iterator[Path]:
-    """Yield each job's result in order. One CPU thread each: models this small gain nothing from more, and sums keep their order."""
+    """Yield each job's result in order. One CPU thread each: models this small gain nothing from more, and sums stay the same."""
     import torch
 
     if jobs <= 1:
