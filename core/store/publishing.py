@@ -21,6 +21,8 @@ from core.store.schema import SUFFIX
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
+_DUCKDB_REFUSED = (duckdb.OperationalError, duckdb.FatalException)  # the latter where a checkpoint finds the disk full
+
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
@@ -64,7 +66,7 @@ def writing(target: Path) -> Iterator[None]:
     """Turn what the disk refuses into a StoreWriteError that says what to do."""
     try:
         yield
-    except (OSError, duckdb.OperationalError) as error:
+    except (OSError, *_DUCKDB_REFUSED) as error:
         raise _explained(target, error) from error
 
 
@@ -84,8 +86,7 @@ def _acquire(path: Path) -> int:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(handle, path):
-                os.truncate(handle, 0)
-                os.write(handle, f"process {os.getpid()}".encode())
+                _sign(handle, path)
                 return handle
         except BlockingIOError as error:
             owner = os.pread(handle, 80, 0).decode(errors="replace") or "another process"
@@ -95,6 +96,16 @@ def _acquire(path: Path) -> int:
             os.close(handle)
             raise
         os.close(handle)  # the last owner removed this file after we had opened it
+
+
+def _sign(handle: int, path: Path) -> None:
+    """Write into the lock file who holds it; where the disk has no room for that, remove the file while it is still held."""
+    try:
+        os.truncate(handle, 0)
+        os.write(handle, f"process {os.getpid()}".encode())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _is_at(handle: int, path: Path) -> bool:
@@ -118,7 +129,7 @@ def _remove(new: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _explained(target: Path, error: OSError | duckdb.OperationalError) -> StoreError:
+def _explained(target: Path, error: OSError | duckdb.Error) -> StoreError:
     code = getattr(error, "errno", None)
     reason = str(error).splitlines()[0]
     if code in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason or isinstance(error, duckdb.OutOfMemoryException):

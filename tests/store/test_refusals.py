@@ -303,6 +303,18 @@ def test_a_full_disk_harms_nothing_that_is_published(small_disk: Path) -> None:
     assert len(Store(small_disk).models("counted")) == 2
 
 
+@pytest.mark.parametrize("free", [0, 300_000, 700_000])  # DuckDB says it in other words at each of its steps
+def test_a_disk_that_is_nearly_full_says_so_and_keeps_no_rest(small_disk: Path, free: int) -> None:
+    add_dataset(small_disk, CountedDataset())
+    with (small_disk / "rest").open("wb", buffering=0) as rest:
+        os.posix_fallocate(rest.fileno(), 0, shutil.disk_usage(small_disk).free - free)
+    with pytest.raises(StoreWriteError, match=r"the disk has no room for .*; free some and start again"):
+        write(small_disk, "new")
+    assert list((small_disk / "embeddings").rglob("new*")) == []
+    (small_disk / "rest").unlink()
+    write(small_disk, "new")
+
+
 def test_a_disk_that_fills_up_while_publishing_harms_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
