@@ -16,7 +16,7 @@ from jaxtyping import Float32, Float64, Int32
 from core.analyses.alignment import align
 from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import Modality
-from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreWriteError, UnknownNameError
+from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.inputs import check_k
 from core.metrics.neighbors import nearest
@@ -160,6 +160,8 @@ class Study:
                 found[layer] = nearest(normalize_rows(space), k=depth)
             except (FeatureError, MetricError) as error:
                 refused.append(error)
+        if self._entry(entry.card.name).digest != entry.digest:  # then these may be layers of two embeddings
+            raise StoreError(f"model {entry.card.name} was embedded again while it was read; ask once more")
         if len(refused) == len(found):
             raise MetricError(f"model {entry.card.name} has no layer with neighbors: {refused[0]}")
         return found

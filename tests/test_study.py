@@ -10,7 +10,7 @@ import pytest
 
 import core.study
 from core.encoders.encoder import ModelCard
-from core.errors import MetricError, StimuliError, StoreBusyError, StoreWriteError, UnknownNameError
+from core.errors import MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.preprocess import clamp_outliers, normalize_rows
 from core.recipe import Recipe
@@ -99,6 +99,21 @@ def test_another_quantile_leaves_the_kept_neighbors_alone(filled, study):
     digest = Store(filled).digest("counted")
     Study(Store(filled), "counted", q=0.5).neighbors("bee")
     assert Store(filled).digest("counted") == digest
+
+
+def test_a_model_that_is_embedded_again_while_it_is_read_gives_no_mixed_answer(tmp_path, monkeypatch):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    put(tmp_path, "ape", layers_of(1))
+    find = core.study.nearest
+
+    def replacing(space, *, k):
+        put(tmp_path, "ape", layers_of(2), version=2)
+        return find(space, k=k)
+
+    monkeypatch.setattr(core.study, "nearest", replacing)
+    with pytest.raises(StoreError, match="model ape was embedded again while it was read; ask once more"):
+        Study(Store(tmp_path), "counted").neighbors("ape")
+    assert Store(tmp_path).result("counted", "neighbors-ape") is None
 
 
 def test_a_model_that_is_embedded_again_is_read_again(tmp_path):
