@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.errors import PlatoscopeError
+from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.tables import tell_apart
 from core.figures.theme import Mode
 from core.settings import store_path
@@ -81,7 +81,10 @@ def sidebar() -> None:
 
 @st.fragment(run_every="10s")
 def _offer_news(dataset: str, shown: int) -> None:
-    now = len(queries.store().models(dataset))
+    try:
+        now = len(queries.store().models(dataset))
+    except UnknownNameError:  # removed or replaced while the page was open
+        st.rerun(scope="app")
     label = f"{now} models now: show them" if now != shown else "Refresh"
     if st.button(label, icon=":material/refresh:", type="primary" if now != shown else "tertiary"):
         st.rerun(scope="app")
