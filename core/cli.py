@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.errors import InputError, PlatoscopeError
+from core.errors import InputError, MetricError, PlatoscopeError
 from core.settings import ROOT, choose_device, store_path
 from core.training.command import add_arguments as add_training_arguments
 from core.training.command import run as run_train
 
 if TYPE_CHECKING:
+    from core.encoders.encoder import Modality
     from core.stimuli.folder import FolderDataset
     from core.stimuli.hub import HubDataset
+    from core.study import Study
 
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -151,12 +153,20 @@ def run_demo(given: argparse.Namespace) -> None:
 def run_dataset_add(given: argparse.Namespace) -> None:
     """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
     from core.embedding.progress import ConsoleProgress
-    from core.store import add_dataset
+    from core.store import Store, add_dataset
 
     dataset = _open_folder(given) if given.folder else _open_hub(given)
     for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
         print(remark, file=sys.stderr)
+    before = {card.name: card for card in Store(given.store).datasets()}.get(dataset.card.name)
+    idle = len(Store(given.store).models(before.name)) if before else 0
     add_dataset(given.store, dataset, report=ConsoleProgress())
+    if before and before.revision != dataset.card.revision:
+        print(
+            f"took the place of another revision of {before.name!r} with {before.size} stimuli; its {idle} models are left out "
+            "until they are embedded again, or until the former one is added again",
+            file=sys.stderr,
+        )
     print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {', '.join(dataset.card.levels)}")
 
 
@@ -253,13 +263,29 @@ def run_import(given: argparse.Namespace) -> None:
 
 def run_align(given: argparse.Namespace) -> None:
     """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n k`."""
+    from core.metrics.inputs import check_k
     from core.store import Store
     from core.study import Study
 
     study = Study(Store(given.store), given.dataset, q=given.q)
-    x = given.x or study.names("language")
-    y = given.y or study.names("vision")
+    check_k(given.k, study.dataset.size)
+    x = given.x or _comparable(study, "language", given.k)
+    y = given.y or _comparable(study, "vision", given.k)
     _print_table(study.align(x, y, metric=given.metric, k=given.k), as_json=given.json)
+
+
+def _comparable(study: Study, modality: Modality, k: int) -> list[str]:
+    """Return the models of a modality that have neighbors, and say which have none: one degenerate model stops no others."""
+    names = []
+    for name in study.names(modality):
+        try:
+            study.neighbors(name, k=k)
+            names.append(name)
+        except MetricError as error:
+            print(f"left out: {error}", file=sys.stderr)
+    if not names:
+        print(f"no {modality} model of {study.dataset.name!r} to align; embed or import one", file=sys.stderr)
+    return names
 
 
 def run_probe(given: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -128,6 +129,36 @@ def test_one_model_that_fails_does_not_stop_the_others(run, world: Path) -> None
     assert code == 2
     assert out == "tiny-gpt2\n"
     assert "/nowhere" in err
+
+
+def test_a_model_without_neighbors_does_not_stop_the_others(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(tmp_path)]
+    assert main(["dataset", "add", "photos", "--folder", str(world / "photos"), *store]) == 0
+    for name, modality in (("words", "language"), ("eyes", "vision"), ("zeros", "vision")):
+        np.save(tmp_path / "f.npy", np.random.default_rng(1).normal(size=(N, 5)) * (name != "zeros"))
+        assert main(["import", str(tmp_path / "f.npy"), "--dataset", "photos", "--name", name, "--modality", modality, *store]) == 0
+    capsys.readouterr()
+    assert main(["align", "--dataset", "photos", "--k", "2", "--json", *store]) == 0
+    out, err = capsys.readouterr()
+    assert [(row["model_x"], row["model_y"]) for row in json.loads(out)] == [("words", "eyes")]
+    assert "left out: model zeros has no layer with neighbors" in err
+    assert main(["align", "--dataset", "photos", "--k", "2", "--y", "zeros", *store]) == 2
+
+
+def test_another_folder_under_a_datasets_name_says_which_models_it_leaves_out(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(world / "photos", tmp_path / "less")
+    table = tmp_path / "less" / "captions.csv"
+    pd.read_csv(table).head(5).to_csv(table, index=False)
+    shutil.copytree(world / "store", tmp_path / "store")
+    for folder in (tmp_path / "less", world / "photos"):
+        assert main(["dataset", "add", "photos", "--folder", str(folder), "--store", str(tmp_path / "store")]) == 0
+    err = capsys.readouterr().err
+    assert f"took the place of another revision of 'photos' with {N} stimuli; its " in err
+    assert main(["align", "--dataset", "photos", "--k", "2", "--store", str(tmp_path / "store")]) == 0
 
 
 def test_an_empty_store_lists_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
