@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from io import BufferedIOBase
 from math import prod
 from pathlib import Path
@@ -49,19 +49,6 @@ def read_features(path: Path) -> list[Space]:
     return layers
 
 
-def check_features(layers: Sequence[Space], n: int) -> None:
-    """Check that every layer has one finite row per stimulus; raise FeatureError that names the first row that fails."""
-    for number, layer in enumerate(layers):
-        if len(layer) != n:
-            raise FeatureError(f"the features have {len(layer)} rows and the dataset {n} stimuli; expected one each, in order")
-        bad = np.flatnonzero(~np.isfinite(layer).all(axis=1))
-        if len(bad):
-            raise FeatureError(
-                f"row {bad[0]} of layer {number} holds NaN or infinity in float32, and so do {len(bad) - 1} more rows of it;"
-                " encode these stimuli again or leave them out of the dataset"
-            )
-
-
 def _in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
     """Sort by name so that layer2 comes before layer10."""
 
@@ -75,7 +62,7 @@ def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
     if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
         wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
         raise FeatureError(f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0")
-    with np.errstate(over="ignore"):  # a float64 over float32's range turns to infinity, which check_features names
+    with np.errstate(over="ignore"):  # a float64 over float32's range turns to infinity, which no embedding takes
         numbers = array.astype(np.float32)
     return [np.ascontiguousarray(layer) for layer in ([numbers] if array.ndim == 2 else np.moveaxis(numbers, 1, 0))]
 
