@@ -22,10 +22,12 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return the specs, and REALITY, that the demo store does not hold yet with these very weights."""
+    """Return the specs, and REALITY, that the demo store does not hold yet with these very weights over the Cave as it is now."""
+    from core.stimuli.cave import CaveDataset
+
     reader = Store(store)
     wanted = {**shipped_specs(folder), REALITY: f"world:{REALITY}"}
-    if "cave" not in {card.name for card in reader.datasets()}:
+    if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card.weights for entry in reader.models("cave")}
     return {name: spec for name, spec in wanted.items()

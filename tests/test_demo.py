@@ -58,6 +58,11 @@ def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path
     assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs"}
 
 
+def test_a_world_that_is_drawn_otherwise_is_missed(store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.stimuli.cave.dataset.CaveDataset._revision", lambda _: "another")
+    assert set(missing_specs(store, weights)) == {*TAKEN, REALITY}
+
+
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
     code = f"import sys, pathlib, core.demo as d; d.missing_specs(pathlib.Path({str(store)!r})); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
