@@ -97,7 +97,7 @@ def _from_16_bit(image: Image.Image, name: str) -> Image.Image:
 
 
 def _too_large(name: str, image: Image.Image | None = None) -> str:
-    size = f"{image.width:,} × {image.height:,} pixels, over" if image else "more than"
+    size = f"{image.width:,} × {image.height:,} pixels, over" if image else "more pixels than"
     return f"image {name} has {size} the limit of {MAX_PIXELS:,}; shrink it first"
 
 

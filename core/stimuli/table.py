@@ -53,7 +53,9 @@ def find_table(folder: Path) -> Path:
         raise StimuliError(f"no caption table in {folder}; expected one such as captions.csv, with the columns image and caption")
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
-        raise StimuliError(f"{folder} has {len(files)} tables: {names}; say which one holds the captions, or keep only that one")
+        raise StimuliError(
+            f"{folder} has {len(files)} tables: {names}; say which one holds the captions (--table), or keep only one"
+        )
     return files[0]
 
 

@@ -71,7 +71,7 @@ def test_above_a_hundred_million_pixels_there_is_no_warning() -> None:
 def test_too_many_pixels_are_refused_before_decoding(side: int) -> None:
     assert side**2 > MAX_PIXELS
     for look in (check_image, load_image):
-        with pytest.raises(StimuliError, match=r"image big\.png has .* the limit of 178,956,970; shrink it first"):
+        with pytest.raises(StimuliError, match=r"image big\.png has more pixels than the limit of 178,956,970; shrink it first"):
             look(empty_png(side, side), name="big.png")
 
 

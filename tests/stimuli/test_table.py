@@ -165,7 +165,7 @@ def test_no_table_several_tables_and_no_folder_are_told_apart(tmp_path: Path) ->
         find_table(tmp_path)
     for name in ("a.csv", "b.parquet"):
         (tmp_path / name).touch()
-    with pytest.raises(StimuliError, match=r"has 2 tables: a\.csv, b\.parquet; say which one"):
+    with pytest.raises(StimuliError, match=r"has 2 tables: a\.csv, b\.parquet; say which one holds the captions \(--table\)"):
         find_table(tmp_path)
     with pytest.raises(StimuliError, match=r"a\.csv is not a folder; expected one with image files"):
         find_table(tmp_path / "a.csv")
