@@ -73,7 +73,7 @@ def _filter(factors: pd.DataFrame) -> pd.Series:
         values = factors[name].dropna().astype(str)
         options = sorted(values.unique(), key=lambda value: (len(value), value))
         if 1 < len(options) <= MOST_VALUES:
-            picked = st.multiselect(frame.plain(name).replace("_", " "), options, key=f"f-{name}", bind="query-params")
+            picked = st.multiselect(frame.plain(name.replace("_", " ")), options, key=f"f-{name}", bind="query-params")
             passed &= factors.index.isin(values[values.isin(picked)].index) | (not picked)
     return passed
 

@@ -131,6 +131,7 @@ def test_the_gallery_searches_filters_and_opens(opened, demo):
     assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
     app.text_input(key="q").set_value("EVENT 5").run()
     assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
+    assert "thing color" in [field.label for field in app.multiselect]
     app.multiselect(key="f-scene").set_value(["beach"]).run()
     assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
     app.text_input(key="q").set_value("no such words").run()
