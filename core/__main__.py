@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import NoReturn
 
 from core.cli import main
@@ -11,10 +10,7 @@ from core.cli import main
 
 def run() -> NoReturn:
     """Run one command and leave at once: at a slow exit DuckDB's bindings report leaks, a page of them, that harm nobody."""
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    os._exit(main())  # main has flushed the results, and stderr has no buffer
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.errors import InputError, MetricError, PlatoscopeError
+from core.errors import InputError, MetricError, PlatoscopeError, StoreError, UnknownNameError
 from core.settings import ROOT, choose_device, store_path
 from core.training.command import add_arguments as add_training_arguments
 from core.training.command import run as run_train
@@ -32,11 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = make_parser().parse_args(arguments)
     given.store = store_path(given.store)
     try:
+        if given.store.exists() and not given.store.is_dir():
+            raise StoreError(f"a store is a folder, but {given.store} is a file; name another place with --store")
         code = given.run(given) or 0
-        sys.stdout.flush()  # here, where a closed pipe is expected
+        if sys.stdout:  # None where it was closed
+            sys.stdout.flush()  # here, where a closed pipe is expected
         return code
     except PlatoscopeError as error:
         print(f"platoscope: {error}", file=sys.stderr)
+        if isinstance(error, UnknownNameError):  # what is asked for may lie in a file that cannot be read
+            from core.store import Store
+
+            _report_problems(Store(given.store))
         return USER_MISTAKE
     except KeyboardInterrupt:
         print("\nplatoscope: stopped; finished batches are kept, the same command continues", file=sys.stderr)
@@ -44,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `platoscope … | head` is no mistake
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"platoscope: the results could not be written: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return USER_MISTAKE
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -167,6 +167,34 @@ def test_an_empty_store_lists_nothing_and_says_so(tmp_path: Path, capsys: pytest
     assert not (tmp_path / "none").exists()
 
 
+def test_a_store_that_is_a_file_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert main(["model", "list", "--store", str(tmp_path / "file")]) == 2
+    assert "a store is a folder, but" in capsys.readouterr().err
+
+
+def test_a_model_in_a_damaged_file_is_missed_with_the_reason(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(world / "store", tmp_path / "store")
+    (tmp_path / "store" / "embeddings" / "photos" / "tiny-vit.duckdb").write_bytes(b"short")
+    assert main(["align", "--dataset", "photos", "--x", "tiny-vit", "--k", "2", "--store", str(tmp_path / "store")]) == 2
+    err = capsys.readouterr().err
+    assert "no model named 'tiny-vit'" in err
+    assert "left out: " in err
+
+
+def test_results_that_cannot_be_written_are_a_mistake(world: Path) -> None:
+    words = [sys.executable, "-m", "core", "model", "list", "--store", str(world / "store")]
+    if not Path("/dev/full").exists():
+        pytest.skip("this machine has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "the results could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -207,11 +207,9 @@ def _recipe(dataset: DatasetCard, card: ModelCard, level: str | None, choices: A
 
 
 def _level(dataset: DatasetCard, card: ModelCard, given: str | None) -> str | None:
-    if card.modality != "language":
-        return None
     if given is not None and given not in dataset.levels:
         raise UnknownNameError("caption level", given, dataset.levels)
-    return given or dataset.levels[0]
+    return (given or dataset.levels[0]) if card.modality == "language" else None
 
 
 def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str | None) -> ModelCard:

@@ -60,11 +60,12 @@ class CaveDataset:
         return self._drawn[index].copy()
 
     def _revision(self) -> str:
-        """Digest factors, captions and, in place of the pictures, the source of the modules that draw them.
+        """Digest factors, captions, reality and, in place of the pictures, the source of the modules that draw them.
 
         Drawing all pictures would take longer than all else; a changed drawing always changes the digest, and so does a comment.
         """
         parts = [table.to_csv(index=False).encode() for table in (self.stimuli, self.captions)]
+        parts += [np.round(self.world, _DECIMALS - 1).tobytes()]
         parts += [Path(__file__).with_name(f"{module}.py").read_bytes() for module in _DRAWING]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
