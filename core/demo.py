@@ -9,7 +9,6 @@ import hashlib
 import json
 from pathlib import Path
 
-from core.competence.records import unmeasured
 from core.settings import CAVE_WEIGHTS
 from core.store import Store, add_dataset
 
@@ -34,14 +33,8 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
             if name not in held or (name != REALITY and held[name] != _weights(folder / name))}  # fmt: skip
 
 
-def missing_competence(store: Path, folder: Path = CAVE_WEIGHTS) -> list[str]:
-    """Return the shipped models that the demo store holds, but whose competence is not measured yet by the present tasks."""
-    return [name for name in unmeasured(Store(store), "cave") if name in shipped_specs(folder)]
-
-
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
-    """Draw the Cave's test stimuli, embed them with every missing model and measure each, with progress on stderr."""
-    from core.competence.suite import measure_all
+    """Draw the Cave's test stimuli, embed them with every missing model, with progress on stderr."""
     from core.embedding.progress import ConsoleProgress
     from core.embedding.runner import embed, embed_world
     from core.encoders.catalog import open_encoder
@@ -57,7 +50,6 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         else:
             embed(store, dataset, open_encoder(spec, device=choose_device()), replace=True, report=progress)
         Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
-    measure_all(store, "cave", missing_competence(store, folder), device=choose_device(), report=progress)
 
 
 def _weights(folder: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.demo import REALITY, build_demo, missing_competence, missing_specs, shipped_specs
+from core.demo import REALITY, build_demo, missing_specs, shipped_specs
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.store import Store
@@ -47,7 +47,6 @@ def test_every_shipped_model_has_a_spec_of_the_ordinary_encoders() -> None:
 
 def test_a_complete_store_misses_nothing(store: Path, weights: Path) -> None:
     assert missing_specs(store, weights) == {}
-    assert missing_competence(store, weights) == []
     assert {entry.card.name for entry in Store(store).models("cave")} == {*TAKEN, REALITY}
 
 

@@ -17,7 +17,6 @@ from core.competence import suite
 from core.competence.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
 from core.competence.suite import bits_per_byte, measure_all, probe_tasks
-from core.demo import missing_competence
 from core.embedding.runner import embed, import_features
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
@@ -112,9 +111,9 @@ def test_what_is_measured_is_kept_and_not_measured_again(world, monkeypatch):
 def test_other_questions_are_asked_anew(world, monkeypatch):
     measured(world)
     store = Store(world / "store")
-    assert unmeasured(store, "cave") == missing_competence(world / "store", world / "models") == []
+    assert unmeasured(store, "cave") == []
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 61})
-    assert unmeasured(store, "cave") == missing_competence(world / "store", world / "models") == ["tiny-vit"]
+    assert unmeasured(store, "cave") == ["tiny-vit"]
     assert set(Study(store, "cave").competence_rows()["model"]) == {"tiny-bloom", "tiny-bert"}
 
 
