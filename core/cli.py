@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from core.errors import InputError, MetricError, PlatoscopeError, StoreError, UnknownNameError
 from core.settings import ROOT, choose_device, store_path
 from core.training.command import add_arguments as add_training_arguments
 from core.training.command import run as run_train
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.encoders.encoder import Modality
     from core.stimuli.folder import FolderDataset
     from core.stimuli.hub import HubDataset
@@ -202,6 +202,8 @@ def _open_hub(given: argparse.Namespace) -> HubDataset:
 
 def run_dataset_list(given: argparse.Namespace) -> None:
     """Print one row per dataset."""
+    import pandas as pd  # a third of a second, which `platoscope app` must not pay
+
     from core.store import Store
 
     store = Store(given.store)
@@ -216,6 +218,8 @@ def run_dataset_list(given: argparse.Namespace) -> None:
 
 def run_model_list(given: argparse.Namespace) -> None:
     """Print one row per embedded model."""
+    import pandas as pd  # as above
+
     from core.store import Store
 
     store = Store(given.store)
