@@ -37,14 +37,14 @@ CHANCE = NEIGHBORS / (TEST_SIZE - 1)
 
 
 @pytest.fixture(scope="module")
-def test_events() -> list[Event]:
+def held_out() -> list[Event]:
     return list(events("test", TEST_SIZE))
 
 
 @pytest.fixture(scope="module")
-def pictures(test_events: list[Event]) -> np.ndarray:
+def pictures(held_out: list[Event]) -> np.ndarray:
     """Return every test picture at the models' 48 px, as numbers from 0 to 1."""
-    return np.stack([_pixels(draw(event, size=48)) for event in test_events]) / 255
+    return np.stack([_pixels(draw(event, size=48)) for event in held_out]) / 255
 
 
 def _pixels(image: Image.Image) -> np.ndarray:
@@ -166,17 +166,17 @@ def test_what_is_the_case_leaves_the_look_alone(index: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def backdrops(test_events: list[Event]) -> np.ndarray:
+def backdrops(held_out: list[Event]) -> np.ndarray:
     """Return the mean color and the mean and median brightness of every test picture without its things, whose hues are Z's."""
-    flat = np.stack([_pixels(draw(replace(event, things=()), size=32)) for event in test_events]).reshape(TEST_SIZE, -1, 3)
+    flat = np.stack([_pixels(draw(replace(event, things=()), size=32)) for event in held_out]).reshape(TEST_SIZE, -1, 3)
     return np.column_stack([flat.mean(axis=1), flat.mean(axis=(1, 2)), np.median(flat.mean(axis=2), axis=1)])
 
 
 @pytest.mark.parametrize(("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)])
 def test_palette_and_brightness_tell_nothing(
-    factor: str, values: tuple[str, ...], test_events: list[Event], backdrops: np.ndarray
+    factor: str, values: tuple[str, ...], held_out: list[Event], backdrops: np.ndarray
 ) -> None:
-    labels = np.array([values.index(getattr(event, factor)) for event in test_events])
+    labels = np.array([values.index(getattr(event, factor)) for event in held_out])
     probe = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=500))
     found = cross_val_score(probe, backdrops, labels, cv=5, scoring="balanced_accuracy").mean()
     # four standard errors of 1,024 answers
@@ -207,7 +207,7 @@ def test_oklch_is_the_published_space() -> None:
     assert to_lch(np.array(rgb, dtype=np.float64))[:3] == pytest.approx(np.array(colors)[:3], abs=2e-3)
 
 
-def test_raw_pixels_do_not_give_the_world_away(test_events: list[Event], pictures: np.ndarray) -> None:
-    world = np.stack([reality(event) for event in test_events])
+def test_raw_pixels_do_not_give_the_world_away(held_out: list[Event], pictures: np.ndarray) -> None:
+    world = np.stack([reality(event) for event in held_out])
     assert _overlap(world, world) == 1.0
     assert CHANCE / 2 < _overlap(pictures.reshape(len(pictures), -1), world) < 3 * CHANCE
