@@ -32,6 +32,8 @@ MUTUAL_KNN = Metric(
         scope="local",
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
+        sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
+        misses="How close they are, the order of the k neighbors, and everything beyond them.",
         defaults={"k": 10},
         reference="Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A",
     ),

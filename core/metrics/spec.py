@@ -22,8 +22,8 @@ class MetricSpec:
 
     range: least and greatest value. symmetric: m(x, y) = m(y, x). scope: whether it compares each stimulus's neighborhood
     (local) or all pairs of stimuli at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
-    either space that never change the value; every map that is missing here changes some value. defaults: its parameters.
-    Every metric ignores a common reordering of the stimuli.
+    either space that never change the value; every map that is missing here changes some value. sees, misses: what it can and
+    cannot tell apart, one plain line each. defaults: its parameters. Every metric ignores a common reordering of the stimuli.
     """
 
     id: str
@@ -35,6 +35,8 @@ class MetricSpec:
     scope: Literal["local", "global"]
     ordinal: bool
     invariances: frozenset[Invariance]
+    sees: str
+    misses: str
     defaults: Mapping[str, Any]
     reference: str
 
