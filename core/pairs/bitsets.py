@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
 from numba.extending import intrinsic
 
-
-def _compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile without the interpreter lock; keep the machine code on disk where any folder can be written."""
-    try:
-        return njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # numba found no folder for its cache: compile anew in every process instead
-        return njit(nogil=True)(function)
+from core.pairs.compiled import compiled
 
 
 @intrinsic
@@ -29,7 +21,7 @@ def _ones(_context, word):
     return word(word), codegen
 
 
-@_compiled
+@compiled
 @no_type_check
 def _set_bits(bits, neighbors, slot):
     """Set in bits[a] the slots of layer a's neighbors; those without a slot are in no layer of the other model."""
@@ -40,7 +32,7 @@ def _set_bits(bits, neighbors, slot):
                 bits[a, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
 
 
-@_compiled
+@compiled
 @no_type_check
 def count_common(x, y, start, stop, total):
     """Add to total[a, b] the neighbors that layers a and b share over stimuli start … stop − 1; x: (n, Lx, k), y: (n, Ly, k).

@@ -21,18 +21,23 @@ def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *
     Range [0, 1], higher is more aligned. Counts are integers, so threads cannot change the result.
     Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
     """
-    if x.shape[1] != y.shape[1]:
-        raise MetricError(f"neighbors over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
-    kept = min(x.shape[2], y.shape[2])
-    if not 1 <= k <= kept:
-        raise MetricError(f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}")
-    scores = _common(_by_stimulus(x, k), _by_stimulus(y, k)) / (x.shape[1] * k)
+    check_lists(x, y, k=k)
+    scores = _common(by_stimulus(x, k), by_stimulus(y, k)) / (x.shape[1] * k)
     scores[x[:, 0, 0] < 0] = np.nan
     scores[:, y[:, 0, 0] < 0] = np.nan
     return scores
 
 
-def _by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.ndarray, "n L k"]:
+def check_lists(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int) -> None:
+    """Refuse neighbors over other stimuli, and k outside what was kept of both."""
+    if x.shape[1] != y.shape[1]:
+        raise MetricError(f"neighbors over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
+    kept = min(x.shape[2], y.shape[2])
+    if not 1 <= k <= kept:
+        raise MetricError(f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}")
+
+
+def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.ndarray, "n L k"]:
     """Copy the first k neighbors, stimulus first: the loop then walks through memory in order."""
     return np.array(neighbors[:, :, :k].transpose(1, 0, 2), order="C")
 

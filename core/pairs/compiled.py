@@ -1,0 +1,15 @@
+"""How loops are compiled. It imports numba, which takes half a second: import this on first use only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from numba import njit
+
+
+def compiled(function: Callable[..., None]) -> Callable[..., None]:
+    """Compile without the interpreter lock; keep the machine code on disk where any folder can be written."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # numba found no folder for its cache: compile anew in every process instead
+        return njit(nogil=True)(function)
