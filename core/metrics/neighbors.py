@@ -1,15 +1,16 @@
 """Neighbors of every stimulus in one space: computed once per space, then compared as often as one likes.
 
-The result does not depend on block size, thread count or machine. The trap: a matrix product rounds each entry in an order that
-depends on its place in the matrix, so duplicates of one stimulus get inner products that differ in the last bit, and ties are
-then broken by noise. Products of float32 values are exact in float64; summed there and rounded once to float32, equal stimuli
-get equal similarities again.
+A matrix product rounds each entry in an order that depends on its place in the matrix, so duplicates of one stimulus get inner
+products that differ in the last bit, and ties are then broken by noise. Products of float32 values are exact in float64; summed
+there and rounded once to float32, equal stimuli get equal similarities again, unless a sum lies within the last bits of float64
+(about 1e-15) of the middle between two float32 values. But for such a sum, the result depends neither on block size nor on
+thread count nor on the machine's order of summation.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int32, Int64
+from jaxtyping import Bool, Float, Float32, Float64, Int32, Int64
 
 from core.metrics.inputs import check_k, check_space
 
@@ -39,23 +40,29 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
 
 def _unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
     """Scale by the power of two that brings the largest entry into [0.5, 1): exact, and no product overflows float32."""
-    _, exponent = np.frexp(np.abs(space).max())
-    return np.ldexp(space.astype(np.float64), -exponent)
+    _, exponent = np.frexp(max(space.max(), -space.min()))
+    return np.multiply(space, np.ldexp(1.0, min(-int(exponent), 1022)), dtype=np.float64)  # 2 ** 1023 is the last finite power
 
 
 def _largest(values: Float32[np.ndarray, "rows n"], k: int) -> Int32[np.ndarray, "rows k"]:
     """Return the columns of each row's k largest values in falling order, ties by lower column."""
-    keys = _falling_keys(values)
-    if k < keys.shape[1]:
-        keys = np.partition(keys, k - 1, axis=1)[:, :k]
+    n = values.shape[1]
+    least = np.partition(values, n - k, axis=1)[:, n - k, None]
+    kept = values >= least
+    for row in np.flatnonzero(np.count_nonzero(kept, axis=1) > k):
+        _drop_last(kept[row], np.flatnonzero(values[row] == least[row]), k)
+    places = np.flatnonzero(kept).reshape(-1, k)
+    keys = _falling_keys(values.ravel()[places], places % n)
     return (np.sort(keys, axis=1) & 0xFFFFFFFF).astype(np.int32)
 
 
-def _falling_keys(values: Float32[np.ndarray, "rows n"]) -> Int64[np.ndarray, "rows n"]:
-    """Pack value and column into one integer whose rising order is falling value, then rising column.
+def _drop_last(kept: Bool[np.ndarray, "n"], tied: Int64[np.ndarray, "_"], k: int) -> None:
+    """Unmark the last of the tied columns, so that k are kept."""
+    kept[tied[len(tied) - (np.count_nonzero(kept) - k) :]] = False
 
-    No two keys are equal, so any partition of them is the same; argpartition would break ties at random.
-    """
+
+def _falling_keys(values: Float32[np.ndarray, "rows k"], columns: Int64[np.ndarray, "rows k"]) -> Int64[np.ndarray, "rows k"]:
+    """Pack value and column into one integer whose rising order is falling value, then rising column."""
     bits = (values + np.float32(0)).view(np.int32)  # + 0 turns −0 into 0: equal values must have equal bits
     rising = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats order like sign-magnitude integers
-    return (~rising).astype(np.int64) << 32 | np.arange(values.shape[1])
+    return (~rising).astype(np.int64) << 32 | columns

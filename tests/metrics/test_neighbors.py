@@ -52,6 +52,11 @@ def test_tiny_and_huge_features_neither_vanish_nor_overflow(size):
     np.testing.assert_array_equal(nearest((space * size).astype(np.float32), k=5), nearest(space, k=5))
 
 
+def test_the_smallest_number_of_all_is_enough():
+    space = np.array([[3, 0], [1, 1], [2, 0]]) * 5e-324
+    assert nearest(space, k=2).tolist() == [[2, 1], [0, 2], [0, 1]]
+
+
 def test_minus_zero_ties_with_zero():
     space = np.array([[1, 0], [-0.0, 1], [0.0, 1]], dtype=np.float32)
     assert nearest(space, k=2)[0].tolist() == [1, 2]
