@@ -23,7 +23,8 @@ class MetricSpec:
     range: least and greatest value. symmetric: m(x, y) = m(y, x). scope: whether it compares each stimulus's neighborhood
     (local) or all pairs of stimuli at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
     either space that never change the value; every map that is missing here changes some value. sees, misses: what it can and
-    cannot tell apart, one plain line each. defaults: its parameters. Every metric ignores a common reordering of the stimuli.
+    cannot tell apart, one plain line each. defaults: its parameters. self_aligned: m(x, x) is the aligned end of the range,
+    whatever x. Every metric ignores a common reordering of the stimuli.
     """
 
     id: str
@@ -39,6 +40,7 @@ class MetricSpec:
     misses: str
     defaults: Mapping[str, Any]
     reference: str
+    self_aligned: bool = True
 
 
 @dataclass(frozen=True)
