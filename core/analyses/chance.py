@@ -1,0 +1,37 @@
+"""What a metric gives on average for unrelated spaces, where a formula tells; elsewhere `core.analyses.nulls` does."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.metrics.inputs import check_k, check_pair
+
+
+def cycle_knn_chance(*, k: int, n: int) -> float:
+    """Return the share of stimuli that lie on a cycle by chance, about 1 − (1 − k/(n − 1))ᵏ: one of k random steps leads back.
+
+    An approximation: it takes every stimulus to be a neighbor of k others, and the k steps to be independent. It is within 0.01 for
+    Gaussian spaces of 3 to 1,000 dimensions (n of 256 and 1,024, k up to 50); where a few stimuli are neighbors of most others,
+    chance is lower. Raises MetricError for k outside 1 … n − 1.
+    """
+    check_k(k, n)
+    return 1 - (1 - k / (n - 1)) ** k
+
+
+def cka_chance(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> float:
+    """Return the mean of biased linear CKA over all permutations of y's stimuli: tr(Kc) · tr(Lc) / ((n − 1) · ‖Kc‖ · ‖Lc‖).
+
+    Kc, Lc: the centered linear kernels. It is far above 0 where there are more dimensions than stimuli; unbiased CKA's is 0.
+    x, y: spaces over the same stimuli. Range (0, 1]. Raises MetricError for degenerate spaces.
+    """
+    check_pair(x, y)
+    return _roundness(x) * _roundness(y) / (len(x) - 1)
+
+
+def _roundness(space: Float[np.ndarray, "n d"]) -> float:
+    """Return tr(Kc) / ‖Kc‖, the root of the number of dimensions that the variance would fill evenly."""
+    centered = space.astype(np.float64)
+    centered -= centered.mean(axis=0)
+    small: Float64[np.ndarray, "m m"] = centered.T @ centered if centered.shape[1] < len(centered) else centered @ centered.T
+    return float(np.trace(small) / np.linalg.norm(small))
