@@ -52,8 +52,13 @@ class Metric:
 
     def __call__(self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Any) -> float:
         """Compare two spaces over the same stimuli; raises MetricError for degenerate spaces and unknown parameters."""
+        complete = self.complete(parameters)
+        check_pair(x, y)
+        return self.function(x, y, **complete)
+
+    def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return every parameter, its default where none is given; raises MetricError for unknown ones."""
         if unknown := sorted(parameters.keys() - self.spec.defaults.keys()):
             known = ", ".join(self.spec.defaults) or "none"
             raise MetricError(f"{self.spec.id} takes the parameters {known}; given {', '.join(unknown)}")
-        check_pair(x, y)
-        return self.function(x, y, **{**self.spec.defaults, **parameters})
+        return {**self.spec.defaults, **parameters}
