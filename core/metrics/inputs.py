@@ -8,17 +8,19 @@ from jaxtyping import Float
 from core.errors import MetricError
 
 SMALLEST = 3  # with two stimuli each is the other's only neighbor and every centered kernel has rank one
+ULPS = 4  # multiples of one vector, normalized, differ in their last bits
 
 
 def check_space(space: Float[np.ndarray, "n d"]) -> None:
-    """Refuse a space of fewer than three stimuli, with NaN or infinity, or whose stimuli all have the same vector."""
+    """Refuse a space of fewer than three stimuli, with NaN or infinity, or whose stimuli differ by no more than rounding."""
     n, dims = space.shape
     if n < SMALLEST or dims < 1:
         raise MetricError(f"a space of at least {SMALLEST} stimuli and 1 dimension expected; given {n} × {dims}")
     if not np.isfinite(space).all():
         row = int(np.flatnonzero(~np.isfinite(space).all(axis=1))[0])
         raise MetricError(f"a space must be finite; stimulus {row} has NaN or infinity: embed or import it again")
-    if (space == space[0]).all():
+    least, greatest = space.min(axis=0).astype(np.float64), space.max(axis=0).astype(np.float64)
+    if (greatest <= least + ULPS * np.finfo(space.dtype).eps * np.maximum(greatest, -least)).all():
         raise MetricError(f"all {n} stimuli have the same vector, so this space has no neighbors; choose another layer")
 
 

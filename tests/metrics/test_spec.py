@@ -1,0 +1,196 @@
+"""What a spec says of its metric holds, for every metric: a claim on every draw, and where there is none, a draw that breaks it."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.metrics.preprocess import normalize_rows
+from core.metrics.spec import INVARIANCES, Metric
+
+EXACT = 1e-9  # what rounding may change
+N = 40
+
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
+with_k = pytest.mark.parametrize("metric", [m for m in METRICS.values() if "k" in m.spec.defaults], ids=lambda m: m.spec.id)
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=25)
+
+
+def spaces(seed: int, *, n: int = N, dims: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Return two spaces of rows of length 1 that share half of their variance."""
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((n, dims))
+    return tuple(normalize_rows(shared + rng.standard_normal((n, dims))) for _ in range(2))
+
+
+def rotation(space: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return space @ np.linalg.qr(rng.standard_normal((space.shape[1],) * 2))[0]
+
+
+def isotropic_scaling(space: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return space * rng.uniform(0.01, 100)
+
+
+def translation(space: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return space + rng.standard_normal(space.shape[1])
+
+
+def invertible_linear(space: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    stretch = np.diag(np.geomspace(0.1, 10, space.shape[1]))
+    return rotation(rotation(space, rng) @ stretch, rng)
+
+
+MAPS = {function.__name__: function for function in (rotation, isotropic_scaling, translation, invertible_linear)}
+
+
+def aligned_end(metric: Metric) -> float:
+    return metric.spec.range[metric.spec.higher_is_more_aligned]
+
+
+def test_every_invariance_has_a_map():
+    assert set(MAPS) == set(INVARIANCES)
+
+
+@every_metric
+def test_the_spec_names_every_parameter_and_its_texts_are_one_line(metric):
+    keywords = [name for name, each in inspect.signature(metric.function).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    assert list(metric.spec.defaults) == keywords
+    for text in (metric.spec.title, metric.spec.sees, metric.spec.misses, metric.spec.reference):
+        assert text
+        assert "\n" not in text
+    assert METRICS[metric.spec.id] is metric
+
+
+@every_metric
+@pytest.mark.parametrize("name", INVARIANCES)
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_invariances_are_those_of_the_spec_and_no_others(metric, name, side):
+    changes = []
+    for seed in range(5):
+        x, y = spaces(seed)
+        mapped = MAPS[name](x if side == "x" else y, np.random.default_rng(seed))
+        changes.append(abs((metric(mapped, y) if side == "x" else metric(x, mapped)) - metric(x, y)))
+    assert (max(changes) <= EXACT) == (name in metric.spec.invariances)
+
+
+@every_metric
+@few
+@given(seed=seeds)
+def test_the_value_lies_in_the_range_and_a_common_reordering_of_the_stimuli_changes_nothing(metric, seed):
+    x, y = spaces(seed)
+    value = metric(x, y)
+    low, high = metric.spec.range
+    assert isinstance(value, float)
+    assert low <= value <= high
+    order = np.random.default_rng(seed).permutation(N)
+    assert metric(x[order], y[order]) == pytest.approx(value, abs=EXACT)
+
+
+@every_metric
+def test_it_is_symmetric_if_and_only_if_the_spec_says_so(metric):
+    differences = [abs(metric(x, y) - metric(y, x)) for x, y in map(spaces, range(10))]
+    assert (max(differences) <= EXACT) == metric.spec.symmetric
+
+
+@every_metric
+def test_a_space_is_at_the_aligned_end_with_itself_if_and_only_if_the_spec_says_so(metric):
+    gaps = [abs(metric(x, x) - aligned_end(metric)) for x, _ in map(spaces, range(10))]
+    assert (max(gaps) <= EXACT) == metric.spec.self_aligned
+
+
+@every_metric
+def test_no_other_space_is_closer_than_the_space_itself(metric):
+    for x, y in map(spaces, range(5)):
+        with_itself, with_other = (abs(metric(x, other) - aligned_end(metric)) for other in (x, y))
+        assert with_itself < with_other
+
+
+@every_metric
+def test_shuffling_one_space_lowers_alignment(metric):
+    x, y = spaces(0, n=100)
+    order = np.random.default_rng(0).permutation(100)
+    assert (metric(x, y) > metric(x, y[order])) == metric.spec.higher_is_more_aligned
+
+
+def near_and_bent(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return two spaces and the first again in a kernel of degree 3: cubed similarities, in the same order.
+
+    The 56 products of three of six dimensions span it, so it is no wider than stimuli are many.
+    """
+    x, y = spaces(seed, n=150, dims=6)
+    values, vectors = np.linalg.eigh((x @ x.T) ** 3)
+    return x, y, vectors[:, -56:] * np.sqrt(values[-56:])
+
+
+@every_metric
+def test_it_depends_on_the_order_of_similarities_alone_if_and_only_if_the_spec_says_so(metric):
+    changes = []
+    for x, y, bent in map(near_and_bent, range(2)):
+        changes.append(abs(metric(bent, y) - metric(x, y)))
+    assert (max(changes) <= EXACT) == metric.spec.ordinal
+
+
+@every_metric
+def test_spaces_over_other_stimuli_are_refused(metric):
+    x, y = spaces(0)
+    with pytest.raises(MetricError, match=f"two spaces over the same stimuli expected; given {N} and {N - 1} stimuli"):
+        metric(x, y[:-1])
+
+
+@every_metric
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_features_that_are_not_finite_are_refused(metric, bad):
+    x, y = spaces(0)
+    y[7, 2] = bad
+    with pytest.raises(MetricError, match="stimulus 7 has NaN or infinity"):
+        metric(x, y)
+
+
+@every_metric
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_constant_features_are_refused(metric, side):
+    x, y = spaces(0)
+    pair = (np.ones_like(x), y) if side == "x" else (x, np.ones_like(y))
+    with pytest.raises(MetricError, match=f"all {N} stimuli have the same vector"):
+        metric(*pair)
+
+
+@every_metric
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_that_are_constant_but_for_rounding_are_refused(metric, dtype):
+    """Multiples of one vector are one vector once they are normalized; what then differs is the last bit."""
+    rng = np.random.default_rng(0)
+    line = (rng.uniform(0.1, 10, (N, 1)) * rng.standard_normal(12)).astype(dtype)
+    x = normalize_rows(line)
+    assert (x != x[0]).any()
+    with pytest.raises(MetricError, match=f"all {N} stimuli have the same vector"):
+        metric(x, spaces(0)[1].astype(dtype))
+
+
+@every_metric
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_fewer_than_three_stimuli_are_refused(metric, n):
+    x, y = spaces(0)
+    with pytest.raises(MetricError, match=rf"a space of at least 3 stimuli and 1 dimension expected; given {n} × 12"):
+        metric(x[:n], y[:n])
+
+
+@with_k
+@pytest.mark.parametrize("k", [-1, 0, N, 10**6])
+def test_k_outside_its_range_is_refused(metric, k):
+    with pytest.raises(MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; given {k}$"):
+        metric(*spaces(0), k=k)
+
+
+@every_metric
+def test_an_unknown_parameter_is_refused(metric):
+    known = ", ".join(metric.spec.defaults) or "none"
+    with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes the parameters {known}; given neighbours$"):
+        metric(*spaces(0), neighbours=5)
