@@ -24,7 +24,8 @@ class MetricSpec:
     (local) or all pairs of stimuli at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
     either space that never change the value; every map that is missing here changes some value. sees, misses: what it can and
     cannot tell apart, one plain line each. defaults: its parameters. self_aligned: m(x, x) is the aligned end of the range,
-    whatever x. Every metric ignores a common reordering of the stimuli.
+    whatever x. Every metric ignores a common reordering of the stimuli, save `linear_predictivity`, whose folds go by
+    position.
     """
 
     id: str

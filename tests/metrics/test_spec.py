@@ -21,6 +21,7 @@ every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.k
 with_k = pytest.mark.parametrize("metric", [m for m in METRICS.values() if "k" in m.spec.defaults], ids=lambda m: m.spec.id)
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=25)
+WIDE = {"n": 100, "dims": 40}  # so many that the penalty of a ridge shows
 
 
 def spaces(seed: int, *, n: int = N, dims: int = 12) -> tuple[np.ndarray, np.ndarray]:
@@ -70,13 +71,13 @@ def test_the_spec_names_every_parameter_and_its_texts_are_one_line(metric):
 
 @every_metric
 @pytest.mark.parametrize("name", INVARIANCES)
-@pytest.mark.parametrize("side", ["x", "y"])
-def test_invariances_are_those_of_the_spec_and_no_others(metric, name, side):
+def test_invariances_are_those_of_the_spec_and_no_others(metric, name):
+    """A claimed map of either space changes nothing; any other changes some value in one of the two."""
     changes = []
     for seed in range(5):
-        x, y = spaces(seed)
-        mapped = MAPS[name](x if side == "x" else y, np.random.default_rng(seed))
-        changes.append(abs((metric(mapped, y) if side == "x" else metric(x, mapped)) - metric(x, y)))
+        (x, y), value = spaces(seed), metric(*spaces(seed))
+        mapped_x, mapped_y = (MAPS[name](space, np.random.default_rng(seed)) for space in (x, y))
+        changes += [abs(metric(mapped_x, y) - value), abs(metric(x, mapped_y) - value)]
     assert (max(changes) <= EXACT) == (name in metric.spec.invariances)
 
 
@@ -89,6 +90,8 @@ def test_the_value_lies_in_the_range_and_a_common_reordering_of_the_stimuli_chan
     low, high = metric.spec.range
     assert isinstance(value, float)
     assert low <= value <= high
+    if metric.spec.id == "linear_predictivity":
+        return  # its folds go by position
     order = np.random.default_rng(seed).permutation(N)
     assert metric(x[order], y[order]) == pytest.approx(value, abs=EXACT)
 
@@ -101,13 +104,14 @@ def test_it_is_symmetric_if_and_only_if_the_spec_says_so(metric):
 
 @every_metric
 def test_a_space_is_at_the_aligned_end_with_itself_if_and_only_if_the_spec_says_so(metric):
-    gaps = [abs(metric(x, x) - aligned_end(metric)) for x, _ in map(spaces, range(10))]
+    few_neighbors = {"k": 2} if "k" in metric.spec.defaults else {}  # so few that some stimuli are no neighbor of theirs
+    gaps = [abs(metric(x, x, **few_neighbors) - aligned_end(metric)) for x, _ in (spaces(seed, **WIDE) for seed in range(5))]
     assert (max(gaps) <= EXACT) == metric.spec.self_aligned
 
 
 @every_metric
 def test_no_other_space_is_closer_than_the_space_itself(metric):
-    for x, y in map(spaces, range(5)):
+    for x, y in (spaces(seed, **WIDE) for seed in range(5)):
         with_itself, with_other = (abs(metric(x, other) - aligned_end(metric)) for other in (x, y))
         assert with_itself < with_other
 
