@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import MetricError
-from core.metrics.kernels import check_unbiased, of_length_one
+from core.metrics.kernels import ROUNDING, check_unbiased, of_length_one
 from core.metrics.neighbors import nearest
 from core.metrics.spec import Metric, MetricSpec
 
@@ -54,14 +54,14 @@ def compare_centered(x: csr_array, y: csr_array) -> float:
 def compare_masked(x: csr_array, y: csr_array) -> float:
     """Compare two local kernels (variant "released") by the unbiased HSIC of what is left of them on common neighbors.
 
-    Raises MetricError where the HSIC of either with itself is not positive, which happens when few neighbors are reciprocal.
+    Raises MetricError where the HSIC of either with itself is not positive beyond rounding; small k and few stimuli can make it so.
     """
     own = [_masked_hsic(kernel, kernel) for kernel in (x, y)]
-    for name, value in zip(("first", "second"), own, strict=True):
-        if value <= 0:
+    for kernel, value in zip((x, y), own, strict=True):
+        if value <= (kernel.shape[0] * ROUNDING) ** 2 * (kernel.data @ kernel.data):
             raise MetricError(
-                f"the {name} space's local kernel has an HSIC of {value:.3g} with itself, which no root can be taken of; "
-                'choose a larger k, or the variant "paper"'
+                f"the local kernel of one space has an HSIC of {value:.3g} with itself, which has no root to divide by; "
+                "choose another k, or the variant paper"
             )
     return _masked_hsic(x, y) / float(np.sqrt(own[0]) * np.sqrt(own[1]))
 

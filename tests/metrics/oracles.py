@@ -33,3 +33,11 @@ def clamp_literally(layers: Sequence[np.ndarray], q: float) -> list[list[list[fl
 def permuted_neighbors(neighbors: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Give stimulus i the neighbors of stimulus order[i], renamed likewise: a space whose rows are shuffled."""
     return np.argsort(order)[neighbors[order]].astype(np.int32)
+
+
+def song_hsic(K: np.ndarray, L: np.ndarray) -> float:
+    """Estimate HSIC without bias, term by term: Song et al. 2012, for kernels whose diagonals are disregarded."""
+    n, (K, L) = len(K), (kernel - np.diag(np.diag(kernel)) for kernel in (K, L))
+    ones = np.ones(n)
+    sums = (ones @ K @ ones) * (ones @ L @ ones) / ((n - 1) * (n - 2))
+    return float((np.trace(K @ L) + sums - 2 / (n - 2) * (ones @ K @ L @ ones)) / (n * (n - 3)))

@@ -1,0 +1,215 @@
+"""CKA in three forms: published values, the definitions in plain Python, hand-computed cases and theorems."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.metrics.kernels import centered, cosine, linear, rbf, u_centered
+from core.metrics.preprocess import normalize_rows
+from tests.metrics.oracles import song_hsic
+
+cka, unbiased_cka, rbf_cka = METRICS["cka"], METRICS["unbiased_cka"], METRICS["rbf_cka"]
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=20)
+
+
+def spaces(seed: int, *, n: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((n, 3))
+    return shared + rng.standard_normal((n, 3)), np.hstack([shared, rng.standard_normal((n, 2))])
+
+
+def published(reference: Path) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+    features = np.load(reference / "features_n256.npz")
+    values = json.loads((reference / "metrics_n256.json").read_text())["values"]
+    return normalize_rows(features["A"]), normalize_rows(features["B"]), values
+
+
+def products_literally(space: np.ndarray) -> list[list[float]]:
+    return [[sum(a * b for a, b in zip(own, other, strict=True)) for other in space.tolist()] for own in space.tolist()]
+
+
+def gaussian_literally(space: np.ndarray, sigma: float) -> list[list[float]]:
+    return [[math.exp(-(math.dist(own, other) ** 2) / (2 * sigma**2)) for other in space.tolist()] for own in space.tolist()]
+
+
+def median_distance(space: np.ndarray) -> float:
+    return float(np.median([math.dist(space[i], space[j]) for i in range(len(space)) for j in range(i)]))
+
+
+def hsic_literally(K: list[list[float]], L: list[list[float]]) -> float:
+    """Return tr(KHLH) by four nested sums over indices, with no matrix centered."""
+    n = len(K)
+    every = range(n)
+    pairs = sum(K[i][j] * L[i][j] for i in every for j in every)
+    rows = sum(sum(K[i]) * sum(L[i]) for i in every)
+    return pairs - 2 * rows / n + sum(map(sum, K)) * sum(map(sum, L)) / n**2
+
+
+def unbiased_hsic_literally(K: list[list[float]], L: list[list[float]]) -> float:
+    """Average K_ij (L_ij + L_qr − 2 L_iq) over all draws of four different stimuli: what the estimator is unbiased for."""
+    terms = [K[i][j] * (L[i][j] + L[q][r] - 2 * L[i][q]) for i, j, q, r in permutations(range(len(K)), 4)]
+    return sum(terms) / len(terms)
+
+
+def alignment_literally(hsic, K: list[list[float]], L: list[list[float]]) -> float:
+    return hsic(K, L) / math.sqrt(hsic(K, K) * hsic(L, L))
+
+
+@few
+@given(seed=seeds)
+def test_cka_equals_its_definition(seed):
+    x, y = spaces(seed)
+    assert cka(x, y) == pytest.approx(alignment_literally(hsic_literally, *map(products_literally, (x, y))), abs=1e-12)
+
+
+@few
+@given(seed=seeds)
+def test_unbiased_cka_equals_the_average_over_draws_of_four_stimuli(seed):
+    x, y = spaces(seed)
+    expected = alignment_literally(unbiased_hsic_literally, *map(products_literally, (x, y)))
+    assert unbiased_cka(x, y) == pytest.approx(expected, abs=1e-10)
+
+
+@few
+@given(seed=seeds, bandwidth=st.floats(0.7, 5))
+def test_rbf_cka_equals_its_definition_in_both_units(seed, bandwidth):
+    x, y = spaces(seed)
+    fixed = [gaussian_literally(space, bandwidth) for space in (x, y)]
+    relative = [gaussian_literally(space, bandwidth * median_distance(space)) for space in (x, y)]
+    for unit, kernels in (("feature", fixed), ("median", relative)):
+        expected = alignment_literally(hsic_literally, *kernels)
+        assert rbf_cka(x, y, bandwidth=bandwidth, unit=unit) == pytest.approx(expected, abs=1e-9)
+
+
+def test_cka_and_rbf_cka_equal_the_released_code(reference):
+    x, y, values = published(reference)
+    assert cka(x, y) == pytest.approx(values["cka_linear"], rel=1e-6)
+    assert rbf_cka(x, y, bandwidth=1.0, unit="feature") == pytest.approx(values["cka_rbf_sigma_1"], rel=1e-6)
+
+
+def test_unbiased_cka_differs_from_the_released_code_by_the_constant_in_its_denominator(reference):
+    """It divides by the root + 1e-6, and HSIC per pair of rows of length 1 is about 0.05: the value comes out 2e-5 too low."""
+    x, y, values = published(reference)
+    root = math.sqrt(math.prod(song_hsic(space @ space.T, space @ space.T) for space in (x.astype(float), y.astype(float))))
+    theirs = values["unbiased_cka_linear"]
+    assert unbiased_cka(x, y) * root / (root + 1e-6) == pytest.approx(theirs, rel=1e-6)
+    assert unbiased_cka(x, y) == pytest.approx(theirs, rel=3e-5)
+    assert unbiased_cka(x, y) != pytest.approx(theirs, rel=1e-5)
+
+
+def test_cka_of_two_single_dimensions_is_their_squared_correlation():
+    x, y = np.array([[0.0], [1], [2], [5]]), np.array([[1.0], [0], [3], [4]])
+    assert cka(x, y) == pytest.approx(10**2 / (14 * 10), abs=1e-12)  # sums of products and of squares around the means
+
+
+def test_two_crossed_splits_of_four_stimuli():
+    """Uncorrelated, so CKA is 0; over pairs, whoever shares one half never shares the other, which the unbiased form calls −1/2.
+
+    By hand: K̃ is 4/3 within a half and −2/3 across, two pairs against four, so Σ K̃L̃ = −24/9 and Σ K̃² = 48/9.
+    """
+    x, y = np.array([[1.0], [1], [-1], [-1]]), np.array([[1.0], [-1], [1], [-1]])
+    assert cka(x, y) == pytest.approx(0, abs=1e-12)
+    assert unbiased_cka(x, y) == pytest.approx(-0.5, abs=1e-12)
+
+
+def test_over_all_shufflings_unbiased_cka_averages_0_and_cka_its_analytic_chance():
+    x, y = spaces(0, n=6)
+    orders = [list(order) for order in permutations(range(6))]
+    free_x, free_y, biased_x, biased_y = (f(linear(space)) for f in (u_centered, centered) for space in (x, y))
+    assert np.mean([cosine(free_x, free_y[np.ix_(order, order)]) for order in orders]) == pytest.approx(0, abs=1e-12)
+    chance = np.trace(biased_x) * np.trace(biased_y) / 5
+    assert np.mean([cosine(biased_x, biased_y[np.ix_(order, order)]) for order in orders]) == pytest.approx(chance, abs=1e-12)
+
+
+def test_in_wide_spaces_cka_is_high_by_chance_and_unbiased_cka_is_not():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 50, 2000))
+    assert cka(x, y) > 0.9
+    assert abs(unbiased_cka(x, y)) < 0.1
+
+
+@pytest.mark.parametrize("unit", ["median", "feature"])
+def test_a_wide_gaussian_kernel_is_linear(unit):
+    x, y = spaces(0, n=30)
+    assert rbf_cka(x, y, bandwidth=1e6, unit=unit) == pytest.approx(cka(x, y), abs=1e-9)
+
+
+def test_a_fixed_width_notices_the_scale_that_a_relative_one_ignores():
+    x, y = spaces(0, n=30)
+    relative, fixed = ([rbf_cka(size * x, y, unit=unit) for size in (1, 3)] for unit in ("median", "feature"))
+    assert relative[0] == pytest.approx(relative[1], abs=1e-12)
+    assert abs(fixed[0] - fixed[1]) > 0.01
+
+
+@pytest.mark.parametrize("metric", [cka, unbiased_cka, rbf_cka], ids=lambda metric: metric.spec.id)
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_a_far_center_and_tiny_or_huge_features_cost_no_digits(metric, size):
+    x, y = spaces(0, n=30)
+    assert metric(x + 1e6, y) == pytest.approx(metric(x, y), abs=1e-8)
+    assert metric((x * size).astype(np.float32), y) == pytest.approx(metric(x, y), abs=1e-6)
+
+
+def test_duplicates_are_at_distance_0():
+    space = np.repeat(np.random.default_rng(0).standard_normal((5, 300)), 2, axis=0) + 100
+    kernel = rbf(space, bandwidth=1.0, unit="median")
+    assert (np.diagonal(kernel, 1)[::2] >= -1e-9).all()
+    assert (kernel <= 0).all()
+
+
+def rotated_simplex(n: int) -> np.ndarray:
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
+    return (np.eye(n) @ turn).astype(np.float32)
+
+
+def test_where_all_stimuli_are_equally_similar_only_the_unbiased_form_has_no_value():
+    """The biased form has one: its chance level, whatever the other space is."""
+    _, y = spaces(0, n=20)
+    for x in (np.eye(20), rotated_simplex(20)):
+        with pytest.raises(MetricError, match=r"all similarities in this space are equal.*only rounding; choose another layer"):
+            unbiased_cka(x, y)
+        chance = np.trace(centered(linear(y))) / math.sqrt(19)
+        assert cka(x, y) == pytest.approx(chance, abs=1e-6)
+
+
+def test_the_unbiased_form_needs_four_stimuli():
+    x, y = spaces(0)
+    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"):
+        unbiased_cka(x[:3], y[:3])
+    assert unbiased_cka(x[:4], x[:4]) == pytest.approx(1)
+
+
+def test_a_kernel_so_narrow_that_nothing_is_similar_is_refused():
+    x, y = spaces(0)
+    with pytest.raises(MetricError, match=r"leaves every stimulus similar to itself alone, .*larger bandwidth than 0\.01"):
+        rbf_cka(x, y, bandwidth=0.01)
+
+
+def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
+    x = np.zeros((9, 2))
+    x[0] = 1
+    y = spaces(0, n=9)[1]
+    with pytest.raises(MetricError, match="their median distance is 0; give the bandwidth in unit feature"):
+        rbf_cka(x, y)
+    assert 0 < rbf_cka(x, y, unit="feature") < 1
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, math.nan, math.inf])
+def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
+    with pytest.raises(MetricError, match=rf"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}"):
+        rbf_cka(*spaces(0), bandwidth=bandwidth)
+
+
+def test_an_unknown_unit_is_refused():
+    with pytest.raises(MetricError, match="the unit of a bandwidth is median or feature; given pixels"):
+        rbf_cka(*spaces(0), unit="pixels")
