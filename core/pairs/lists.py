@@ -1,0 +1,48 @@
+"""Neighbor metrics of all layer pairs, from each layer's neighbor lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float64, Int32, Integer
+
+from core.metrics.neighbors import nearest
+from core.metrics.preprocess import normalize_rows
+from core.pairs.layers import Preprocess, Space, each_layer, stacked
+from core.pairs.overlap import check_lists
+
+Lists = Int32[np.ndarray, "_ _ _"]  # layers, stimuli, neighbors
+
+
+@dataclass(frozen=True)
+class NeighborLists:
+    """Layers as neighbor lists, most similar first; any cached lists of at least k neighbors will do. -1 where there are none."""
+
+    compare: Callable[..., np.ndarray]  # lists of two models and k to the scores of all layer pairs
+    k: int
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Lists:
+        return stacked(each_layer(partial(nearest, k=self.k), layers, preprocess), missing=-1)
+
+    def scores(self, x: Lists, y: Lists) -> Float64[np.ndarray, "Lx Ly"]:
+        return self.compare(x, y, k=self.k)
+
+    def permuted(self, prepared: Lists, order: Integer[np.ndarray, "n"]) -> Lists:
+        lists = np.argsort(order).astype(np.int32)[prepared[:, order]]
+        lists[prepared[:, 0, 0] < 0] = -1
+        return lists
+
+
+def mean_terms(
+    terms: Callable[..., np.ndarray], x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int
+) -> Float64[np.ndarray, "Lx Ly"]:
+    """Return the mean over stimuli of a metric's terms, pair by pair; NaN for a layer of -1, which has no neighbors."""
+    check_lists(x, y, k=k)
+    scores = np.full((len(x), len(y)), np.nan)
+    for a in np.flatnonzero(x[:, 0, 0] >= 0):
+        for b in np.flatnonzero(y[:, 0, 0] >= 0):
+            scores[a, b] = terms(x[a, :, :k], y[b, :, :k]).mean()
+    return scores

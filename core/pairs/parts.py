@@ -1,0 +1,107 @@
+"""All layer pairs one by one, from what can be made ready of each layer alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Integer
+
+from core.errors import MetricError
+from core.metrics.bases import Basis, center, span
+from core.metrics.predictivity import explained, fit_parts
+from core.metrics.preprocess import normalize_rows
+from core.pairs.layers import Preprocess, Space, each_layer
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What was made of each layer over so many stimuli; None for a layer that was refused."""
+
+    layers: list[Any]
+    stimuli: int
+
+
+def check_same_stimuli(x: Parts, y: Parts) -> None:
+    """Refuse models over other stimuli."""
+    if x.stimuli != y.stimuli:
+        raise MetricError(f"layers over the same stimuli expected; given {x.stimuli} and {y.stimuli} stimuli")
+
+
+def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarray:
+    """Give stimulus i the row of stimulus order[i]."""
+    return part[order]
+
+
+def basis_of(space: Space) -> Basis:
+    """Return the basis of all of a space."""
+    return span(center(space))
+
+
+def reorder_basis(basis: Basis, order: Integer[np.ndarray, "n"]) -> Basis:
+    """Reorder the stimuli of a basis; its loadings are over features and stay."""
+    return basis._replace(directions=basis.directions[order])
+
+
+def reorder_both(kernel: Any, order: Integer[np.ndarray, "n"]) -> Any:
+    """Reorder the rows and the columns of a matrix, sparse or not."""
+    return kernel[order][:, order]
+
+
+@dataclass(frozen=True)
+class EachPair:
+    """Layers as whatever `part` makes of one, None where it refuses; a pair that `compare` refuses has the score NaN."""
+
+    part: Callable[[Space], Any]
+    compare: Callable[[Any, Any], float]
+    reorder: Callable[[Any, np.ndarray], Any]
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Parts:
+        return Parts(each_layer(self.part, layers, preprocess), len(layers[0]))
+
+    def scores(self, x: Parts, y: Parts) -> Float64[np.ndarray, "Lx Ly"]:
+        check_same_stimuli(x, y)
+        return np.array([[self._score(a, b) for b in y.layers] for a in x.layers])
+
+    def _score(self, a: Any, b: Any) -> float:
+        if a is None or b is None:
+            return np.nan
+        try:
+            return self.compare(a, b)
+        except MetricError:
+            return np.nan
+
+    def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
+        return Parts([None if part is None else self.reorder(part, order) for part in prepared.layers], prepared.stimuli)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Linear predictivity: layers as bases. A layer is fitted once for all that it predicts, then forgotten: fits are large."""
+
+    folds: int
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Parts:
+        return Parts(each_layer(basis_of, layers, preprocess), len(layers[0]))
+
+    def scores(self, x: Parts, y: Parts) -> Float64[np.ndarray, "Lx Ly"]:
+        check_same_stimuli(x, y)
+        forth = np.stack([self._explained(basis, y.layers) for basis in x.layers])
+        back = np.stack([self._explained(basis, x.layers) for basis in y.layers])
+        return (forth + back.T) / 2
+
+    def _explained(self, basis: Basis | None, others: Sequence[Basis | None]) -> Float64[np.ndarray, "L"]:
+        """Return R² of predicting each of the other layers from one; NaN where either is degenerate."""
+        found = np.full(len(others), np.nan)
+        with suppress(MetricError):
+            fits = basis and fit_parts(basis, folds=self.folds)
+            for b, other in enumerate(others):
+                if fits and other:
+                    found[b] = explained(fits, other.scores, folds=self.folds)
+        return found
+
+    def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
+        return Parts([basis and reorder_basis(basis, order) for basis in prepared.layers], prepared.stimuli)

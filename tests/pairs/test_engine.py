@@ -1,0 +1,151 @@
+"""All layer pairs at once give what the metric gives pair by pair, however the work is shared out."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from core.errors import MetricError, UnknownNameError
+from core.metrics import METRICS
+from core.metrics.preprocess import normalize_rows
+from core.pairs import rows
+from core.pairs.engine import ENGINES, make_engine
+
+every_engine = pytest.mark.parametrize("metric", ENGINES)
+CHOICES = [  # what the defaults leave out
+    ("cknna", {"k": 20, "variant": "released"}),
+    ("rbf_cka", {"bandwidth": 0.7, "unit": "feature"}),
+    ("rsa", {"correlation": "pearson"}),
+    ("mutual_knn", {"k": 39}),
+]
+
+
+def models(seed: int = 0, n: int = 40) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return two models of three and two layers, of different widths, that have something in common."""
+    rng = np.random.default_rng(seed)
+    shared = rng.standard_normal((n, 5))
+    widths = ((3, 8, 12), (6, 9))
+    return tuple(
+        [(shared @ rng.standard_normal((5, width)) + rng.standard_normal((n, width))).astype(np.float32) for width in widths_of_one]
+        for widths_of_one in widths
+    )
+
+
+def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> np.ndarray:
+    engine = make_engine(metric, **parameters)
+    return engine.scores(engine.prepare(x), engine.prepare(y))
+
+
+def pair_by_pair(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> np.ndarray:
+    return np.array([[METRICS[metric](normalize_rows(a), normalize_rows(b), **parameters) for b in y] for a in x])
+
+
+def test_every_metric_has_an_engine():
+    assert set(ENGINES) == set(METRICS)
+
+
+@pytest.mark.parametrize(("metric", "parameters"), [*((metric, {}) for metric in ENGINES), *CHOICES])
+def test_equal_the_metric_of_every_pair(metric, parameters):
+    x, y = models()
+    np.testing.assert_allclose(scores(metric, x, y, **parameters), pair_by_pair(metric, x, y, **parameters), rtol=0, atol=1e-7)
+
+
+@every_engine
+def test_other_preprocessing_can_be_asked_for(metric):
+    x, y = models(1)
+    engine = make_engine(metric)
+    raw = engine.scores(*(engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y)))
+    np.testing.assert_allclose(raw, [[METRICS[metric](a, b) for b in y] for a in x], rtol=0, atol=1e-7)
+
+
+@every_engine
+@pytest.mark.parametrize("bad", [0.0, 1.0, np.nan])
+def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric, bad):
+    x, y = models(2)
+    whole = scores(metric, x, y)
+    x[1], y[0] = np.full_like(x[1], bad), np.full_like(y[0], bad)
+    found = scores(metric, x, y)
+    assert np.isnan(found).tolist() == [[True, False], [True, True], [True, False]]
+    np.testing.assert_allclose(found[[0, 2], 1], whole[[0, 2], 1], rtol=0, atol=1e-12)
+
+
+@every_engine
+def test_a_model_of_degenerate_layers_alone_is_refused_with_the_first_reason(metric):
+    with pytest.raises(
+        MetricError, match=r"no layer can be compared: vectors with a direction expected; stimulus 0 has only zeros"
+    ):
+        make_engine(metric).prepare([np.zeros((9, 4)), np.ones((9, 4))])
+
+
+@every_engine
+def test_do_not_depend_on_the_number_of_threads(metric, monkeypatch):
+    x, y = models(3)
+    expected = scores(metric, x, y)
+    for cores in (1, 3, 8):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        np.testing.assert_array_equal(scores(metric, x, y), expected)
+
+
+@pytest.mark.parametrize("metric", ["cka", "unbiased_cka", "rbf_cka", "rsa"])
+@pytest.mark.parametrize("tile", [1, 7, 1000])
+def test_do_not_depend_on_the_tile(metric, tile, monkeypatch):
+    x, y = models(4)
+    expected = scores(metric, x, y)
+    monkeypatch.setattr(rows, "TILE", tile)
+    np.testing.assert_allclose(scores(metric, x, y), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", [metric for metric in ENGINES if METRICS[metric].spec.symmetric])
+def test_do_not_depend_on_the_order_of_the_models(metric):
+    x, y = models(5)
+    np.testing.assert_allclose(scores(metric, y, x).T, scores(metric, x, y), rtol=0, atol=1e-12)
+
+
+@every_engine
+def test_do_not_depend_on_what_else_is_compared(metric):
+    x, y = models(6)
+    np.testing.assert_allclose(scores(metric, x[1:2], y), scores(metric, x, y)[1:2], rtol=0, atol=1e-12)
+
+
+@every_engine
+def test_permuted_equals_reordering_the_layers_first(metric):
+    x, y = models(7)
+    order = np.random.default_rng(7).permutation(40)
+    engine = make_engine(metric)
+    y[1][:] = 1
+    permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order))
+    np.testing.assert_allclose(permuted, scores(metric, x, [layer[order] for layer in y]), rtol=0, atol=1e-7)
+
+
+@every_engine
+def test_spaces_over_other_stimuli_are_refused(metric):
+    x, y = models(8)
+    engine = make_engine(metric)
+    with pytest.raises(MetricError, match=r"over the same"):
+        engine.scores(engine.prepare(x), engine.prepare([layer[:30] for layer in y]))
+
+
+def test_a_pair_that_the_metric_refuses_has_no_score():
+    """Canonical correlations of ranks that sum to n say nothing; those of narrower layers do."""
+    x, y = models(9, n=20)
+    found = scores("mean_cca", x, y)
+    assert np.isnan(found).tolist() == [[False, False], [False, False], [False, True]]
+
+
+def test_cached_lists_of_more_neighbors_serve_any_k():
+    x, y = models(10)
+    deep_x, deep_y = (make_engine("mutual_knn", k=30).prepare(layers) for layers in (x, y))
+    for k in (1, 10, 30):
+        np.testing.assert_array_equal(make_engine("mutual_knn", k=k).scores(deep_x, deep_y), scores("mutual_knn", x, y, k=k))
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(UnknownNameError, match=r"no metric named 'ckna'; did you mean cknna"):
+        make_engine("ckna")
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(MetricError, match=r"cka takes the parameters none; given k$"):
+        make_engine("cka", k=3)
