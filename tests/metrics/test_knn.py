@@ -1,0 +1,190 @@
+"""Neighbor metrics equal published values, literal oracles and hand-computed cases; their terms average to the metric."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.metrics import METRICS
+from core.metrics.knn import cycle_terms, jaccard_terms, mutual_terms
+from core.metrics.knn_order import edit_terms, subsequence_terms
+from core.metrics.neighbors import nearest
+from core.metrics.preprocess import normalize_rows
+
+TERMS = {
+    "mutual_knn": mutual_terms,
+    "jaccard_knn": jaccard_terms,
+    "cycle_knn": cycle_terms,
+    "lcs_knn": subsequence_terms,
+    "edit_distance_knn": edit_terms,
+}
+PUBLISHED = {  # what the released code calls a value, and in which unit it gives it
+    "cycle_knn": ("cycle_knn_A_to_B", 1),
+    "lcs_knn": ("lcs_knn_unnormalized_0_to_k", 10),
+    "edit_distance_knn": ("edit_distance_knn", 1),
+}
+every_list_metric = pytest.mark.parametrize("name", TERMS)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def lists(seed: int, *, n: int = 12, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Return two arrays of ordered neighbors, drawn at random without the stimulus itself."""
+    return tuple(nearest(np.random.default_rng((seed, side)).standard_normal((n, n)), k=k) for side in (0, 1))
+
+
+def jaccard_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
+    return len(set(a[i]) & set(b[i])) / len(set(a[i]) | set(b[i]))
+
+
+def cycle_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
+    return float(any(back == i for j in b[i] for back in a[j]))
+
+
+def subsequence_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
+    """Recurse on the first entries: take both where they are equal, else drop one."""
+
+    @cache
+    def longest(s: int, t: int) -> int:
+        if s == len(a[i]) or t == len(b[i]):
+            return 0
+        if a[i][s] == b[i][t]:
+            return 1 + longest(s + 1, t + 1)
+        return max(longest(s + 1, t), longest(s, t + 1))
+
+    return longest(0, 0) / len(a[i])
+
+
+def edit_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
+    """Recurse on the first entries: nothing to do where they are equal, else delete, insert or replace one."""
+
+    @cache
+    def edits(s: int, t: int) -> int:
+        if s == len(a[i]) or t == len(b[i]):
+            return len(a[i]) - s + len(b[i]) - t
+        if a[i][s] == b[i][t]:
+            return edits(s + 1, t + 1)
+        return 1 + min(edits(s + 1, t), edits(s, t + 1), edits(s + 1, t + 1))
+
+    return 1 - edits(0, 0) / len(a[i])
+
+
+ORACLES = {
+    "jaccard_knn": jaccard_literally,
+    "cycle_knn": cycle_literally,
+    "lcs_knn": subsequence_literally,
+    "edit_distance_knn": edit_literally,
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@given(seed=seeds, k=st.integers(1, 11))
+def test_terms_equal_a_slow_oracle(name, seed, k):
+    a, b = lists(seed, k=k)
+    literal = [ORACLES[name](a.tolist(), b.tolist(), i) for i in range(len(a))]
+    assert TERMS[name](a, b).tolist() == pytest.approx(literal, abs=1e-12)
+
+
+@every_list_metric
+@given(seed=seeds, k=st.integers(1, 11))
+def test_a_metric_is_the_mean_of_its_terms(name, seed, k):
+    x, y = np.random.default_rng(seed).standard_normal((2, 12, 5))
+    terms = TERMS[name](nearest(x, k=k), nearest(y, k=k))
+    assert METRICS[name](x, y, k=k) == pytest.approx(terms.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_values_equal_the_released_code(name, reference):
+    features = np.load(reference / "features_n256.npz")
+    x, y = normalize_rows(features["A"]), normalize_rows(features["B"])
+    entry, unit = PUBLISHED[name]
+    published = json.loads((reference / "metrics_n256.json").read_text())["values"]
+    ours = METRICS[name](x, y, k=10)
+    assert round(ours * 2560) == round(published[entry] / unit * 2560)  # the same count over 256 stimuli and 10 neighbors
+    assert ours == pytest.approx(published[entry] / unit, abs=1e-6)
+    if name == "cycle_knn":  # the one that is not symmetric
+        assert METRICS[name](y, x, k=10) == published["cycle_knn_B_to_A"]
+
+
+def letters(word: str) -> np.ndarray:
+    return np.array([[ord(letter) for letter in word]], dtype=np.int32)
+
+
+def test_the_edit_distance_of_intention_and_execution_is_five():
+    """Jurafsky and Martin, Speech and Language Processing, section 2.8: edits that each cost 1."""
+    assert edit_terms(letters("intention"), letters("execution")).tolist() == pytest.approx([1 - 5 / 9])
+
+
+def test_terms_of_a_swap_by_hand():
+    """Two neighbors that change places: the same set, three of four in order, two replacements."""
+    a, b = np.array([[1, 2, 3, 4]], np.int32), np.array([[2, 1, 3, 4]], np.int32)
+    assert [float(TERMS[name](a, b)[0]) for name in ("mutual_knn", "jaccard_knn", "lcs_knn", "edit_distance_knn")] == [
+        1,
+        1,
+        0.75,
+        0.5,
+    ]
+
+
+def test_terms_of_a_replaced_neighbor_by_hand():
+    a, b = np.array([[1, 2, 3, 4]], np.int32), np.array([[9, 1, 2, 3]], np.int32)
+    assert mutual_terms(a, b).tolist() == [0.75]
+    assert jaccard_terms(a, b).tolist() == [3 / 5]
+    assert subsequence_terms(a, b).tolist() == [0.75]
+    assert edit_terms(a, b).tolist() == [0.5]  # insert 9, delete 4
+
+
+def test_a_walk_through_y_then_x_by_hand():
+    in_x = np.array([[1], [2], [0]], np.int32)  # 0 → 1 → 2 → 0
+    in_y = np.array([[2], [0], [0]], np.int32)
+    assert cycle_terms(in_x, in_y).tolist() == [1, 1, 0]  # 0 → 2 → 0, 1 → 0 → 1, 2 → 0 → 1
+    assert cycle_terms(in_y, in_x).tolist() == [1, 0, 1]  # 0 → 1 → 0, 1 → 2 → 0, 2 → 0 → 2
+
+
+@given(seed=seeds, k=st.integers(1, 11))
+def test_each_metric_is_stricter_than_the_one_before(seed, k):
+    a, b = lists(seed, k=k)
+    mutual, jaccard = mutual_terms(a, b), jaccard_terms(a, b)
+    ordered, placed = subsequence_terms(a, b), edit_terms(a, b)
+    assert (ordered <= mutual).all()
+    assert (placed <= ordered + 1e-12).all()
+    assert jaccard == pytest.approx(mutual / (2 - mutual))
+
+
+@given(seed=seeds)
+def test_with_every_other_stimulus_a_neighbor_only_the_order_still_counts(seed):
+    a, b = lists(seed, k=11)
+    for terms in (mutual_terms, jaccard_terms, cycle_terms):
+        assert terms(a, b).tolist() == [1] * 12
+    assert subsequence_terms(a, b).mean() < 1
+    assert edit_terms(a, b).mean() < 1
+
+
+@given(seed=seeds, k=st.integers(1, 11))
+def test_all_but_the_cycle_are_symmetric_and_whole_for_a_list_with_itself(seed, k):
+    a, b = lists(seed, k=k)
+    for name in TERMS.keys() - {"cycle_knn"}:
+        assert (TERMS[name](a, b) == TERMS[name](b, a)).all()
+        assert (TERMS[name](a, a) == 1).all()
+
+
+def test_a_stimulus_that_is_nobody_s_neighbor_is_not_returned_to_even_by_its_own_space():
+    a = np.array([[1], [0], [0]], np.int32)
+    assert cycle_terms(a, a).tolist() == [1, 1, 0]
+
+
+def test_the_cycle_of_independent_lists_is_at_its_chance_level():
+    n, k = 400, 12
+    found = [cycle_terms(*lists(seed, n=n, k=k)).mean() for seed in range(5)]
+    assert np.mean(found) == pytest.approx(1 - (1 - k / (n - 1)) ** k, abs=0.03)
+
+
+def test_the_cycle_counts_steps_between_more_stimuli_than_a_32_bit_number_can():
+    after = np.roll(np.arange(60_000, dtype=np.int32), -1)[:, None]
+    before = np.roll(np.arange(60_000, dtype=np.int32), 1)[:, None]
+    assert cycle_terms(after, before).all()
+    assert not cycle_terms(after, after).any()
