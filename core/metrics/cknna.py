@@ -58,7 +58,7 @@ def compare_masked(x: csr_array, y: csr_array) -> float:
     """
     own = [_masked_hsic(kernel, kernel) for kernel in (x, y)]
     for kernel, value in zip((x, y), own, strict=True):
-        if value <= (kernel.shape[0] * ROUNDING) ** 2 * (kernel.data @ kernel.data):
+        if value <= kernel.shape[0] * ROUNDING**2 * (kernel.data @ kernel.data):
             raise MetricError(
                 f"the local kernel of one space has an HSIC of {value:.3g} with itself, which has no root to divide by; "
                 "choose another k, or the variant paper"

@@ -36,14 +36,15 @@ def rbf(space: Float[np.ndarray, "n d"], *, bandwidth: float, unit: str) -> Floa
     np.fill_diagonal(squares, 0)
     apart = squares[np.triu_indices(len(space), 1)]
     sigma = bandwidth * _scale(apart, unit)
-    if not (np.isfinite(sigma) and sigma > 0):
+    twice = 2 * sigma * sigma
+    if not (sigma > 0 and 0 < twice < np.inf):
         raise MetricError(f"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}, which makes it {sigma}")
-    if np.exp(-apart.min() / (2 * sigma**2)) < np.finfo(np.float64).eps:
+    if np.exp(-apart.min() / twice) < np.finfo(np.float64).eps:
         raise MetricError(
             f"a width of {sigma:.3g} leaves every stimulus similar to itself alone, since the nearest two are "
             f"{np.sqrt(apart.min()):.3g} apart; choose a larger bandwidth than {bandwidth}"
         )
-    return np.expm1(-squares / (2 * sigma**2))
+    return np.expm1(-squares / twice)
 
 
 def _scale(apart: Float64[np.ndarray, " pairs"], unit: str) -> float:
@@ -68,7 +69,7 @@ def centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
 
 
 def u_centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
-    """Return the kernel centered without its diagonal, of length 1; two such products sum to the unbiased estimator of HSIC.
+    """Return the kernel centered as if it had no diagonal, of length 1; inner products of such kernels estimate HSIC without bias.
 
     K̃ᵢⱼ = Kᵢⱼ − Σₗ Kᵢₗ / (n − 2) − Σₗ Kₗⱼ / (n − 2) + Σₗₘ Kₗₘ / ((n − 1)(n − 2)) for i ≠ j over a diagonal of 0, and K̃ᵢᵢ = 0.
     Σ K̃ᵢⱼ L̃ᵢⱼ / (n(n − 3)) equals the estimator of Song et al. 2012, so that a kernel's own is a sum of squares, never negative.
@@ -86,9 +87,12 @@ def u_centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]
 
 
 def of_length_one(rest: Float64[np.ndarray, "n _"], kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n _"]:
-    """Scale what centering has left of a kernel to length 1; raises MetricError where that is no more than rounding."""
+    """Scale what centering has left of a kernel to length 1; raises MetricError where that is no more than rounding.
+
+    Each product ⟨xᵢ, xⱼ⟩ of rounded features is off by at most eps ‖xᵢ‖ ‖xⱼ‖; all together by eps tr(K) ≤ eps √n ‖K‖.
+    """
     length = np.linalg.norm(rest)
-    if length <= len(kernel) * ROUNDING * np.linalg.norm(kernel):
+    if length <= np.sqrt(len(kernel)) * ROUNDING * np.linalg.norm(kernel):
         raise MetricError("all similarities in this space are equal, so that centering leaves only rounding; choose another layer")
     return rest / length
 

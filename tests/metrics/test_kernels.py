@@ -204,7 +204,7 @@ def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
     assert 0 < rbf_cka(x, y, unit="feature") < 1
 
 
-@pytest.mark.parametrize("bandwidth", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, 1e-200, 1e200, math.nan, math.inf])
 def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
     with pytest.raises(MetricError, match=rf"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}"):
         rbf_cka(*spaces(0), bandwidth=bandwidth)
