@@ -27,7 +27,7 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
     n = len(space)
     check_space(space)
     check_k(k, n)
-    scaled = _unit_scaled(space)
+    scaled = unit_scaled(space)
     rows = max(1, BLOCK_BYTES // (8 * n))
     found = np.empty((n, k), dtype=np.int32)
     for start in range(0, n, rows):
@@ -38,7 +38,7 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
     return found
 
 
-def _unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
+def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
     """Scale by the power of two that brings the largest entry into [0.5, 1): exact, and no product overflows float32."""
     _, exponent = np.frexp(max(space.max(), -space.min()))
     return np.multiply(space, np.ldexp(1.0, min(-int(exponent), 1022)), dtype=np.float64)  # 2 ** 1023 is the last finite power

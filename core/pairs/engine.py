@@ -4,6 +4,7 @@
     x, y = engine.prepare(layers_x), engine.prepare(layers_y)
     engine.scores(x, y)                                      # (Lx, Ly)
     engine.scores(x, engine.permuted(y, order))              # the stimuli of y reordered, nothing made anew
+    make_engine("cka", device="cuda")                        # the same on a GPU
 
 What `prepare` returns belongs to its engine; of neighbor metrics it is the lists themselves, so that cached ones can be given.
 """
@@ -17,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float64, Integer
 
-from core.errors import UnknownNameError
+from core.errors import DeviceError, MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.cknna import compare_masked, local_kernel
 from core.metrics.kernels import centered, linear, rbf, u_centered
@@ -33,6 +34,7 @@ from core.pairs.local import CenteredLocal
 from core.pairs.overlap import overlaps
 from core.pairs.parts import EachPair, Predictions, basis_of, reorder_basis, reorder_both, reorder_rows
 from core.pairs.rows import PairRows, triangle
+from core.settings import choose_device
 
 
 @runtime_checkable
@@ -56,14 +58,26 @@ class Engine(Protocol):
         """Give stimulus i all that stimulus order[i] has, as if the layers' rows had been reordered before `prepare`."""
 
 
-def make_engine(metric: str, **parameters: Any) -> Engine:
+def make_engine(metric: str, *, device: str | None = None, **parameters: Any) -> Engine:
     """Return the engine of a metric; parameters that are not given have the metric's defaults.
 
-    Raises UnknownNameError for the metric, MetricError for a parameter that it does not take.
+    device: "cpu" or "cuda" for torch, which has the most used metrics; None for numpy, which has all.
+    Raises UnknownNameError for the metric, MetricError for a parameter that it does not take and for one that torch does not have,
+    DeviceError for a device that is not there or has no float64.
     """
     if metric not in ENGINES:
         raise UnknownNameError("metric", metric, ENGINES)
-    return ENGINES[metric](**METRICS[metric].complete(parameters))
+    complete = METRICS[metric].complete(parameters)
+    if device is None:
+        return ENGINES[metric](**complete)
+    from core.pairs.on_torch import ON_TORCH  # seconds that numpy alone must not pay
+
+    if metric not in ON_TORCH:
+        raise MetricError(f"on a device there are {', '.join(ON_TORCH)}; for {metric} name no device")
+    place = choose_device(device)
+    if place.type == "mps":
+        raise DeviceError("metrics need float64, which mps does not have; name cuda, cpu or no device")
+    return ON_TORCH[metric](place, **complete)
 
 
 def _terms(terms: Callable[..., np.ndarray]) -> Callable[..., Engine]:

@@ -1,0 +1,194 @@
+"""The engines of mutual kNN, CKA and CKNNA on a device that torch knows: the same values as on the CPU, all work on the device.
+
+A layer without scores is NaN throughout, as lists -1. Importing this takes seconds: import it on first use only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Integer
+from torch import Tensor
+
+from core.errors import MetricError
+from core.metrics.inputs import check_k
+from core.metrics.kernels import ROUNDING, check_unbiased
+from core.metrics.neighbors import unit_scaled
+from core.metrics.preprocess import normalize_rows
+from core.pairs.layers import Preprocess, Space, each_layer
+
+BLOCK = 2**25  # numbers in one block of similarities, or in the tiles that are multiplied at once
+
+
+class Local(NamedTuple):
+    """Layers as what lies near each stimulus, (layers, n, k): which stimuli, and a value for each."""
+
+    lists: Tensor
+    values: Tensor
+
+
+@dataclass(frozen=True)
+class TorchLists:
+    """Mutual kNN; each neighbor has the value 1."""
+
+    device: torch.device
+    k: int
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Local:
+        lists = _stacked(each_layer(self._lists, layers, preprocess), missing=-1)
+        return Local(lists, torch.where(lists < 0, torch.nan, 1.0).double())
+
+    def _lists(self, space: Space) -> Tensor:
+        return _nearest(space, self.k, self.device)
+
+    def scores(self, x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
+        return _common_products(x, y) / (x.lists.shape[1] * self.k)
+
+    def permuted(self, prepared: Local, order: Integer[np.ndarray, "n"]) -> Local:
+        return _renamed(prepared, order)
+
+
+@dataclass(frozen=True)
+class TorchLocal:
+    """CKNNA as the paper defines it; the values are centered similarities, of length 1 together."""
+
+    device: torch.device
+    k: int
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Local:
+        parts = each_layer(self._local, layers, preprocess)
+        lists = _stacked([part and part.lists for part in parts], missing=-1)
+        return Local(lists, _stacked([part and part.values for part in parts], missing=torch.nan))
+
+    def _local(self, space: Space) -> Local:
+        lists = _nearest(space, self.k, self.device)
+        wide = torch.from_numpy(space).to(self.device, torch.float64)
+        similar = wide @ (wide - wide.mean(dim=0)).T
+        return Local(lists, _of_length_one(similar.gather(1, lists), similar))
+
+    def scores(self, x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
+        return _common_products(x, y)
+
+    def permuted(self, prepared: Local, order: Integer[np.ndarray, "n"]) -> Local:
+        return _renamed(prepared, order)
+
+
+@dataclass(frozen=True)
+class TorchKernels:
+    """CKA, linear or unbiased: layers as centered kernels of length 1, (layers, n, n) in float32."""
+
+    device: torch.device
+    center: Callable[[Tensor], Tensor]
+
+    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Tensor:
+        return _stacked(each_layer(self._kernel, layers, preprocess), missing=torch.nan)
+
+    def _kernel(self, space: Space) -> Tensor:
+        wide = torch.from_numpy(space).to(self.device, torch.float64)
+        around = wide - wide.mean(dim=0)
+        return self.center(around @ around.T).float()
+
+    def scores(self, x: Tensor, y: Tensor) -> Float64[np.ndarray, "Lx Ly"]:
+        _check_same_stimuli(x, y)
+        rows = max(1, BLOCK // ((len(x) + len(y)) * x.shape[1]))
+        tiles = zip(x.split(rows, dim=1), y.split(rows, dim=1), strict=True)
+        return _added(a.flatten(1).double() @ b.flatten(1).double().T for a, b in tiles)
+
+    def permuted(self, prepared: Tensor, order: Integer[np.ndarray, "n"]) -> Tensor:
+        places = torch.from_numpy(order).to(prepared.device)
+        return prepared[:, places][:, :, places]
+
+
+def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
+    """Find each stimulus's k nearest by the rule of `core.metrics.neighbors.nearest`, packed and unpacked the same way."""
+    n = len(space)
+    check_k(k, n)
+    scaled = torch.from_numpy(unit_scaled(space)).to(device)
+    return torch.cat([_nearest_of(scaled, start, k) for start in range(0, n, max(1, BLOCK // n))])
+
+
+def _nearest_of(scaled: Tensor, start: int, k: int) -> Tensor:
+    n = len(scaled)
+    similar = (scaled[start : start + max(1, BLOCK // n)] @ scaled.T).float()
+    similar.diagonal(start).fill_(-torch.inf)
+    bits = (similar + 0).view(torch.int32)  # + 0 turns −0 into 0: equal values must have equal bits
+    rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
+    keys = rising << 32 | (n - 1 - torch.arange(n, device=scaled.device))  # no two are equal, so that ties have one order
+    return n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)
+
+
+def _centered(kernel: Tensor) -> Tensor:
+    """Return HKH / ‖HKH‖, H = I − 11ᵀ/n."""
+    means = kernel.mean(dim=1)
+    return _of_length_one(kernel - means[:, None] - means + means.mean(), kernel)
+
+
+def _u_centered(kernel: Tensor) -> Tensor:
+    """Return the kernel centered as if it had no diagonal, of length 1; see `core.metrics.kernels.u_centered`."""
+    n = len(kernel)
+    check_unbiased(n)
+    off = kernel.clone().fill_diagonal_(0)
+    means = off.sum(dim=1) / (n - 2)
+    off += means.sum() / (n - 1) - means[:, None] - means
+    return _of_length_one(off.fill_diagonal_(0), kernel)
+
+
+def _of_length_one(rest: Tensor, kernel: Tensor) -> Tensor:
+    length = rest.norm()
+    if length <= np.sqrt(len(kernel)) * ROUNDING * kernel.norm():
+        raise MetricError("all similarities in this space are equal, so that centering leaves only rounding; choose another layer")
+    return rest / length
+
+
+def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
+    """Sum the products of values that two layers have for one stimulus near another, a block of stimuli at a time."""
+    _check_same_stimuli(x.lists, y.lists)
+    n = x.lists.shape[1]
+    rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
+    blocks = zip(*(part.split(rows, dim=1) for part in (*x, *y)), strict=True)
+    return _added(_spread(near_x, values_x, n) @ _spread(near_y, values_y, n).T for near_x, values_x, near_y, values_y in blocks)
+
+
+def _spread(lists: Tensor, values: Tensor, n: int) -> Tensor:
+    """Write each layer's values to the places of their stimuli in rows of zeros; NaN of a layer without scores stays."""
+    rows = torch.zeros((*lists.shape[:2], n), dtype=torch.float64, device=lists.device)
+    return rows.scatter_(2, lists.clamp(min=0), values).flatten(1)
+
+
+def _renamed(local: Local, order: Integer[np.ndarray, "n"]) -> Local:
+    places = torch.from_numpy(order).to(local.lists.device)
+    lists = torch.where(local.lists < 0, -1, torch.argsort(places)[local.lists])
+    return Local(lists[:, places], local.values[:, places])
+
+
+def _added(products: Iterator[Tensor]) -> Float64[np.ndarray, "Lx Ly"]:
+    return reduce(torch.add, products).cpu().numpy()
+
+
+def _stacked(parts: Sequence[Tensor | None], missing: int | float) -> Tensor:
+    like = next(part for part in parts if part is not None)
+    return torch.stack([torch.full_like(like, missing) if part is None else part for part in parts])
+
+
+def _check_same_stimuli(x: Tensor, y: Tensor) -> None:
+    if x.shape[1] != y.shape[1]:
+        raise MetricError(f"layers over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
+
+
+def _cknna(device: torch.device, *, k: int, variant: str) -> TorchLocal:
+    if variant != "paper":
+        raise MetricError(f"on a device cknna has the variant paper alone; for {variant} name no device")
+    return TorchLocal(device, k)
+
+
+ON_TORCH: dict[str, Callable] = {
+    "mutual_knn": TorchLists,
+    "cka": partial(TorchKernels, center=_centered),
+    "unbiased_cka": partial(TorchKernels, center=_u_centered),
+    "cknna": _cknna,
+}
