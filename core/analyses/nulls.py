@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import MetricSpec
+from core.pairs.engine import Engine
 
 ALPHA = 0.05
 COLUMNS = ("score", "null_mean", "null_sd", "threshold", "p", "calibrated", "reason")
@@ -42,6 +44,20 @@ def fixed_pair(layer_x: int, layer_y: int) -> Choice:
     return lambda scores: scores[:, layer_x, layer_y]
 
 
+def shuffled_scores(engine: Engine, x: Sequence[Any], y: Sequence[Any]) -> Callable[[Int64[np.ndarray, "P n"]], Scores]:
+    """Return what scores all layers of x's models with all of y's, the stimuli of y in any order, by any metric.
+
+    x, y: one or more models each, as `engine.prepare` gives them. Of mutual kNN, `core.pairs.permuted.permuted_overlaps` gives the
+    same many times faster.
+    """
+
+    def scores(orders: Int64[np.ndarray, "P n"]) -> Scores:
+        shuffled = ([engine.permuted(model, order) for model in y] for order in orders)
+        return np.stack([np.block([[engine.scores(a, b) for b in models] for a in x]) for models in shuffled])
+
+    return scores
+
+
 def null_scores(
     score: Callable[[Int64[np.ndarray, "P n"]], Scores],
     orders: Int64[np.ndarray, "P n"],
@@ -52,12 +68,16 @@ def null_scores(
 ) -> Float64[np.ndarray, "P pairs"]:
     """Score every pair of models under every permutation, one score for all their layers.
 
-    score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of orders of y's stimuli. For mutual
-    kNN that is `core.pairs.permuted.permuted_overlaps` of cached neighbors.
+    score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of orders of y's stimuli:
+    `shuffled_scores`, or for mutual kNN `core.pairs.permuted.permuted_overlaps` of cached neighbors.
     orders: from `draw_orders`; the order 0 … n − 1 gives the observed scores, rounded as those of the null are.
     choice: `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has.
     Returns a column for each pair of models: every model of y with the first of x, then with the second, and so on.
+    Raises MetricError where there is no model on a side, or no order.
     """
+    if not (layers_x and layers_y and len(orders)):
+        given = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
+        raise MetricError(f"at least one model on each side and one permutation expected; given {given}")
     ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
     batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))
     found = []
@@ -103,9 +123,11 @@ def _calibrated(score: float, null: Float64[np.ndarray, "K"], spec: MetricSpec, 
     toward = 1 if spec.higher_is_more_aligned else -1  # times a score: more is more aligned
     threshold = toward * float(np.sort(toward * np.append(null, score))[rank - 1])
     p = (1 + np.count_nonzero(toward * null >= toward * score)) / (len(null) + 1)
-    room = spec.range[spec.higher_is_more_aligned] - threshold
-    if room == 0 or math.isinf(room):
-        calibrated, reason = math.nan, "shuffled spaces are fully aligned, too" if room == 0 else f"{spec.title} has no best value"
+    room = toward * (spec.range[spec.higher_is_more_aligned] - threshold)
+    if room <= 0:
+        calibrated, reason = math.nan, "shuffled spaces are fully aligned, too"
+    elif math.isinf(room):
+        calibrated, reason = math.nan, f"{spec.title} has no best value"
     else:
-        calibrated, reason = min(max((score - threshold) / room, 0.0), 1.0), ""
+        calibrated, reason = min(max(toward * (score - threshold) / room, 0.0), 1.0), ""
     return score, float(null.mean()), float(null.std(ddof=1)), threshold, p, calibrated, reason

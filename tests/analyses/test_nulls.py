@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.analyses.nulls import best_pair, calibrate, draw_orders, fixed_pair, null_scores
+from core.analyses.nulls import best_pair, calibrate, draw_orders, fixed_pair, null_scores, shuffled_scores
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.neighbors import nearest
+from core.pairs.engine import make_engine
 from core.pairs.permuted import permuted_overlaps
 
 KNN = METRICS["mutual_knn"].spec
@@ -45,6 +46,9 @@ def layers(rng: np.random.Generator, count: int, n: int = N) -> list[np.ndarray]
     """Return the layers of one model, each like the one before."""
     base = rng.standard_normal((n, 6))
     return [base + 0.7 * rng.standard_normal((n, 6)) for _ in range(count)]
+
+
+SOME = layers(np.random.default_rng(0), 1)
 
 
 def compared(score, spec, choice, seed: int, n: int = N, count: int = P, sizes=(3, 2)):
@@ -111,6 +115,16 @@ def test_every_pair_of_models_has_its_column_and_shares_the_permutations():
     null = null_scores(together, orders, choice=best_pair(KNN), layers_x=[2, 1], layers_y=[1, 3, 2])
     apart = [knn(a, b)(orders).max(axis=(1, 2)) for a in x for b in y]
     np.testing.assert_array_equal(null, np.transpose(apart))
+
+
+@pytest.mark.parametrize("name", ["mutual_knn", "unbiased_cka", "procrustes"])
+def test_any_metric_is_scored_on_shuffled_spaces(name):
+    rng = np.random.default_rng(4)
+    x, y = [layers(rng, count, 20) for count in (2, 1)], [layers(rng, count, 20) for count in (1, 2)]
+    orders, engine = draw_orders(20, count=3, seed=0), make_engine(name)
+    prepared = ([engine.prepare(spaces, preprocess=lambda space: space) for spaces in models] for models in (x, y))
+    direct = [[[METRICS[name](a, b[order]) for b in [*y[0], *y[1]]] for a in [*x[0], *x[1]]] for order in orders]
+    np.testing.assert_allclose(shuffled_scores(engine, *prepared)(orders), direct, atol=1e-6)  # engines may work in float32
 
 
 def test_a_batch_s_size_changes_nothing(monkeypatch):
@@ -214,3 +228,12 @@ def test_alpha_outside_its_range_is_refused(alpha):
         MetricError, match=f"the share of unrelated pairs above the threshold, must lie between 0 and 1; given {alpha}"
     ):
         calibrate(np.array([0.5]), np.zeros((30, 1)), spec=KNN, alpha=alpha)
+
+
+@pytest.mark.parametrize(("sizes", "count"), [(([], [1]), 3), (([2], []), 3), (([1], [1]), 0)])
+def test_nothing_to_score_is_refused(sizes, count):
+    given = f"given {len(sizes[0])} and {len(sizes[1])} models, {count} permutations"
+    with pytest.raises(MetricError, match=f"at least one model on each side and one permutation expected; {given}"):
+        null_scores(
+            knn(SOME, SOME), draw_orders(N, count=count, seed=0), choice=best_pair(KNN), layers_x=sizes[0], layers_y=sizes[1]
+        )
