@@ -13,8 +13,7 @@ READY := .venv/.ready
 .PHONY: app test lint screenshots clean
 
 app: $(READY)
-	$(BIN)/platoscope demo
-	$(BIN)/platoscope app --port $(PORT)
+	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,11 +66,13 @@ def make_parser() -> argparse.ArgumentParser:
     _add_dataset_commands(commands)
     _add_model_commands(commands)
     _add_align(commands)
+    _add_findings(commands)
     _add_probe(commands)
     train = _add(commands, "train", run_train, "train the Cave's models from their configs", store=False)
     add_training_arguments(train)
     app = _add(commands, "app", run_app, "the dashboard over a store, on localhost")
     app.add_argument("--port", type=int, default=8501)
+    app.add_argument("--demo", action="store_true", help="build what is missing of the demo store meanwhile")
     return parser
 
 
@@ -127,6 +130,14 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--k", type=int, default=10, help="neighbors per stimulus, 1 … n - 1")
     align.add_argument("--q", type=float, default=0.95, help="share of feature values left unclamped, 1 for all")
     align.add_argument("--json", action="store_true")
+
+
+def _add_findings(commands: Any) -> None:
+    findings = _add(commands, "findings", run_findings, "do the models converge? trends, and means by objective, size, tasks")
+    findings.add_argument("--dataset", required=True, metavar="D")
+    findings.add_argument("--k", type=int, default=10, help="neighbors per stimulus, 1 … n - 1")
+    findings.add_argument("--q", type=float, default=0.95, help="share of feature values left unclamped, 1 for all")
+    findings.add_argument("--json", action="store_true")
 
 
 def _add_probe(commands: Any) -> None:
@@ -303,6 +314,14 @@ def _comparable(study: Study, modality: Modality, k: int) -> list[str]:
     return names
 
 
+def run_findings(given: argparse.Namespace) -> None:
+    """Print the study's answer to the hypothesis, a row per figure: `finding group models value p chance reason`."""
+    from core.store import Store
+    from core.study import Study
+
+    _print_table(Study(Store(given.store), given.dataset, q=given.q).findings(k=given.k), as_json=given.json)
+
+
 def run_probe(given: argparse.Namespace) -> None:
     """Measure the models that have not been measured yet and print the competence of all that were named."""
     from core.competence.records import can_measure
@@ -316,8 +335,10 @@ def run_probe(given: argparse.Namespace) -> None:
 
 
 def run_app(given: argparse.Namespace) -> None:
-    """Become the dashboard's server, on localhost."""
+    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower priority."""
     os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
+    if given.demo:
+        subprocess.Popen([sys.executable, "-m", "core", "demo"], cwd=ROOT, preexec_fn=lambda: os.nice(5))
     command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(given.port)]
     print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are

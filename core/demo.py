@@ -1,31 +1,36 @@
 """The embedded demo: the Cave, reality itself, and every model trained in it.
 
-What is there already is not made again, and finding that out costs no import of torch: a second start is quick.
+What is there already is not made again, and finding that out costs no import of torch: a second start is quick. While a build is
+under way, a note in the store says how far it is, so that the dashboard can show it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from core.encoders.encoder import REALITY
 from core.settings import CAVE_WEIGHTS
-from core.store import Store, add_dataset
+from core.store import Store, add_dataset, is_locked, locked
 
-REALITY = "reality"
+NOTE = "demo.json"  # in the store, beside its lock
 
 
 def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return the spec of every trained model under `folder`, by name."""
-    return {config.parent.name: _spec(config) for config in sorted(folder.glob("*/config.json"))}
+    """Return the spec of every trained model under `folder`, by name: small ones first, copies along a training last."""
+    configs = sorted(folder.glob("*/config.json"), key=lambda config: (_is_copy(config), _size(config.parent), config))
+    return {config.parent.name: _spec(config) for config in configs}
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return the specs, and REALITY, that the demo store does not hold yet with these very weights over the Cave as it is now."""
+    """Return REALITY and the specs that the demo store does not hold yet with these very weights over the Cave as it is now."""
     from core.stimuli.cave import CaveDataset
 
     reader = Store(store)
-    wanted = {**shipped_specs(folder), REALITY: f"world:{REALITY}"}
+    wanted = {REALITY: f"world:{REALITY}", **shipped_specs(folder)}
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card.weights for entry in reader.models("cave")}
@@ -34,7 +39,7 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
-    """Draw the Cave's test stimuli, embed them with every missing model, with progress on stderr."""
+    """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr and in the store's note."""
     from core.embedding.progress import ConsoleProgress
     from core.embedding.runner import embed, embed_world
     from core.encoders.catalog import open_encoder
@@ -42,14 +47,50 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     from core.stimuli.cave import CaveDataset
     from core.study import Study
 
-    dataset, progress = CaveDataset(), ConsoleProgress()
-    add_dataset(store, dataset, report=progress)
-    for name, spec in missing_specs(store, folder).items():
-        if name == REALITY:
-            embed_world(store, dataset)
-        else:
-            embed(store, dataset, open_encoder(spec, device=choose_device()), replace=True, report=progress)
-        Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
+    dataset, progress, missing = CaveDataset(), ConsoleProgress(), missing_specs(store, folder)
+    with _noting(store) as note:
+        add_dataset(store, dataset, report=progress)
+        for done, (name, spec) in enumerate(missing.items()):
+            note(done, len(missing))
+            if name == REALITY:
+                embed_world(store, dataset)
+            else:
+                embed(store, dataset, open_encoder(spec, device=choose_device()), replace=True, report=progress)
+            Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
+
+
+def under_way(store: Path) -> tuple[int, int] | None:
+    """Return how many models a running build has finished, and of how many; None where none runs."""
+    try:
+        note = json.loads((store / NOTE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return (note["done"], note["total"]) if is_locked(store / NOTE) else None  # a killed build leaves its note behind
+
+
+@contextmanager
+def _noting(store: Path) -> Iterator[Callable[[int, int], None]]:
+    """Be the only build of this store, and give what keeps its note; raises StoreBusyError where another one is under way."""
+
+    def note(done: int, total: int) -> None:
+        new = store / f".{NOTE}.new"
+        new.write_text(json.dumps({"done": done, "total": total}), encoding="utf-8")
+        new.replace(store / NOTE)
+
+    with locked(store / NOTE):
+        note(0, 1)
+        try:
+            yield note
+        finally:
+            (store / NOTE).unlink(missing_ok=True)
+
+
+def _is_copy(config: Path) -> bool:
+    return "-step" in config.parent.name
+
+
+def _size(folder: Path) -> int:
+    return (folder / "model.safetensors").stat().st_size
 
 
 def _weights(folder: Path) -> str:

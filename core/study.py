@@ -14,8 +14,11 @@ import pandas as pd
 from jaxtyping import Float32, Float64, Int32
 
 from core.analyses.alignment import align
+from core.analyses.competence import tasks_solved
+from core.analyses.convergence import closeness, solving, trends
+from core.analyses.models import describe
 from core.competence.records import COLUMNS, measured_rows
-from core.encoders.encoder import Modality
+from core.encoders.encoder import REALITY, Modality
 from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.inputs import check_k
@@ -124,6 +127,38 @@ class Study:
         found = [measured_rows(self.store, self.dataset.name, entry) for entry in self.store.models(self.dataset.name)]
         tables = [table for table in found if table is not None]
         return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+
+    def models(self) -> pd.DataFrame:
+        """Return a row per embedded model; see `core.analyses.models.describe`."""
+        return describe([entry.card for entry in self.store.models(self.dataset.name)])
+
+    def tasks_solved(self) -> pd.DataFrame:
+        """Return the share of the vision tasks that each model solves, of those that were measured; see `tasks_solved`."""
+        rows = self.competence_rows()
+        vision = self.models().query("modality == 'vision'")["model"]
+        return tasks_solved(rows[rows["model"].isin(vision)])
+
+    def findings(self, *, k: int = 10) -> pd.DataFrame:
+        """Return the study's answer to the hypothesis, a row per figure; see `core.analyses.convergence`.
+
+        Models without neighbors are left out. Raises MetricError for k.
+        """
+        check_k(k, self.dataset.size)
+        models = self.models()
+        models = models.loc[[self._has_neighbors(name, k) for name in models["model"]]]
+        names = {kind: list(models.loc[models["modality"] == kind, "model"]) for kind in ("language", "vision", "world")}
+        known = [name for name in names["world"] if name == REALITY]
+        crossed = self.align(names["language"], [*names["vision"], *known], k=k)
+        near = self.align(names["language"] + names["vision"], known, k=k)
+        found = trends(crossed, self.competence(), models), solving(near, self.tasks_solved(), models), closeness(near, models)
+        return pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
+
+    def _has_neighbors(self, name: str, k: int) -> bool:
+        try:
+            self.neighbors(name, k=k)
+        except MetricError:
+            return False
+        return True
 
     def _competence_of(self, model: str) -> tuple[float, str]:
         costs = self.store.text_costs(self.dataset.name, model)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.encoders.encoder import REALITY
 from core.figures import alignment as figures
 from core.figures import tables
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
-REALITY = "reality"
 COLUMNS = {
     "title_x": "language model", "title_y": "compared with", "competence": "1 − bits per byte", "score": "alignment",
     "chance": "chance", "layer_x": "layer", "layer_y": "its layer", "k": "k", "n": "stimuli",
@@ -24,16 +24,16 @@ def show(at: Place) -> None:
     """Draw the trend, then the layers of one pair, then the table."""
     frame.need_models(at, "language", "vision")
     frame.need_stimuli(at)
-    models = queries.models(at)
-    language, vision = (models[models["modality"] == modality] for modality in ("language", "vision"))
     with st.sidebar:
+        models = controls.pick_copies(queries.models(at))
+        language, vision = (models[models["modality"] == modality] for modality in ("language", "vision"))
         x = controls.pick_models("Language models", language, "x")
         y = controls.pick_models("Vision models", vision, "y")
         k = controls.pick_k(queries.card(at).size)
         if REALITY in set(models["model"]) and st.toggle("Reality too", value=True, key="reality", bind="query-params"):
             y = [*y, REALITY]
     points = tables.trend_points(queries.alignment(at, x, y, k=k), queries.competence(at), models)
-    figure = figures.trend(points, tables.fits(points), mode=frame.mode(), narrow=frame.narrow())
+    figure = figures.trend(points, tables.fits(points, models), mode=frame.mode(), narrow=frame.narrow())
     command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
     recipe = queries.recipe(at, "trend", [*x, *y], metric="mutual_knn", k=k, x=x, y=y)
     exportbar.plot(figure, key="trend", table=points, recipe=recipe, command=command, on_select=_open_pair)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.analyses.convergence import OVERALL, trained, trends
+from core.encoders.encoder import REALITY
 from core.figures import overview as figures
 from core.figures import tables
 from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
-REALITY, K = "reality", 10
+K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better models become at their
 own task, the more alike they measure how things differ, whatever they were trained on, because all of them model one
 reality."""
@@ -21,11 +23,14 @@ MADE = """The models here are small, trained in minutes, and this world is made:
 program. What holds here illustrates the hypothesis, it does not prove it."""
 KNOWN = """In a made world the factors of every event are known, and can be compared with what a model holds of it: no
 published study can draw this. Large marks are large models."""
+GROWTH = """**How to read it.** Each line joins models that differ in one thing: copies along one training, sizes of one recipe, or
+the number of tasks they were taught. Better models should be higher; where a line falls, the hypothesis does not hold for it."""
 
 
 def show(at: Place) -> None:
-    """Draw what is in the store, the headline, and every model against one yardstick."""
-    card, models = queries.card(at), queries.models(at)
+    """Draw what is in the store, the headline, every model against one yardstick, and what brings them closer."""
+    card, every = queries.card(at), queries.models(at)
+    models = every[~every["copy"]]
     counts = models["modality"].value_counts()
     real = " and reality itself" if counts.get("world") else ""
     seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models{real}"
@@ -38,39 +43,44 @@ def show(at: Place) -> None:
         show_headline(at, models, names, k)
     if both or (either and REALITY in names["world"]):
         show_ranking(at, models, names, k)
+        show_growth(at, every, k)
     frame.need_models(at, "language", "vision")
-    frame.tell_left_out(at, list(models["model"]), k)
+    frame.tell_left_out(at, list(every["model"]), k)
+    if both:
+        show_findings(at, k)
     if card.source.get("kind") == "cave":
         st.markdown(f":material/toys: {MADE}")
 
 
 def show_headline(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
     """Draw competence against alignment with vision models and, where it is known, with reality."""
-    trained = models.loc[(models["modality"] == "vision") & (models["objective"] != "untrained"), "model"]
-    targets = [*trained, *(name for name in names["world"] if name == REALITY)]
+    seeing = trained(models).query("modality == 'vision'")["model"]
+    targets = [*seeing, *(name for name in names["world"] if name == REALITY)]
     pairs = tables.trend_points(queries.alignment(at, names["language"], targets, k=k), queries.competence(at), models)
     points = tables.headline_points(pairs)
+    found = trends(pairs, queries.competence(at), models)
     recipe = queries.recipe(at, "headline", [*names["language"], *targets], metric="mutual_knn", k=k)
     command = frame.command("align", "--dataset", at.dataset, "--x", *names["language"], "--y", *targets, "--k", str(k))
     exportbar.plot(figures.headline(points, mode=frame.mode(), narrow=frame.narrow()), key="headline", table=points, recipe=recipe,
                    command=command)  # fmt: skip
-    st.markdown(f"{READING.format(k=k)} {_seen(points)}")
+    st.markdown(f"{READING.format(k=k)} {_seen(found)}")
 
 
-def _seen(points: pd.DataFrame) -> str:
-    found = tables.fits(points.rename(columns={"target": "facet", "model": "model_x"}))
-    parts = [
-        f"with {target}: {fit.reason or f'{fit.spearman:.2f} over {fit.n} models (p = {fit.p:.2g})'}"
-        for target, fit in found.items()
-    ]
-    return f"**What is seen.** Spearman correlation of competence and alignment {frame.plain('; '.join(parts))}."
+def _seen(found: pd.DataFrame) -> str:
+    parts = []
+    for row in found[found["group"].isin((OVERALL, REALITY))].to_dict("records"):
+        numbers = f"{row['value']:.2f} over {row['models']} models (p = {row['p']:.2g})"
+        parts.append(f"with {row['group']}: {row['reason'] or numbers}")
+    if not parts:
+        return ""
+    return f"**What is seen.** Spearman correlation of trained models' competence and alignment {frame.plain('; '.join(parts))}."
 
 
 def show_ranking(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
     """Draw every model's alignment with reality, or with the other modality where reality is unknown."""
     known = REALITY in names["world"]
+    against = _yardstick(models)
     st.subheader("Who is closest to reality?" if known else "Who agrees most with vision models?", anchor=False)
-    against = REALITY if known else "vision models"
     x = names["language"] + (names["vision"] if known else [])
     y = [REALITY] if known else names["vision"]
     table = queries.alignment(at, x, y, k=k)
@@ -81,6 +91,34 @@ def show_ranking(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k
                    recipe=recipe, command=command)  # fmt: skip
     if known:
         st.markdown(KNOWN)
+
+
+def show_growth(at: Place, models: pd.DataFrame, k: int) -> None:
+    """Draw alignment with the same yardstick along training, size, tasks taught and tasks solved, where there are any."""
+    against = _yardstick(models)
+    x = list(models.loc[models["modality"].isin(("language", "vision") if against == REALITY else ("language",)), "model"])
+    y = [REALITY] if against == REALITY else list(trained(models).query("modality == 'vision'")["model"])
+    points = tables.growth_points(tables.ranking_points(queries.alignment(at, x, y, k=k), models), queries.tasks_solved(at))
+    if points.empty:
+        return
+    st.subheader("What brings models closer?", anchor=False)
+    recipe = queries.recipe(at, "growth", [*x, *y], metric="mutual_knn", k=k)
+    command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
+    exportbar.plot(figures.growth(points, against=against, mode=frame.mode(), narrow=frame.narrow()), key="growth",
+                   table=points.drop(columns="layers"), recipe=recipe, command=command)  # fmt: skip
+    st.markdown(GROWTH)
+
+
+def _yardstick(models: pd.DataFrame) -> str:
+    return REALITY if REALITY in set(models["model"]) else "vision models"
+
+
+def show_findings(at: Place, k: int) -> None:
+    """Show all figures of the study's answer, those that speak against the hypothesis among them."""
+    with st.expander("The figures"):
+        st.dataframe(queries.findings(at, k=k), hide_index=True)
+        st.caption("The same from the command line:")
+        st.code(frame.command("findings", "--dataset", at.dataset, "--k", str(k)), language="bash", wrap_lines=True)
 
 
 frame.draw("Do neural networks converge to the same representation?", show)

@@ -124,6 +124,22 @@ def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], mess
     assert "Traceback" not in err
 
 
+def test_findings_say_why_one_pair_of_models_shows_no_trend(run) -> None:
+    code, out, _ = run("findings", "--dataset", "photos", "--k", "3", "--json")
+    rows = {row["group"]: row for row in json.loads(out)}
+    assert code == 0
+    assert rows["all vision models"]["value"] is None
+    assert "at least 3 models" in rows["all vision models"]["reason"]
+
+
+def test_findings_of_a_dataset_without_models_are_none(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--store", str(tmp_path)]
+    assert main(["dataset", "add", "photos", "--folder", str(world / "photos"), *store]) == 0
+    capsys.readouterr()
+    assert main(["findings", "--dataset", "photos", *store]) == 0
+    assert capsys.readouterr().err == "nothing yet\n"
+
+
 def test_one_model_that_fails_does_not_stop_the_others(run, world: Path) -> None:
     code, out, err = run("embed", "--dataset", "photos", "--model", "hf:/nowhere", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu")
     assert code == 2

@@ -13,10 +13,11 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.demo import REALITY, build_demo, missing_specs, shipped_specs
+from core.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
+from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
-from core.store import Store
+from core.store import Store, locked
 from core.study import Study
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
@@ -43,6 +44,29 @@ def test_every_shipped_model_has_a_spec_of_the_ordinary_encoders() -> None:
     specs = shipped_specs()
     assert len([spec for spec in specs.values() if spec.startswith("timm:")]) >= 4
     assert len([spec for spec in specs.values() if spec.startswith("hf:")]) >= 4
+
+
+def test_small_models_come_first_and_copies_last() -> None:
+    names = list(shipped_specs())
+    assert names.index("gpt2-xs") < names.index("bloom-m")
+    copies = ["-step" in name for name in names]
+    assert copies == sorted(copies)
+
+
+def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(tmp_path: Path, weights: Path) -> None:
+    note = tmp_path / NOTE
+    assert under_way(tmp_path) is None
+    with locked(note):
+        note.write_text('{"done": 3, "total": 9}')
+        assert under_way(tmp_path) == (3, 9)
+        with pytest.raises(StoreBusyError, match="is writing 'demo'"):
+            build_demo(tmp_path, weights)
+    assert under_way(tmp_path) is None  # a killed build leaves its note, but not its lock
+
+
+def test_a_finished_build_leaves_no_note(store: Path) -> None:
+    assert not (store / NOTE).exists()
+    assert under_way(store) is None
 
 
 def test_a_complete_store_misses_nothing(store: Path, weights: Path) -> None:

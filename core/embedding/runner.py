@@ -20,7 +20,7 @@ from jaxtyping import Float32
 from core.embedding.batches import auto_batch_size, check_encoding, check_finite, encode_fitting
 from core.embedding.progress import Progress
 from core.embedding.shards import SavedLayers, Shard, discard, parts_folder, resume, saved_costs, write_shard
-from core.encoders.encoder import Encoder, ModelCard
+from core.encoders.encoder import REALITY, Encoder, ModelCard
 from core.errors import FeatureError, InputError, StimuliError, StoreError, StoreVersionError, UnknownNameError
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
@@ -75,7 +75,7 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
         raise StimuliError(f"dataset {dataset.card.name!r} does not know its factors as vectors; only a procedural one does")
     _hold_dataset(store, dataset, None)
     spec = f"world:{dataset.card.name}"
-    card = ModelCard("reality", "Reality", "world", spec, "world", "reality", None, _digest([world]), ("factors",))
+    card = ModelCard(REALITY, "Reality", "world", spec, "world", REALITY, None, _digest([world]), ("factors",))
     return _publish_ready(store, dataset.card, [world], card, replace=True)
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float32, Float64
 from core.errors import UnknownNameError
 
 Modality = Literal["vision", "language", "world"]
+REALITY = "reality"  # the model of a made world's known factors
 
 
 @dataclass(frozen=True)

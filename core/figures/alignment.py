@@ -37,7 +37,7 @@ COMPETENCE = "competence: 1 − bits per byte"
 def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment against the competence of language models, one panel per objective of the other model.
 
-    points: one row per pair: facet, model_x, title_x, family_x, parameters_x, competence, model_y, title_y, parameters_y,
+    points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y, title_y, parameters_y,
     layer_x, layer_y, score, chance, k, n. fits: one per facet.
     Each line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
     """
@@ -94,7 +94,7 @@ def _add_panel(figure: go.Figure, points: pd.DataFrame, band: pd.DataFrame, at: 
 def _run(run: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
     width = (marker_size(run["parameters_y"].iloc[0]) - 4.0) / 5.0
     marker = {
-        "color": [hue(family, mode) for family in run["family_x"]],
+        "color": [hue(name, mode) for name in run["group_x"]],
         "size": [0.75 * marker_size(count) for count in run["parameters_x"]],
         "symbol": SYMBOLS["language"],
         "opacity": 1.0,
@@ -129,9 +129,9 @@ def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, k: int) 
 
 
 def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
-    for family in dict.fromkeys(points["family_x"]):
-        marker = {"color": hue(family, mode), "size": 10, "symbol": SYMBOLS["language"]}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(family))
+    for name in dict.fromkeys(points["group_x"]):
+        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS["language"]}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     ink = INK[mode].soft
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": ink, "width": 2, "dash": "dash"}, name="fit, 95 % band")
     figure.add_scatter(x=[None], y=[None], **chance_line(mode))

@@ -2,64 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-
 import pandas as pd
 
 from core.analyses.alignment import Fit, competence_fit
-from core.encoders.encoder import ModelCard
-
-MODEL_COLUMNS = ("model", "title", "modality", "family", "objective", "group", "parameters", "layers")
-
-
-def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
-    """Return a row per model; `group` decides its hue: the objective (vision), the family (language) or reality itself."""
-    rows = [
-        (card.name, card.title, card.modality, card.family, card.objective, _group(card), card.parameters, card.layers)
-        for card in cards
-    ]
-    models = pd.DataFrame(rows, columns=list(MODEL_COLUMNS)).astype({"parameters": "float64"})
-    return models.assign(title=tell_apart(models["title"].tolist(), models["model"].tolist()))
-
-
-def _group(card: ModelCard) -> str:
-    return {"vision": card.objective, "language": card.family, "world": "reality"}[card.modality]
-
-
-def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the titles; those that two share get their name in parentheses."""
-    times = Counter(titles)
-    return [title if times[title] == 1 else f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
+from core.analyses.convergence import trained
+from core.analyses.models import FEWER, UNTRAINED
+from core.encoders.encoder import REALITY
 
 
 def trend_points(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return a row per pair for `core.figures.alignment.trend`: both models described, with the language model's competence."""
     about = models.set_index("model")
-    kept = ["title", "family", "group", "parameters"]
+    kept = ["title", "group", "parameters"]
     skill = competence.set_index("model")["value"]
     points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(about[kept].add_suffix("_y"), on="model_y")
     points["competence"] = points["model_x"].map(skill).astype("float64")
-    return points.rename(columns={"group_y": "facet"}).sort_values("facet", key=lambda facet: facet == "reality", kind="stable")
+    return points.rename(columns={"group_y": "facet"}).sort_values("facet", key=lambda facet: facet == REALITY, kind="stable")
 
 
-def fits(points: pd.DataFrame) -> dict[str, Fit]:
-    """Fit alignment against competence in each facet, one point per language model: its mean over the facet's models.
+def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
+    """Fit alignment against competence in each facet, one point per trained language model: its mean over the facet's models.
 
-    Pairs that share a language model are not independent, so that more vision models must not make the band narrower.
+    Pairs that share a language model are not independent, so that more vision models must not make the band narrower; neither must
+    copies along a training. models: as `core.analyses.models.describe` gives them.
     """
-    mean = points.groupby(["facet", "model_x"], sort=False).agg(competence=("competence", "first"), score=("score", "mean"))
-    return {
-        str(facet): competence_fit(group["competence"].to_numpy(), group["score"].to_numpy())
-        for facet, group in mean.groupby("facet", sort=False)
-    }
+    counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(models.loc[models["copy"], "model"])
+    found = {}
+    for facet, group in points.groupby("facet", sort=False):
+        mean = group[counted[group.index]].groupby("model_x").agg(competence=("competence", "first"), score=("score", "mean"))
+        found[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
+    return found
 
 
 def headline_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return a row per language model and target for `core.figures.overview.headline`: mean and range over the target's models."""
-    target = points["facet"].where(points["facet"] == "reality", "vision models").rename("target")
-    names = {"model_x": "model", "title_x": "title", "family_x": "family", "parameters_x": "parameters"}
-    grouped = points.rename(columns=names).groupby([target, "model", "title", "family", "parameters"], sort=False, dropna=False)
+    target = points["facet"].where(points["facet"] == REALITY, "vision models").rename("target")
+    names = {"model_x": "model", "title_x": "title", "group_x": "group", "parameters_x": "parameters"}
+    grouped = points.rename(columns=names).groupby([target, "model", "title", "group", "parameters"], sort=False, dropna=False)
     spread = {"score": ("score", "mean"), "low": ("score", "min"), "high": ("score", "max")}
     first = {name: (name, "first") for name in ("competence", "chance", "k")}
     return grouped.agg(**spread, **first).reset_index()
@@ -69,3 +48,27 @@ def ranking_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFram
     """Return a row per model for `core.figures.overview.ranking`: its mean alignment with the models it was compared with."""
     mean = alignment.groupby("model_x", sort=False).agg(score=("score", "mean"), chance=("chance", "first"), k=("k", "first"))
     return mean.join(models.set_index("model")).rename_axis("model").reset_index()
+
+
+def growth_points(ranking: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model and panel for `core.figures.overview.growth`: what of its making may have brought it closer.
+
+    ranking: as `ranking_points` gives it. solved: model, solved. A line needs two models: the copies along one training (with the
+    finished model), the sizes of one group, the supervised models of one size by number of tasks; vision models by tasks solved.
+    """
+    whole = ranking[~ranking["copy"] & (ranking["group"] != UNTRAINED)]
+    copied = ranking[ranking["run"].isin(ranking.loc[ranking["copy"], "run"])]
+    sized = whole[(whole["group"] != FEWER) & whole["parameters"].notna()]
+    fewer = whole[whole["group"] == FEWER]
+    tasked = whole[whole["tasks"].notna() & whole["objective"].isin(fewer["objective"]) & whole["size"].isin(fewer["size"])]
+    tasked = tasked[tasked["family"].isin(fewer["family"])]
+    seeing = whole.merge(solved[["model", "solved"]].dropna(), on="model")
+    panels = {
+        "training": copied.assign(x=copied["step"], line=copied["run"]),
+        "size": sized.assign(x=sized["parameters"], line=sized["family"] + sized["group"]),
+        "tasks": tasked.assign(x=tasked["tasks"], line=tasked["objective"]),
+        "solved": seeing.assign(x=seeing["solved"], line=seeing["model"]),
+    }
+    points = pd.concat([table.assign(panel=name) for name, table in panels.items()], ignore_index=True)
+    lonely = points.groupby(["panel", "line"])["x"].transform("nunique") < 2
+    return points[~lonely | (points["panel"] == "solved")].sort_values(["panel", "line", "x"], ignore_index=True)

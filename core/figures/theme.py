@@ -99,6 +99,12 @@ def count_text(number: float | int | None) -> str:
     return f"{number:.0f}"
 
 
+def round_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times the powers of ten from `low` to `high`: what a logarithmic axis is read by; both above 0."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [part * 10.0**power for power in powers for part in (1, 2, 5) if low <= part * 10.0**power <= high]
+
+
 def plain(text: object) -> str:
     """Escape data for a Plotly label, which reads a little HTML."""
     return html.escape(str(text), quote=False)

@@ -42,6 +42,18 @@ def locked(target: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def is_locked(target: Path) -> bool:
+    """Tell whether a living process holds the lock of `target`."""
+    try:
+        with target.with_name(f"{target.stem}.lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 def publish(target: Path, fill: Fill) -> Path:
     """Build a file with `fill` and put it in the place of `target` in one step; the caller holds the lock.
 

@@ -8,6 +8,14 @@ import pandas as pd
 import streamlit as st
 
 
+def pick_copies(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the finished models, and the copies along their training where they are asked for."""
+    text = "Models as they were on the way, at a few steps of their training. They are no models of their own in any statistic."
+    if models["copy"].any() and st.toggle("Copies along training", key="copies", help=text, bind="query-params"):
+        return models
+    return models[~models["copy"]]
+
+
 def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
     """Choose some of these models; none chosen means all."""
     titles = models.set_index("model")["title"]

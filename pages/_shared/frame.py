@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from core.analyses.models import tell_apart
+from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
-from core.figures.tables import tell_apart
 from core.figures.theme import Mode
 from core.settings import store_path
 from pages._shared import queries
@@ -72,6 +73,8 @@ def sidebar() -> None:
         titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
         dataset = st.selectbox("Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params")
         _offer_news(dataset, len(queries.store().models(dataset)))
+    elif under_way(store_path()):
+        _await_dataset()
     problems = queries.store().problems()
     if problems:
         with st.expander(f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out", icon=":material/warning:"):
@@ -79,8 +82,17 @@ def sidebar() -> None:
                 st.text(problem)
 
 
+@st.fragment(run_every="2s")
+def _await_dataset() -> None:
+    if queries.store().datasets() or not under_way(store_path()):
+        st.rerun(scope="app")
+
+
 @st.fragment(run_every="10s")
 def _offer_news(dataset: str, shown: int) -> None:
+    if built := under_way(store_path()):
+        done, total = built
+        st.progress(done / total, f"Building the demo: {done} of {total} models")
     try:
         now = len(queries.store().models(dataset))
     except UnknownNameError:  # removed or replaced while the page was open
@@ -108,6 +120,8 @@ def _place() -> Place:
         problems = queries.store().problems()
         if problems:
             raise NeededError(f"No dataset in the store {store_path()} can be read: {problems[0]}")
+        if under_way(store_path()):
+            raise NeededError("The demo is being built: its pictures appear here in seconds, its models one by one.")
         raise NeededError(
             f"The store {store_path()} is empty. Build the demo, a small world with models trained in it:", command("demo")
         )

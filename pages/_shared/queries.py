@@ -15,7 +15,6 @@ import streamlit as st
 from jaxtyping import Float64, Int32
 
 from core.errors import MetricError
-from core.figures import tables
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -57,8 +56,8 @@ def card(at: Place) -> DatasetCard:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def models(at: Place) -> pd.DataFrame:
-    """Return a row per embedded model: model, title, modality, family, objective, group, parameters, layers."""
-    return tables.describe([entry.card for entry in Store(at.root).models(at.dataset)])
+    """Return a row per embedded model; see `core.analyses.models.describe`."""
+    return study(at).models()
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -83,6 +82,18 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[bytes]:
 def competence(at: Place) -> pd.DataFrame:
     """Return model, value, unit, reason for each language model."""
     return study(at).competence()
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def tasks_solved(at: Place) -> pd.DataFrame:
+    """Return model, solved, tasks, reason for each vision model whose competence was measured."""
+    return study(at).tasks_solved()
+
+
+@st.cache_data(max_entries=32, show_spinner="Comparing all models")
+def findings(at: Place, *, k: int) -> pd.DataFrame:
+    """Return the study's answer, a row per figure; see `core.study.Study.findings`."""
+    return study(at).findings(k=k)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

@@ -18,7 +18,7 @@ VISION = [("mae-s", "MAE s", "MAE", 1e5), ("mae-m", "MAE m", "MAE", 1e6), ("clip
 def trend_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
-            {"facet": facet, "model_x": x, "title_x": title, "family_x": family, "parameters_x": count, "competence": skill,
+            {"facet": facet, "model_x": x, "title_x": title, "group_x": family, "parameters_x": count, "competence": skill,
              "model_y": y, "title_y": title_y, "parameters_y": count_y, "layer_x": 1, "layer_y": 2, "score": skill / 4,
              "chance": 0.05, "k": 5, "n": 101}
             for x, title, family, count, skill in LANGUAGE
@@ -40,7 +40,7 @@ def trend_fits() -> dict[str, Fit]:
 def headline_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
-            {"target": target, "model": x, "title": title, "family": family, "parameters": count, "competence": skill,
+            {"target": target, "model": x, "title": title, "group": family, "parameters": count, "competence": skill,
              "score": skill / 4, "low": skill / 5, "high": skill / 3, "chance": 0.05, "k": 5}
             for target in ("vision models", "reality") for x, title, family, count, skill in LANGUAGE
         ]
@@ -50,3 +50,10 @@ def headline_points() -> pd.DataFrame:
 def ranking_points() -> pd.DataFrame:
     rows = [(*row[:4], "language") for row in LANGUAGE] + [(*row, "vision") for row in VISION]
     return pd.DataFrame(rows, columns=["model", "title", "group", "parameters", "modality"]).assign(score=0.2, chance=0.05, k=5)
+
+
+def growth_points() -> pd.DataFrame:
+    rows = [("training", "gpt", 50.0, "gpt-step50"), ("training", "gpt", 2000.0, "gpt"), ("tasks", "vit", 1.0, "vit-1"),
+            ("tasks", "vit", 32.0, "vit"), ("solved", "vit", 0.25, "vit")]  # fmt: skip
+    points = pd.DataFrame(rows, columns=["panel", "line", "x", "model"])
+    return points.assign(title=points["model"], modality="vision", group="supervised", parameters=1e5, score=0.1, chance=0.01, k=10)

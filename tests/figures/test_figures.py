@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from core.figures.alignment import layer_grid, trend
-from core.figures.overview import headline, ranking
+from core.figures.overview import growth, headline, ranking
 from core.figures.stimuli import agreement
-from core.figures.theme import INK, hue
-from tests.figures.tables import headline_points, ranking_points, trend_fits, trend_points
+from core.figures.theme import INK, hue, round_ticks
+from tests.figures.tables import growth_points, headline_points, ranking_points, trend_fits, trend_points
 
 
 def words(figure):
@@ -127,3 +127,31 @@ def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
 
 def test_agreement_of_two_stimuli_draws_its_reason():
     assert "fewer than three" in words(agreement(np.array([1, 1]), chosen=0, k=1, title_x="a", title_y="b", mode="light"))
+
+
+def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
+    figure = growth(growth_points(), against="reality", mode="light")
+    assert words(figure).count("<b>") == 3
+    assert "Longer training" in words(figure)
+    assert "More parameters" not in words(figure)
+    lines = [trace for trace in figure.data if trace.customdata is not None]
+    assert [list(line.x) for line in lines] == [[50.0, 2000.0], [1.0, 32.0], [0.25]]
+
+
+def test_growth_reads_powers_on_logarithmic_axes_and_shares_in_percent():
+    figure = growth(growth_points(), against="reality", mode="dark")
+    axes = {axis.title.text: axis for axis in (figure.layout.xaxis, figure.layout.xaxis2, figure.layout.xaxis3)}
+    assert axes["training steps"].type == "log"
+    assert axes["training steps"].ticktext == ("50", "100", "200", "500", "1k", "2k")
+    assert axes["supervised tasks"].ticktext == ("1", "32")
+    assert axes["share of the vision tasks solved"].tickformat == ".0%"
+
+
+def test_growth_without_sizes_or_copies_says_what_is_missing():
+    figure = growth(growth_points().iloc[:0], against="reality", mode="light")
+    assert "several" in words(figure)
+    assert "sizes" in words(figure)
+
+
+def test_round_ticks_are_one_two_and_five():
+    assert round_ticks(40.0, 1200.0) == [50, 100, 200, 500, 1000]

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.analyses.models import FEWER, UNTRAINED, describe
 from core.encoders.encoder import ModelCard
-from core.figures.tables import describe, fits, headline_points, ranking_points, tell_apart, trend_points
+from core.figures.tables import fits, growth_points, headline_points, ranking_points, trend_points
 
 
 def card(name, modality, family, objective, parameters=1000):
@@ -29,15 +30,6 @@ ALIGNMENT = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_the_group_is_the_objective_of_vision_and_the_family_of_language():
-    assert MODELS["group"].tolist() == ["GPT-2"] * 3 + ["MAE", "MAE", "reality"]
-    assert np.isnan(MODELS["parameters"].iloc[-1])
-
-
-def test_titles_that_two_models_share_get_their_names():
-    assert tell_apart(["A", "B", "A"], ["a1", "b", "a2"]) == ["A (a1)", "B", "A (a2)"]
-
-
 def test_trend_points_describe_both_models_and_put_reality_last():
     points = trend_points(ALIGNMENT, COMPETENCE, MODELS)
     assert points["facet"].tolist() == ["MAE"] * 6 + ["reality"] * 3
@@ -46,9 +38,16 @@ def test_trend_points_describe_both_models_and_put_reality_last():
 
 
 def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
-    fit = fits(trend_points(ALIGNMENT, COMPETENCE, MODELS))["MAE"]
+    fit = fits(trend_points(ALIGNMENT, COMPETENCE, MODELS), MODELS)["MAE"]
     assert fit.n == 3
     assert fit.slope == pytest.approx(2.0)  # the means 0, 0.2, 0.4 over the competences 0.1, 0.2, 0.3
+
+
+def test_copies_and_untrained_models_are_drawn_and_not_fitted():
+    models = MODELS.assign(copy=MODELS["model"] == "gpt-1")
+    found = fits(trend_points(ALIGNMENT, COMPETENCE, models), models)
+    assert found["MAE"].n == 2
+    assert "at least 3" in found["MAE"].reason
 
 
 def test_headline_points_hold_mean_and_range_over_the_target():
@@ -61,3 +60,39 @@ def test_headline_points_hold_mean_and_range_over_the_target():
 def test_ranking_points_are_means_over_what_a_model_was_compared_with():
     points = ranking_points(ALIGNMENT[ALIGNMENT["model_y"] != "reality"], MODELS)
     assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx({"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4})
+
+
+def ranked(**columns) -> pd.DataFrame:
+    table = pd.DataFrame({"model": ["a", "a-step1", "b", "c", "raw"], "score": 0.1} | columns)
+    plain = {"run": table["model"], "step": 10.0, "copy": False, "tasks": np.nan, "group": "MAE", "family": "ViT", "size": "S",
+             "objective": "MAE", "parameters": 1e5}  # fmt: skip
+    return table.assign(**{name: value for name, value in plain.items() if name not in table})
+
+
+NONE_SOLVED = pd.DataFrame({"model": [], "solved": []})
+
+
+def test_copies_and_the_finished_model_are_one_line_in_order_of_their_steps():
+    ranking = ranked(run=["a", "a", "b", "c", "raw"], copy=[False, True, False, False, False], step=[10.0, 1.0, 5.0, 5.0, 0.0])
+    points = growth_points(ranking, NONE_SOLVED)
+    assert points.loc[points["panel"] == "training", ["model", "x"]].to_numpy().tolist() == [["a-step1", 1.0], ["a", 10.0]]
+
+
+def test_sizes_are_joined_within_a_group_and_neither_copies_nor_untrained_ones_are_sizes():
+    ranking = ranked(copy=[False, True, False, False, False], group=["MAE", "MAE", "MAE", "CLIP", UNTRAINED],
+                     parameters=[1e5, 1e5, 3e5, 1e5, 1e5])  # fmt: skip
+    points = growth_points(ranking, NONE_SOLVED)
+    assert points.loc[points["panel"] == "size", "model"].tolist() == ["a", "b"]
+
+
+def test_tasks_are_compared_among_models_that_differ_in_nothing_else():
+    ranking = ranked(group=["supervised", "MAE", FEWER, "supervised", "supervised"], objective="supervised",
+                     tasks=[32.0, np.nan, 2.0, 32.0, 32.0], family=["ViT", "ViT", "ViT", "ResNet", "ViT"],
+                     size=["S", "S", "S", "S", "M"])  # fmt: skip
+    points = growth_points(ranking, NONE_SOLVED)
+    assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [["b", 2.0], ["a", 32.0]]
+
+
+def test_solved_tasks_are_drawn_of_those_that_were_measured():
+    points = growth_points(ranked(), pd.DataFrame({"model": ["b", "c"], "solved": [0.5, np.nan]}))
+    assert points.loc[points["panel"] == "solved", ["model", "x"]].to_numpy().tolist() == [["b", 0.5]]

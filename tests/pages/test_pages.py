@@ -80,10 +80,10 @@ def test_every_page_draws_the_demo(opened, demo, page):
     assert app.selectbox(key="dataset").value == "cave"
 
 
-def test_overview_counts_and_draws_two_plots(opened, demo):
+def test_overview_counts_and_draws_its_plots(opened, demo):
     app = opened(demo, "overview")
     assert "60 image–caption pairs seen by 6 vision models and read by 6 language models and reality" in app.markdown[0].value
-    assert len(app.get("plotly_chart")) == 2
+    assert charts(app) == ["headline", "ranking", "growth"]
     assert any("small" in text.value and "world is made" in text.value for text in app.markdown)
 
 
