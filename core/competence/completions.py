@@ -1,8 +1,8 @@
-"""Choosing among endings: a causal model's choice is the ending that it codes in the fewest bits per byte.
+"""Choosing among endings: a causal model's choice is the ending that it codes in the fewest bits, which is the likeliest.
 
-    bits per byte of an ending = −Σ log₂ p(token | context and the ending's tokens before it) / UTF-8 bytes of the ending
+    bits of an ending = −Σ log₂ p(token | context and the ending's tokens before it)
 
-over the tokens that reach beyond the context. This is the rule by which HellaSwag is scored: likelihood, normalized by length.
+over the tokens that reach beyond the context. Nothing is divided by length: endings are as long, or each is right as often.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ class Text:
 
     ids: list[int]
     start: int
-    bytes: int
 
 
 def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Item]) -> Score:
-    """Return how often the ending of the fewest bits per byte is the right one; chance is one among the endings."""
+    """Return how often the ending of the fewest bits is the right one; chance is one among the endings."""
     right = int((codes.argmin(1) == [item.answer for item in items]).sum())
     n = len(items)
     return Score(right / n, *wilson(right, n), chance=1 / codes.shape[1], n=n)
@@ -48,7 +47,7 @@ def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Item]) -> Sc
 
 @torch.inference_mode()
 def code_endings(encoder: Encoder, items: Sequence[Item], *, report: Progress | None = None) -> Float64[np.ndarray, "n endings"]:
-    """Return the bits per byte of every ending after its context.
+    """Return the bits of every ending after its context.
 
     Raises EncoderError for a model that does not predict text, and where an item is longer than the model can read.
     """
@@ -71,7 +70,7 @@ def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> Text:
     own = [place for place, stop in enumerate(ends) if stop > len(context)]
     if encoder.limit is not None and len(read.ids) > encoder.limit:
         raise EncoderError(f"a text of {len(read.ids)} tokens is longer than the {encoder.limit} that {encoder.card.name} can read")
-    return Text(read.ids[: own[-1] + 1], own[0], len(ending.encode()))
+    return Text(read.ids[: own[-1] + 1], own[0])
 
 
 def _code(encoder: LanguageEncoder, texts: Sequence[Text]) -> Float64[np.ndarray, "batch"]:
@@ -83,5 +82,4 @@ def _code(encoder: LanguageEncoder, texts: Sequence[Text]) -> Float64[np.ndarray
     counted = ((places >= starts) & mask.bool())[:, 1:]
     nats = torch.zeros(counted.shape, device=ids.device)
     nats[counted] = F.cross_entropy(logits[:, :-1][counted].float(), ids[:, 1:][counted], reduction="none")
-    bits = nats.cpu().double().sum(1).numpy() / log(2)
-    return bits / np.array([text.bytes for text in texts])
+    return nats.cpu().double().sum(1).numpy() / log(2)

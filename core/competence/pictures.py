@@ -17,7 +17,8 @@ from core.stimuli.cave.events import draw_event
 from core.stimuli.cave.styles import STYLES
 from core.stimuli.cave.tasks import SPLIT
 
-SIDE = 96  # pixels; models bring them to their own size
+SIDE = 48  # pixels, as the Cave's models see them; others bring them to their own size
+_DRAWN = 96  # pixels when a style is laid over a picture, whose outlines want some room
 _CHUNK = 100  # events that a worker draws at a time
 
 Pictures = dict[str, UInt8[np.ndarray, "_ side side 3"]]
@@ -50,9 +51,13 @@ def as_images(rows: UInt8[np.ndarray, "n side side 3"]) -> list[Image.Image]:
 def _draw(start: int, samples: dict[str, int]) -> Pictures:
     """Draw one chunk of events, each in every style that goes so far."""
     stop = min(start + _CHUNK, max(samples.values()))
-    plain = [draw(draw_event(SPLIT, index), size=SIDE) for index in range(start, stop)]
+    plain = [draw(draw_event(SPLIT, index), size=_DRAWN) for index in range(start, stop)]
     wanted = {style: plain[: max(0, count - start)] for style, count in samples.items()}
-    return {style: np.stack([np.asarray(STYLES[style](image)) for image in images]) for style, images in wanted.items() if images}
+    return {style: np.stack([_styled(style, image) for image in images]) for style, images in wanted.items() if images}
+
+
+def _styled(style: str, image: Image.Image) -> UInt8[np.ndarray, "side side 3"]:
+    return np.asarray(STYLES[style](image).reduce(_DRAWN // SIDE))
 
 
 def _joined(parts: list[Pictures]) -> Pictures:

@@ -16,6 +16,8 @@ from core.errors import FeatureError
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) for two classes
 STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
+_HISTORY = 10  # steps that L-BFGS remembers
+_FLAT, _STILL = 1e-4, 1e-6  # gradient and change below which no answer changes any more
 _SHARES = (1 / 2, 1 / 6)  # of the samples, for training and validation; the rest is the test
 _Z = 1.959964  # 95 %
 
@@ -92,29 +94,34 @@ def fit(
 
     All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the curvature is the identity.
     """
-    device, weight = rows.device, torch.tensor(strengths, dtype=torch.float64)
+    device, weight, many = rows.device, torch.tensor(strengths, dtype=torch.float64), len(strengths)
     values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())  # not every device has doubles
-    scale = (values.clamp(min=0.0) / 4 + weight[:, None]).rsqrt().float().to(device)[:, :, None]
+    scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt().float().to(device)[:, :, None]
     turn, levels = vectors.float().to(device), weight.float().to(device)
-    turned = rows @ turn
-    inner = torch.zeros(len(strengths), rows.shape[1], classes, device=device, requires_grad=True)
-    bias = torch.zeros(len(strengths), 1, classes, device=device, requires_grad=True)
+    turned, wanted = rows @ turn, labels.repeat_interleave(many)
+    inner = torch.zeros(rows.shape[1], many, classes, device=device, requires_grad=True)
+    bias = torch.zeros(many, classes, device=device, requires_grad=True)
     solver = torch.optim.LBFGS(
-        [inner, bias], max_iter=steps, tolerance_grad=1e-5, tolerance_change=1e-8, line_search_fn="strong_wolfe"
+        [inner, bias],
+        max_iter=steps,
+        tolerance_grad=_FLAT,
+        tolerance_change=_STILL,
+        history_size=_HISTORY,
+        line_search_fn="strong_wolfe",
     )
-    wanted = labels.repeat(len(strengths))
 
     def loss() -> Tensor:
         solver.zero_grad()
         weights = scale * inner
-        scores = turned @ weights + bias
-        total = F.cross_entropy(scores.flatten(0, 1), wanted) * len(strengths)
-        total = total + (levels * weights.square().sum((1, 2))).sum() / 2
+        scores = (turned @ weights.flatten(1)).view(-1, many, classes) + bias  # one product for all strengths
+        total = F.cross_entropy(scores.flatten(0, 1), wanted) * many
+        total = total + (levels * weights.square().sum((0, 2))).sum() / 2
         total.backward()
         return total
 
     solver.step(loss)
-    return torch.cat([turn @ (scale * inner), bias], dim=1).detach()
+    found = (turn @ (scale * inner).flatten(1)).view_as(inner)
+    return torch.cat([found, bias[None]]).detach().movedim(1, 0)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:

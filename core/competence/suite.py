@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from math import sqrt
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -45,6 +49,7 @@ EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
     "counting": ("language", ("counting",)),
 }
 _Z = 1.959964  # 95 %
+_OPENING = Lock()  # loading a model changes settings of the whole process
 _MASKED = "this model does not predict text, so it has no bits per byte"
 
 
@@ -63,15 +68,14 @@ def measure_all(
     entries = [held.model(dataset, model) for model in models]
     if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
         raise InputError(f"{closed[0]!r} has features but no model that could be asked; name models that were embedded here")
-    left = {name for name in unmeasured(held, dataset) if name in models}
-    seeing = any(entry.card.modality == "vision" for entry in entries if entry.card.name in left)
+    missing = set(unmeasured(held, dataset))
+    left = [entry for entry in entries if entry.card.name in missing]
+    seeing = any(entry.card.modality == "vision" for entry in left)
     pictures = draw_pictures(tasks.SAMPLES, report=report) if seeing else {}
-    for entry in entries:
-        if entry.card.name in left:
-            rows = _measure(held, dataset, entry, pictures, device=device, report=report)
-            recipe = suite_recipe(entry)
-            table = as_table(rows, model=entry.card.name, recipe=recipe)
-            write_result(store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe)
+    for entry, rows in _each_measured(held, dataset, left, pictures, device=device, report=report):
+        recipe = suite_recipe(entry)
+        table = as_table(rows, model=entry.card.name, recipe=recipe)
+        write_result(store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe)
     found = [measured_rows(held, dataset, entry) for entry in entries]
     tables = [table for table in found if table is not None]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
@@ -125,10 +129,42 @@ def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
     return rows
 
 
+def _each_measured(
+    store: Store, dataset: str, entries: Sequence[ModelEntry], pictures: Pictures, *, device: torch.device, report: Progress | None
+) -> Iterator[tuple[ModelEntry, list[dict[str, Any]]]]:
+    """Yield the rows of each model in turn; on the CPU as many are measured side by side as it has cores.
+
+    Small models leave most of a core idle when they share it, so each has its own. Progress is the model's where there is one at a
+    time, and else counts models.
+    """
+    jobs = min(os.cpu_count() or 1, len(entries)) if device.type == "cpu" else 1
+
+    def measure(entry: ModelEntry) -> list[dict[str, Any]]:
+        return _measure(store, dataset, entry, pictures, device=device, report=None if jobs > 1 else report)
+
+    with _threads_shared(jobs), ThreadPoolExecutor(max(jobs, 1)) as pool:
+        for done, (entry, rows) in enumerate(zip(entries, pool.map(measure, entries), strict=True), start=1):
+            yield entry, rows
+            if report and jobs > 1:
+                report(done, len(entries), "models measured")
+
+
+@contextmanager
+def _threads_shared(jobs: int) -> Iterator[None]:
+    """Give each of `jobs` its share of torch's threads for a while."""
+    all_threads = torch.get_num_threads()
+    torch.set_num_threads(max(1, all_threads // max(jobs, 1)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(all_threads)
+
+
 def _measure(
     store: Store, dataset: str, entry: ModelEntry, pictures: Pictures, *, device: torch.device, report: Progress | None
 ) -> list[dict[str, Any]]:
-    encoder = open_encoder(entry.card.spec, device=device)
+    with _OPENING:
+        encoder = open_encoder(entry.card.spec, device=device)
     if encoder.card.weights != entry.card.weights:
         raise EncoderError(f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded; embed it again")
     if entry.card.modality == "vision":

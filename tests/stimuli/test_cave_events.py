@@ -49,7 +49,7 @@ def test_kinds_depend_on_the_scene_as_stated(many):
     for scene in SCENES:
         counts = Counter(thing.kind for event in many if event.scene == scene for thing in event.things)
         for kind in KINDS:
-            stated = 0.8 / 5 * (kind in world._KINDS_OF_SCENE[scene]) + 0.2 / len(KINDS)
+            stated = 0.8 / 5 * (kind in world.KINDS_OF_SCENE[scene]) + 0.2 / len(KINDS)
             assert counts[kind] / counts.total() == pytest.approx(stated, abs=0.035)
 
 

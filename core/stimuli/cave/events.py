@@ -28,7 +28,7 @@ COLORS = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink") 
 SIZES = ("small", "medium", "large")
 MAX_OBJECTS = 4
 
-_KINDS_OF_SCENE = {
+KINDS_OF_SCENE = {
     "city": ("car", "lamp", "bench", "house", "cat"),
     "forest": ("tree", "mushroom", "tent", "flower", "bird"),
     "mountains": ("tent", "kite", "tree", "house", "bench"),
@@ -162,7 +162,7 @@ def _draw(rng: np.random.Generator, split: str, index: int) -> Event:
 
 
 def _draw_thing(rng: np.random.Generator, scene: str, slot: int) -> Thing:
-    kinds = _KINDS_OF_SCENE[scene] if rng.random() < _TYPICAL_KIND else KINDS
+    kinds = KINDS_OF_SCENE[scene] if rng.random() < _TYPICAL_KIND else KINDS
     kind = kinds[rng.integers(len(kinds))]
     hue = (_HUE_OF_KIND[kind] + np.rad2deg(rng.vonmises(0.0, _HUE_KAPPA))) % 360
     x = (slot + 0.5 + rng.uniform(-0.3, 0.3)) / MAX_OBJECTS

@@ -1,17 +1,18 @@
 """Exams for language models: a text about a held-out event, and four endings of which one is true.
 
-The four endings of an item are made of the same words, bound otherwise, so that neither length nor the frequency of words tells the
-right one; each is the answer as often as the others. Texts are worded as the grammar words its captions.
+In binding and relations the four endings of an item return as those of three more items, in each of which another is right;
+counting asks for each number as often. So no ending is likelier right than another to who has not read the context. Texts are
+worded as the grammar words its captions.
 
-    binding     Three things with their colors; then, in other words, which has which. Wrong: the colors change places.
-    relations   Who stands where. Wrong: left and right swapped so that two things share a side, or a relation contradicts a side.
+    binding     Three things with colors, not always their own; then, in other words, which has which. Wrong: they change places.
+    relations   A thing in its scene, left or right of another: of which? Wrong: what belongs to other scenes.
     counting    All things of an event, several of a kind together; then how many there are. Wrong: the other numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, count, islice, permutations
 from types import MappingProxyType
@@ -19,12 +20,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.stimuli.cave.events import MAX_OBJECTS, TEST_SIZE, Event, Thing, event_rng, events
+from core.stimuli.cave.events import KINDS, KINDS_OF_SCENE, MAX_OBJECTS, SCENES, TEST_SIZE, Event, Thing, event_rng, events
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
 T = TypeVar("T")
 SIZES: Mapping[str, int] = MappingProxyType({"binding": 256, "relations": 256, "counting": 512})  # items of each exam
-_EDGE = 0.3  # share of the width that the grammar calls left or right
 _COUNTS = ("one", "two", "three", "four")
 _OPENINGS = ("{scene}, {see}", "{time}, {weather}, {see}", "{weather}, {scene}, {see}", "{time}, {see}")
 _TOTALS = (
@@ -62,55 +62,79 @@ def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[s
 
 
 def _binding() -> Iterator[Parts]:
-    """Yield items round by round, one of each event that has three things of own kinds and colors."""
+    """Yield four items of each event that has three things of own kinds and colors, round by round.
+
+    Each tells the colors dealt otherwise: as they are, who knows which colors are usual need not read.
+    """
     for turn in count():
         for event in events("test", TEST_SIZE):
             trios = [trio for trio in combinations(_unique(event), 3) if len({thing.color for thing in trio}) == 3]
             if trios:
                 dice = event_rng(event, purpose=f"binding-{turn}")
-                yield event, *_bind(event, _permuted(_pick(trios, dice), dice), dice)
+                yield from _bind(event, _permuted(_pick(trios, dice), dice), dice)
 
 
-def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> tuple[str, list[str]]:
-    told = [_phrase((thing,), _noun(thing, event, dice), dice) for thing in trio]
-    context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {_listed(told)}.")
-    again = [(thing, _noun(thing, event, dice)) for thing in _permuted(trio, dice)]
-    colors = [_wording(thing.color, dice) for thing, _ in again]
-    right, *wrong = (
-        "".join(f" The {noun} is {color}." for (_, noun), color in zip(again, order, strict=True)) for order in permutations(colors)
-    )
-    return context, [right, *_permuted(wrong, dice)[:3]]
+def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Iterator[Parts]:
+    nouns = [_noun(thing, event, dice) for thing in trio]
+    colors = {thing.hue: _wording(thing.color, dice) for thing in trio}
+    dealt = _permuted(permutations(colors), dice)[:4]
+    endings = ["".join(f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True)) for hues in dealt]
+    for place, hues in enumerate(dealt):
+        things = _permuted([replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice)
+        told = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
+        context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {told}.")
+        yield event, context, [endings[place], *endings[:place], *endings[place + 1 :]]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two things of an event, of own kinds; the second is one that its scene is known for."""
+
+    event: Event
+    one: Thing
+    other: Thing
+
+    def could_end(self, pair: _Pair) -> bool:
+        """Tell whether this one's second thing would be untrue and out of place in the other pair's event."""
+        event = pair.event
+        return self.other.kind not in (*KINDS_OF_SCENE[event.scene], *(thing.kind for thing in event.things))
 
 
 def _relations() -> Iterator[Parts]:
-    """Yield two items of each event whose outermost things stand at the edges: told from the left, and from the right."""
+    """Yield items by fours that share their endings, each of which is right in one of them."""
+    waiting: list[list[_Pair]] = []
+    for pair in _pairs():
+        fitting = (four for four in waiting if all(pair.could_end(other) and other.could_end(pair) for other in four))
+        four = next(fitting, None)
+        if four is None:
+            waiting.append([pair])
+        elif len(four) < 3:
+            four.append(pair)
+        else:
+            waiting.remove(four)
+            yield from _relate([*four, pair])
+
+
+def _pairs() -> Iterator[_Pair]:
     for event in events("test", TEST_SIZE):
         unique = _unique(event)
-        first, *between, last = event.things if len(event.things) > 2 else (None, None)
-        between = [thing for thing in between if thing in unique]
-        if first in unique and last in unique and between and first.x < _EDGE and last.x > 1 - _EDGE:
-            for sides in (("left", "right"), ("right", "left")):
-                dice = event_rng(event, purpose=f"relations-{sides[0]}")
-                trio = (first, _pick(between, dice), last)[:: 1 if sides[0] == "left" else -1]
-                yield event, *_relate(event, trio, sides, dice)
+        known = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
+        pairs = [_Pair(event, one, other) for one in unique for other in known if one is not other]
+        if pairs:
+            yield _pick(pairs, event_rng(event, purpose="relations-pair"))
 
 
-def _relate(event: Event, trio: Sequence[Thing], sides: tuple[str, str], dice: np.random.Generator) -> tuple[str, list[str]]:
-    """Return a context and endings: the first thing at its side, and the second on that side of the third, at the other side.
-
-    Two endings have one word of the far side and two have two, so that left and right are as frequent right as wrong.
-    """
-    near, far = sides
-    one, two, three = (with_article(_noun(thing, event, dice)) for thing in trio)
-    place, relation, other = dice.integers(4, size=3)
-
-    def ending(a: str, b: str, c: str) -> str:
-        bound = f"{two} {WORDINGS[f'{b} of'][relation]} {three} {WORDINGS[f'at {c}'][other]}"
-        return f" {one} {WORDINGS[f'at {a}'][place]}, and {bound}."
-
-    contrary = _pick([(near, far, near), (far, near, near)], dice)
-    context = _sentence(_fill(_pick(_OPENINGS, dice), event, dice))
-    return context, [ending(*way) for way in ((near, near, far), contrary, (far, near, far), (near, far, far))]
+def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
+    """Yield contexts that break off after "left of" or "right of", each with the endings of all, its own first."""
+    dices = [event_rng(pair.event, purpose="relations") for pair in four]
+    nouns = [_pick(_own_wordings(pair.other.kind, KINDS), dice) for pair, dice in zip(four, dices, strict=True)]
+    endings = [f" {with_article(noun)}." for noun in nouns]
+    for place, (pair, dice) in enumerate(zip(four, dices, strict=True)):
+        scene = _pick(_own_wordings(pair.event.scene, SCENES), dice)
+        opening = _fill(_pick([frame for frame in _OPENINGS if "{scene}" in frame], dice), pair.event, dice, scene=scene)
+        relation = _wording("left of" if pair.one.x < pair.other.x else "right of", dice)
+        context = f"{opening} {with_article(_noun(pair.one, pair.event, dice))} {relation}"
+        yield pair.event, _sentence(context), [endings[place], *endings[:place], *endings[place + 1 :]]
 
 
 def _counting() -> Iterator[Parts]:
@@ -153,6 +177,12 @@ def _noun(thing: Thing, event: Event, dice: np.random.Generator) -> str:
     return _pick([noun for noun in WORDINGS[thing.kind] if noun not in others], dice)
 
 
+def _own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
+    """Return the wordings of a concept that mean no other of its sort."""
+    others = {wording for other in concepts if other != concept for wording in WORDINGS[other]}
+    return [wording for wording in WORDINGS[concept] if wording not in others]
+
+
 def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> str:
     """Word things of one kind, with their color before or after the noun where they share one."""
     number = _wording(_COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
@@ -166,7 +196,7 @@ def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> st
 def _fill(frame: str, event: Event, dice: np.random.Generator, **given: str) -> str:
     worded = {slot: _wording(concept, dice) for slot, concept in (
         ("scene", event.scene), ("time", event.time), ("weather", event.weather), ("see", "see"))}  # fmt: skip
-    return frame.format(**worded, **given)
+    return frame.format(**worded | given)
 
 
 def _listed(phrases: Sequence[str]) -> str:
