@@ -28,7 +28,7 @@ def test_rank_is_found_in_stored_features(dtype, size, seed, rank, offset):
     assert len(span(center(stored)).sizes) == rank
 
 
-@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_tiny_and_huge_features_neither_vanish_nor_overflow(size):
     assert len(span(center(size * of_rank(4))).sizes) == 4
 

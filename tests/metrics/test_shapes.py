@@ -79,7 +79,7 @@ def test_a_rotated_scaled_and_moved_copy_is_at_distance_zero_even_in_more_dimens
     x, _ = spaces(seed)
     copy = 7 * np.pad(x, [(0, 0), (0, 3)]) @ rotation(7, seed) + 1
     assert shape_angle(x, copy) == pytest.approx(0, abs=1e-13)
-    assert procrustes(x, copy) == pytest.approx(1, abs=1e-13)
+    assert 1 - 1e-13 < procrustes(x, copy) <= 1
 
 
 @given(seed=seeds)

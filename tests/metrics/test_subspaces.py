@@ -110,6 +110,13 @@ def test_pwcca_ignores_an_invertible_map_of_y_but_not_of_x(seed):
     assert abs(pwcca(x @ stretch, y) - pwcca(x, y)) > 1e-6
 
 
+@pytest.mark.parametrize("name", ["svcca", "pwcca", "mean_cca"])
+@given(seed=seeds)
+def test_a_space_with_itself_is_one_and_rounding_never_lifts_it_above(name, seed):
+    x, _ = spaces(seed)
+    assert 1 - 1e-12 < METRICS[name](x, x) <= 1
+
+
 @given(seed=seeds)
 def test_svcca_takes_no_notice_of_a_feature_that_never_varies(seed):
     x, y = spaces(seed)
