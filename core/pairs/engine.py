@@ -51,7 +51,8 @@ class Engine(Protocol):
     def scores(self, x: Any, y: Any) -> Float64[np.ndarray, "Lx Ly"]:
         """Compare each layer of x with each layer of y: the metric of every pair, NaN where it refuses one.
 
-        Independent of the number of threads and of what else is compared. Raises MetricError for other stimuli.
+        Threads, tiles and whatever else is compared change no more than the last bits of float64, and of counts nothing.
+        Raises MetricError for other stimuli.
         """
 
     def permuted(self, prepared: Any, order: Integer[np.ndarray, "n"]) -> Any:

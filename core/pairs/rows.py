@@ -37,8 +37,10 @@ class PairRows:
         return sum((x[:, tile].astype(np.float64) @ y[:, tile].astype(np.float64).T for tile in tiles), np.zeros((len(x), len(y))))
 
     def permuted(self, prepared: Rows, order: Integer[np.ndarray, "n"]) -> Rows:
-        above = len(order) * (len(order) - 1) // 2
-        return np.concatenate([prepared[:, _moved(order)], prepared[:, above:][:, order[: prepared.shape[1] - above]]], axis=1)
+        places = _moved(order)
+        if prepared.shape[1] > len(places):  # the diagonal comes last
+            places = np.concatenate([places, len(places) + order])
+        return prepared[:, places]
 
 
 def triangle(kernel: Float64[np.ndarray, "n n"], *, diagonal: bool) -> Float64[np.ndarray, " pairs"]:

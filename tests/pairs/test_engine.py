@@ -141,6 +141,17 @@ def test_cached_lists_of_more_neighbors_serve_any_k():
         np.testing.assert_array_equal(make_engine("mutual_knn", k=k).scores(deep_x, deep_y), scores("mutual_knn", x, y, k=k))
 
 
+def test_a_parameter_out_of_range_is_the_reason_that_no_layer_can_be_compared():
+    with pytest.raises(MetricError, match=r"no layer can be compared: k must lie in 1 … 39 for 40 stimuli; given 40"):
+        make_engine("mutual_knn", k=40).prepare(models()[0])
+
+
+@every_engine
+def test_a_model_without_layers_is_refused(metric):
+    with pytest.raises(MetricError, match="no layer can be compared: none was given"):
+        make_engine(metric).prepare([])
+
+
 def test_an_unknown_metric_is_refused():
     with pytest.raises(UnknownNameError, match=r"no metric named 'ckna'; did you mean cknna"):
         make_engine("ckna")
