@@ -20,6 +20,7 @@ from jaxtyping import Float64, Integer
 
 from core.errors import DeviceError, MetricError, UnknownNameError
 from core.metrics import METRICS
+from core.metrics.bases import center, span
 from core.metrics.cknna import compare_masked, local_kernel
 from core.metrics.kernels import centered, linear, rbf, u_centered
 from core.metrics.knn import cycle_terms, jaccard_terms
@@ -107,7 +108,7 @@ ENGINES: dict[str, Callable[..., Engine]] = {
     "rsa": lambda correlation: PairRows(partial(dissimilarities, correlation=correlation)),
     "cknna": _cknna,
     "svcca": _svcca,
-    "pwcca": lambda: EachPair(basis_of, weighted_correlation, reorder_basis),
+    "pwcca": lambda: EachPair(lambda space: span(center(space)), weighted_correlation, reorder_basis),
     "mean_cca": lambda: EachPair(basis_of, mean_correlation, reorder_basis),
     "procrustes": lambda: EachPair(lambda space: shape(basis_of(space)), overlap, reorder_rows),
     "shape_angle": lambda: EachPair(lambda space: shape(basis_of(space)), angle, reorder_rows),

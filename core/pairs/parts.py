@@ -37,8 +37,9 @@ def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarra
 
 
 def basis_of(space: Space) -> Basis:
-    """Return the basis of all of a space."""
-    return span(center(space))
+    """Return the basis of all of a space without its axes, which are as large as the space itself."""
+    basis = span(center(space))
+    return basis._replace(axes=np.empty((len(basis.sizes), 0)))
 
 
 def reorder_basis(basis: Basis, order: Integer[np.ndarray, "n"]) -> Basis:
