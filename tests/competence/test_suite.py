@@ -117,6 +117,20 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
     assert set(Study(store, "cave").competence_rows()["model"]) == {"tiny-bloom", "tiny-bert"}
 
 
+def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
+    monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 63})
+    monkeypatch.setattr(exams, "SIZES", {"binding": 8, "relations": 8, "counting": 9})  # all are measured again
+    threads, heard = torch.get_num_threads(), []
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    together = measure_all(world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state))
+    assert heard == [(done, 3, "models measured") for done in (1, 2, 3)]
+    assert torch.get_num_threads() == threads
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    for path in (world / "store").rglob("competence-*"):
+        path.unlink()
+    pd.testing.assert_frame_equal(measured(world), together)
+
+
 def test_rows_by_another_recipe_are_left_out(world):
     measured(world)
     store = Store(world / "store")
@@ -157,7 +171,7 @@ def test_worker_processes_draw_the_same_pictures():
     samples = {"plain": 3, "lines": 2}
     heard = []
     alone, together = (draw_pictures(samples, jobs=jobs, report=lambda *state: heard.append(state)) for jobs in (1, 2))
-    assert {style: rows.shape for style, rows in alone.items()} == {"plain": (3, 96, 96, 3), "lines": (2, 96, 96, 3)}
+    assert {style: rows.shape for style, rows in alone.items()} == {"plain": (3, 48, 48, 3), "lines": (2, 48, 48, 3)}
     assert all((alone[style] == together[style]).all() for style in samples)
     assert heard[-1][:2] == (1, 1)
 
