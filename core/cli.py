@@ -66,6 +66,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_dataset_commands(commands)
     _add_model_commands(commands)
     _add_align(commands)
+    _add_metric_commands(commands)
     _add_findings(commands)
     _add_probe(commands)
     train = _add(commands, "train", run_train, "train the Cave's models from their configs", store=False)
@@ -126,10 +127,30 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--dataset", required=True, metavar="D")
     align.add_argument("--x", nargs="+", action="extend", metavar="M", help="models (all language models)")
     align.add_argument("--y", nargs="+", action="extend", metavar="M", help="models (all vision models)")
-    align.add_argument("--metric", default="mutual_knn")
-    align.add_argument("--k", type=int, default=10, help="neighbors per stimulus, 1 … n - 1")
+    _add_metric(align)
     align.add_argument("--q", type=float, default=0.95, help="share of feature values left unclamped, 1 for all")
+    align.add_argument("--layers", default="best", help="best, last, all, A:B counted from 0 or -1, or a depth from 0 to 1")
+    align.add_argument("--null", type=_count, default=0, metavar="N", help="permutations: threshold, p, calibrated score")
+    align.add_argument("--bootstrap", type=_count, default=0, metavar="N", help="draws of stimuli: 95 %% interval of the score")
+    align.add_argument("--seed", type=int, default=0, help="of permutations and draws")
     align.add_argument("--json", action="store_true")
+
+
+def _add_metric(command: Any) -> None:
+    command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics")
+    command.add_argument("--k", type=int, default=None, help="neighbors per stimulus, 1 … n - 1, of the metrics that have any (10)")
+    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric")
+
+
+def _add_metric_commands(commands: Any) -> None:
+    metrics = _add(commands, "metrics", run_metrics, "list the metrics: what each sees, its range and parameters", store=False)
+    metrics.add_argument("--json", action="store_true")
+    score = _add(commands, "score", run_score, "compare two feature files with no store: one row per pair of layers", store=False)
+    score.add_argument("x", type=Path, metavar="FILE_X", help=".npy .npz .safetensors .pt .parquet")
+    score.add_argument("y", type=Path, metavar="FILE_Y")
+    _add_metric(score)
+    score.add_argument("--q", type=float, default=1.0, help="share of feature values left unclamped, 1 for all")
+    score.add_argument("--json", action="store_true")
 
 
 def _add_findings(commands: Any) -> None:
@@ -146,6 +167,12 @@ def _add_probe(commands: Any) -> None:
     probe.add_argument("--model", nargs="+", action="extend", metavar="M", help="models (all that can be opened again)")
     probe.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     probe.add_argument("--json", action="store_true")
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+    return int(text)
 
 
 def _batch_size(text: str) -> int | str:
@@ -288,16 +315,56 @@ def run_import(given: argparse.Namespace) -> None:
 
 
 def run_align(given: argparse.Namespace) -> None:
-    """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n k`."""
-    from core.metrics.inputs import check_k
+    """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n`, the metric's parameters."""
+    from core.calibration import align_calibrated
+    from core.embedding.progress import ConsoleProgress
     from core.store import Store
     from core.study import Study
 
     study = Study(Store(given.store), given.dataset, q=given.q)
-    check_k(given.k, study.dataset.size)
-    x = given.x or _comparable(study, "language", given.k)
-    y = given.y or _comparable(study, "vision", given.k)
-    _print_table(study.align(x, y, metric=given.metric, k=given.k), as_json=given.json)
+    parameters = _parameters(given)
+    study.engine(given.metric, **parameters)  # a wrong metric or k is told before anything is computed
+    k = parameters.get("k", 1)
+    compared = {"metric": given.metric, "layers": given.layers, **parameters}
+    x = given.x or _comparable(study, "language", k)
+    y = given.y or _comparable(study, "vision", k)
+    if given.null or given.bootstrap:
+        extra = {"null": given.null, "bootstrap": given.bootstrap, "seed": given.seed}
+        table = align_calibrated(study, x, y, **compared, **extra, report=ConsoleProgress())
+    else:
+        table = study.align(x, y, **compared)
+    _print_table(table, as_json=given.json)
+
+
+def run_metrics(given: argparse.Namespace) -> None:
+    """Print one row per metric, from its spec."""
+    from core.metrics.catalog import metrics_table
+
+    table = metrics_table()
+    _print_table(table if given.json else table.drop(columns=["formula", "misses", "reference"]), as_json=given.json)
+
+
+def run_score(given: argparse.Namespace) -> None:
+    """Print the score of every pair of layers of two feature files: `layer_x layer_y score n`, the metric's parameters."""
+    from core.encoders.imported import read_features
+    from core.score import score_layers
+
+    layers = [read_features(path) for path in (given.x, given.y)]
+    _print_table(score_layers(*layers, metric=given.metric, q=given.q, **_parameters(given)), as_json=given.json)
+
+
+def _parameters(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the metric's parameters that were given: k, and NAME=VALUE with numbers as numbers."""
+    found: dict[str, Any] = {} if given.k is None else {"k": given.k}
+    for text in given.set:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"a parameter is set as NAME=VALUE, such as variant=released; given {text!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 def _comparable(study: Study, modality: Modality, k: int) -> list[str]:

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64, Int32
 
-from core.analyses.alignment import align
+from core.analyses.alignment import align, align_all_layers
+from core.analyses.chance import known_chance, roundness
 from core.analyses.competence import tasks_solved
 from core.analyses.convergence import closeness, solving, trends
+from core.analyses.layers import read_choice
 from core.analyses.models import describe
 from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import REALITY, Modality
@@ -24,7 +26,8 @@ from core.metrics import METRICS
 from core.metrics.inputs import check_k
 from core.metrics.neighbors import nearest
 from core.metrics.preprocess import check_q, clamp_outliers, normalize_rows
-from core.pairs.overlap import overlaps
+from core.pairs.engine import Engine, make_engine
+from core.pairs.lists import NeighborLists
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
 
@@ -46,6 +49,8 @@ class Study:
         self.dataset = store.dataset(dataset)
         self.q = q
         self._held: dict[str, tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
+        self._scores: dict[tuple[str, str, str], Float64[np.ndarray, "_ _"]] = {}
+        self._round: dict[tuple[str, int], float] = {}
 
     def names(self, modality: Modality) -> list[str]:
         """Return the names of the embedded models of one modality, in the store's order."""
@@ -53,7 +58,7 @@ class Study:
 
     def recipe(self, kind: str, models: Sequence[str], **choices: Any) -> Recipe:
         """Return all that an answer about `models` depends on: the embeddings' digests, the preprocessing and `choices`."""
-        digests = {name: self._entry(name).digest for name in models}
+        digests = {name: self.entry(name).digest for name in models}
         return Recipe.of(
             kind,
             dataset=self.dataset.name,
@@ -66,7 +71,7 @@ class Study:
 
     def spaces(self, model: str) -> list[Float32[np.ndarray, "n _"]]:
         """Read a model's layers with their outliers clamped; they are not normalized yet, since a vector of zeros cannot be."""
-        entry = self._entry(model)
+        entry = self.entry(model)
         layers = [self.store.space(self.dataset.name, model, layer) for layer in range(len(entry.dims))]
         return clamp_outliers(layers, q=self.q)
 
@@ -76,7 +81,7 @@ class Study:
         A layer that has no neighbors, since it is constant or has a vector of zeros, holds -1.
         Raises UnknownNameError for the model, MetricError where no layer has neighbors.
         """
-        entry = self._entry(model)
+        entry = self.entry(model)
         depth = min(max(k, KEPT), self.dataset.size - 1)
         digest, held = self._held.get(model, ("", None))
         if held is None or digest != entry.digest or held.shape[2] < depth:
@@ -85,18 +90,65 @@ class Study:
             self._held[model] = (entry.digest, held)
         return held
 
-    def align(self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", k: int = 10) -> pd.DataFrame:
-        """Align every model of x with every model of y, best pair of layers; see `core.analyses.alignment.align`."""
-        if metric not in METRICS:
-            raise UnknownNameError("metric", metric, METRICS)
-        check_k(k, self.dataset.size)
-        neighbors = {name: self.neighbors(name, k=k) for name in dict.fromkeys((*x, *y))}
-        return align(neighbors, x=x, y=y, k=k)
+    def align(
+        self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", layers: str = "best", **parameters: Any
+    ) -> pd.DataFrame:
+        """Align every model of x with every model of y.
 
-    def layer_map(self, model_x: str, model_y: str, k: int = 10) -> Float64[np.ndarray, "Lx Ly"]:
-        """Return mutual kNN of every layer of one model (rows) with every layer of another (columns); NaN without neighbors."""
-        check_k(k, self.dataset.size)
-        return overlaps(self.neighbors(model_x, k=k), self.neighbors(model_y, k=k), k=k)
+        layers: `all` for a row per pair of layers, else as `core.analyses.layers.read_choice` reads it.
+        Returns model_x, model_y, layer_x, layer_y (counted from 0), score, chance (of one pair of layers; NaN where no formula
+        tells), n and the metric's parameters. Raises UnknownNameError for the metric or a model, MetricError for the rest.
+        """
+        scores = self.layer_scores(x, y, metric=metric, **parameters)
+        complete, n = METRICS[metric].complete(parameters), self.dataset.size
+        if layers == "all":
+            table = align_all_layers(scores)
+        else:
+            table = align(scores, choice=read_choice(layers), spec=METRICS[metric].spec)
+        return table.assign(chance=self._chance(table, metric, complete), n=n, **complete)
+
+    def layer_scores(
+        self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **parameters: Any
+    ) -> dict[tuple[str, str], Float64[np.ndarray, "_ _"]]:
+        """Compare every layer of each model of x (rows) with every layer of each model of y (columns), by pair of models.
+
+        NaN where a layer has no score. What was compared once is held. Raises as `align`.
+        """
+        engine = self.engine(metric, **parameters)
+        digests = {name: self.entry(name).digest for name in dict.fromkeys((*x, *y))}
+        recipe = Recipe.of("scores", metric=metric, **METRICS[metric].complete(parameters)).digest
+        keys = {(a, b): (recipe, digests[a], digests[b]) for a in x for b in y}
+        missing = [pair for pair, key in keys.items() if key not in self._scores]
+        ready = {name: self.prepare(engine, name) for name in dict.fromkeys(name for pair in missing for name in pair)}
+        for a, b in missing:
+            self._scores[keys[a, b]] = engine.scores(ready[a], ready[b])
+        return {pair: self._scores[key] for pair, key in keys.items()}
+
+    def engine(self, metric: str, **parameters: Any) -> Engine:
+        """Return the engine of a metric; raises UnknownNameError for the metric, MetricError for its parameters."""
+        engine = make_engine(metric, **parameters)
+        complete = METRICS[metric].complete(parameters)
+        if "k" in complete:
+            check_k(complete["k"], self.dataset.size)
+        return engine
+
+    def prepare(self, engine: Engine, model: str) -> Any:
+        """Make a model's layers ready to be compared; neighbor metrics take the neighbors that are kept."""
+        if isinstance(engine, NeighborLists):
+            return self.neighbors(model, k=engine.k)
+        return engine.prepare(self.spaces(model), preprocess=normalize_rows)
+
+    def _chance(self, table: pd.DataFrame, metric: str, complete: dict[str, Any]) -> float | list[float]:
+        if metric != "cka":
+            return known_chance(metric, n=self.dataset.size, **complete)
+        sides = zip(table["model_x"], table["layer_x"], table["model_y"], table["layer_y"], strict=True)
+        return [self._roundness(x, a) * self._roundness(y, b) / (self.dataset.size - 1) for x, a, y, b in sides]
+
+    def _roundness(self, model: str, layer: int) -> float:
+        key = self.entry(model).digest, layer
+        if key not in self._round:
+            self._round[key] = roundness(normalize_rows(self.spaces(model)[layer]))
+        return self._round[key]
 
     def stimulus_neighbors(self, model: str, layer: int, index: int, k: int = 10) -> list[int]:
         """Return the k stimuli nearest to one, most similar first.
@@ -170,7 +222,8 @@ class Study:
             return np.nan, "no caption is longer than one token, so none has bits per byte"
         return 1 - ratios.mean(), f"{left_out} of {len(costs)} captions have one token and are left out" if left_out else ""
 
-    def _entry(self, model: str) -> ModelEntry:
+    def entry(self, model: str) -> ModelEntry:
+        """Return a model's entry in the store; raises UnknownNameError."""
         return self.store.model(self.dataset.name, model)
 
     def _kept(self, entry: ModelEntry) -> Int32[np.ndarray, "L n kept"]:
@@ -195,7 +248,7 @@ class Study:
                 found[layer] = nearest(normalize_rows(space), k=depth)
             except (FeatureError, MetricError) as error:
                 refused.append(error)
-        if self._entry(entry.card.name).digest != entry.digest:  # then these may be layers of two embeddings
+        if self.entry(entry.card.name).digest != entry.digest:  # then these may be layers of two embeddings
             raise StoreError(f"model {entry.card.name} was embedded again while it was read; ask once more")
         if len(refused) == len(found):
             raise MetricError(f"model {entry.card.name} has no layer with neighbors: {refused[0]}")

@@ -73,7 +73,7 @@ def show_layers(at: Place, language: pd.DataFrame, others: pd.DataFrame, points:
     with right:
         y = controls.pick_model("Compared with", others, "pair_y", default=best["model_y"])
     first, second = (models.set_index("model").to_dict("index")[name] for models, name in ((language, x), (others, y)))
-    scores = queries.layer_map(at, x, y, k)
+    scores = queries.layer_map(at, x, y, k=k)
     figure = figures.layer_grid(scores, title_x=first["title"], title_y=second["title"], layers_x=first["layers"],
                                 layers_y=second["layers"], k=k, chance=points["chance"].iloc[0], mode=frame.mode())  # fmt: skip
     table = pd.DataFrame(scores, index=list(first["layers"]), columns=list(second["layers"])).rename_axis("layer").reset_index()

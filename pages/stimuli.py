@@ -7,9 +7,10 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int64
 
-from core.analyses.agreement import shared_neighbors
-from core.analyses.alignment import best_layers
+from core.analyses.layers import LayerChoice, pick
 from core.figures import stimuli as figures
+from core.metrics import METRICS
+from core.metrics.knn import count_shared
 from pages._shared import controls, exportbar, frame, gallery, queries
 from pages._shared.queries import Place
 
@@ -44,7 +45,7 @@ def show_neighbors(at: Place, index: int) -> None:
         x = controls.pick_model("One model", models, "a", default=first)
     with right:
         y = controls.pick_model("Another model", models, "b", default=second)
-    best_x, best_y, _ = best_layers(queries.layer_map(at, x, y, k))
+    best_x, best_y = pick(queries.layer_map(at, x, y, metric="mutual_knn", k=k), LayerChoice(), spec=METRICS["mutual_knn"].spec)
     with left:
         layer_x = _pick_layer(models, x, best_x, "layer-a")
     with right:
@@ -58,7 +59,7 @@ def show_neighbors(at: Place, index: int) -> None:
     more = f" The first {SHOWN} are drawn." if k > SHOWN else ""
     st.markdown(f"**{len(both)} of {k}** are among the nearest in both, framed above.{more} Most similar first.")
     chosen = models.set_index("model", drop=False).loc[[x, y]]
-    show_agreement(at, index, chosen, shared_neighbors(near_x, near_y), layers=(layer_x, layer_y), k=k)
+    show_agreement(at, index, chosen, count_shared(near_x, near_y), layers=(layer_x, layer_y), k=k)
 
 
 def _default_pair(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:

@@ -97,7 +97,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
     [
         (["align", "--dataset", "photo"], "no dataset named 'photo'; did you mean photos?"),
         (["align", "--dataset", "photos", "--x", "tiny-gpt"], "no model named 'tiny-gpt'; did you mean tiny-gpt2"),
-        (["align", "--dataset", "photos", "--metric", "mutual_nn"], "no metric named 'mutual_nn'; did you mean mutual_knn?"),
+        (["align", "--dataset", "photos", "--metric", "mutual_nn"], "no metric named 'mutual_nn'; did you mean mutual_knn"),
         (["align", "--dataset", "photos", "--k", "0"], "k must"),
         (["align", "--dataset", "photos", "--k", str(N)], "k must"),
         (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
@@ -215,3 +215,39 @@ def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--dataset" in done.stderr
+
+
+def test_align_takes_any_metric_layers_and_calibration(run) -> None:
+    words = ("align", "--dataset", "photos", "--y", "tiny-vit", "--json")
+    _, out, _ = run(*words, "--metric", "cka", "--layers", "all")
+    assert len(json.loads(out)) == 6  # three layers by two
+    _, out, _ = run(*words, "--metric", "cknna", "--k", "4", "--set", "variant=released", "--layers", "last")
+    assert json.loads(out)[0]["variant"] == "released"
+    _, out, err = run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")
+    row = json.loads(out)[0]
+    assert 1 / 40 <= row["p"] <= row["q"] <= 1
+    assert row["low"] <= row["score"] <= row["high"]
+    assert 0 <= row["calibrated"] <= 1
+    assert "permutations" in err
+    assert json.loads(run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")[1]) == [row]
+
+
+def test_metrics_are_listed_with_what_they_see(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metrics", "--json"]) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["mutual_knn"]["range"] == "0 … 1"
+    assert rows["shape_angle"]["aligned"] == "low"
+    assert rows["linear_predictivity"]["range"] == "−∞ … 1"
+
+
+def test_score_compares_two_feature_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(0).normal(size=(20, 2, 5))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", x[:, 1] @ np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0])
+    assert main(["score", str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "--metric", "unbiased_cka", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert second["score"] == pytest.approx(1)
+    assert first["score"] < 0.9
+    np.save(tmp_path / "z.npy", x[:7])
+    assert main(["score", str(tmp_path / "x.npy"), str(tmp_path / "z.npy")]) == 2
+    assert "given 20 and 7 rows" in capsys.readouterr().err

@@ -77,7 +77,7 @@ def test_the_clamp_is_the_study_s_choice(filled):
 
 def test_layer_map_holds_every_pair_of_layers(study):
     layer_x, layer_y, score = expected_score(0, 1, k=10)
-    scores = study.layer_map("ape", "bee")
+    scores = study.layer_scores(["ape"], ["bee"])["ape", "bee"]
     assert scores.shape == (2, 2)
     assert scores[layer_x, layer_y] == scores.max() == score
 
@@ -165,7 +165,7 @@ def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
     put(tmp_path, "ape", [np.ones_like(good), good])
     put(tmp_path, "bee", layers_of(1))
     study = Study(Store(tmp_path), "counted")
-    assert np.isnan(study.layer_map("ape", "bee")).tolist() == [[True, True], [False, False]]
+    assert np.isnan(study.layer_scores(["ape"], ["bee"])["ape", "bee"]).tolist() == [[True, True], [False, False]]
     assert study.align(["ape"], ["bee"]).layer_x.item() == 1
     with pytest.raises(MetricError, match="layer 0 of ape has no neighbors: it is constant or has zeros only"):
         study.stimulus_neighbors("ape", 0, 0)
@@ -202,7 +202,7 @@ def test_what_does_not_exist_is_refused_by_name(study):
 def test_k_outside_its_range_is_refused(study, k):
     for ask in (
         lambda: study.align(["ape"], ["bee"], k=k),
-        lambda: study.layer_map("ape", "bee", k),
+        lambda: study.layer_scores(["ape"], ["bee"], k=k),
         lambda: study.stimulus_neighbors("ape", 0, 0, k),
     ):
         with pytest.raises(MetricError, match=rf"k must lie in 1 … {SIZE - 1} for {SIZE} stimuli; given {k}"):

@@ -1,63 +1,46 @@
-"""How aligned models are, and how alignment goes with competence: from neighbors that were found once per space."""
+"""How aligned models are, and how alignment goes with competence: from the scores of all their layers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int32
+from jaxtyping import Float64
 
-from core.errors import InputError, MetricError, UnknownNameError
-from core.metrics.inputs import check_k
-from core.pairs.overlap import overlaps
+from core.analyses.layers import LayerChoice, pick
+from core.errors import InputError
+from core.metrics.spec import MetricSpec
 
 LEAST_POINTS = 3  # two points lie on a line exactly, which says nothing
 MOST_EXACT = 8  # 8! = 40,320 orders are counted at once
 GRID = 50  # points of a band
 BAND = ("x", "fit", "low", "high")
+COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score")
+
+Pair = tuple[str, str]
+LayerScores = Float64[np.ndarray, "_ _"]
 
 
-def chance(*, k: int, n: int) -> float:
-    """Return the mean mutual kNN of unrelated spaces, k/(n − 1): each other stimulus is a neighbor with equal probability.
+def align(scores: Mapping[Pair, LayerScores], *, choice: LayerChoice, spec: MetricSpec) -> pd.DataFrame:
+    """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted from 0), score.
 
-    It holds for one pair of layers; the best of many pairs lies a little above it. Raises MetricError for k outside 1 … n − 1.
+    scores: of every layer of one model with every layer of the other. The score is that of the chosen layers, NaN where one of them
+    is degenerate. Raises MetricError where the best is sought and no pair of layers has a score, and for layers that are not there.
     """
-    check_k(k, n)
-    return k / (n - 1)
-
-
-def align(neighbors: Mapping[str, Int32[np.ndarray, "_ n _"]], *, x: Sequence[str], y: Sequence[str], k: int) -> pd.DataFrame:
-    """Align every model of x with every model of y, in that order; each row holds the best pair of layers.
-
-    neighbors: (layers, n, kept) of each model, most similar first; a layer of -1 has none and is passed over.
-    Returns model_x, model_y, layer_x, layer_y (counted from 0), score in [0, 1], chance (of one pair of layers), n, k. Of equal
-    pairs the lowest layer of x wins, then the lowest of y.
-    Raises UnknownNameError for a model without neighbors; MetricError for k outside what was kept, or where no layer has any.
-    """
-    for name in (*x, *y):
-        if name not in neighbors:
-            raise UnknownNameError("model", name, neighbors)
     rows = []
-    for a in x:
-        for b in y:
-            layer_x, layer_y, score = best_layers(overlaps(neighbors[a], neighbors[b], k=k))
-            n = neighbors[a].shape[1]
-            rows.append((a, b, layer_x, layer_y, score, chance(k=k, n=n), n, k))
-    return pd.DataFrame(rows, columns=["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k"])
+    for (x, y), found in scores.items():
+        layers = pick(found, choice, spec=spec)
+        rows.append((x, y, *layers, float(found[layers])))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def best_layers(scores: Float64[np.ndarray, "Lx Ly"]) -> tuple[int, int, float]:
-    """Return the first highest entry by row, then column, and its value; NaN is never the best.
-
-    Raises MetricError where every entry is NaN.
-    """
-    if np.isnan(scores).all():
-        raise MetricError("no pair of layers can be compared: in one of the models every layer is degenerate; leave it out")
-    row, column = np.unravel_index(np.nanargmax(scores), scores.shape)
-    return int(row), int(column), float(scores[row, column])
+def align_all_layers(scores: Mapping[Pair, LayerScores]) -> pd.DataFrame:
+    """Return a row for each pair of layers of each pair of models; NaN for a degenerate layer. Columns as of `align`."""
+    rows = [(x, y, a, b, float(score)) for (x, y), found in scores.items() for (a, b), score in np.ndenumerate(found)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Float64
 
 from core.metrics.inputs import check_k, check_pair
+
+
+def known_chance(metric: str, *, n: int, **parameters: Any) -> float:
+    """Return the chance level of a metric that needs no look at the spaces; NaN for the others."""
+    if metric == "mutual_knn":
+        return mutual_knn_chance(n=n, **parameters)
+    if metric == "cycle_knn":
+        return cycle_knn_chance(n=n, **parameters)
+    return 0.0 if metric == "unbiased_cka" else np.nan
+
+
+def mutual_knn_chance(*, k: int, n: int) -> float:
+    """Return the mean mutual kNN of unrelated spaces, k/(n − 1): each other stimulus is a neighbor with equal probability.
+
+    It holds for one pair of layers; the best of many pairs lies a little above it. Raises MetricError for k outside 1 … n − 1.
+    """
+    check_k(k, n)
+    return k / (n - 1)
 
 
 def cycle_knn_chance(*, k: int, n: int) -> float:
@@ -26,11 +46,11 @@ def cka_chance(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> fl
     x, y: spaces over the same stimuli. Range (0, 1]. Raises MetricError for degenerate spaces.
     """
     check_pair(x, y)
-    return _roundness(x) * _roundness(y) / (len(x) - 1)
+    return roundness(x) * roundness(y) / (len(x) - 1)
 
 
-def _roundness(space: Float[np.ndarray, "n d"]) -> float:
-    """Return tr(Kc) / ‖Kc‖, the root of the number of dimensions that the variance would fill evenly."""
+def roundness(space: Float[np.ndarray, "n d"]) -> float:
+    """Return tr(Kc) / ‖Kc‖, centered linear kernel: the root of the number of dimensions that the variance would fill evenly."""
     centered = space.astype(np.float64)
     centered -= centered.mean(axis=0)
     small: Float64[np.ndarray, "m m"] = centered.T @ centered if centered.shape[1] < len(centered) else centered @ centered.T

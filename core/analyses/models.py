@@ -14,7 +14,7 @@ from core.encoders.encoder import REALITY, ModelCard
 MODEL_COLUMNS = (
     "model", "title", "modality", "family", "objective", "group", "parameters", "layers", "run", "step", "copy", "tasks", "size",
 )  # fmt: skip
-_TYPES = {"parameters": "float64", "step": "float64", "tasks": "float64", "copy": bool}  # of an empty table too
+_TYPES = {"parameters": "float64", "step": "float64", "tasks": "float64", "copy": "bool"}  # of an empty table too
 FEWER = "supervised, fewer tasks"
 UNTRAINED = "untrained"
 

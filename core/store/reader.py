@@ -22,6 +22,7 @@ from core.stimuli.dataset import DatasetCard
 from core.store.duck import attached
 from core.store.examine import examine, stamp
 from core.store.schema import (
+    DERIVED,
     ORDER,
     Kind,
     Meta,
@@ -132,10 +133,13 @@ class Store:
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is published over a dataset now; it changes whenever any of it does."""
+        """Return a name for all that is published over a dataset now; it changes whenever any of it does.
+
+        Results that follow from the embeddings alone are left out: keeping one must not make cached answers stale.
+        """
         paths = [dataset_file(self.root, self.dataset(dataset).name)]
         for folder in ("embeddings", "results"):
-            paths += published_files(self.root / folder / dataset)
+            paths += [path for path in published_files(self.root / folder / dataset) if not path.stem.startswith(DERIVED)]
         stamps = []
         for path in paths:
             with suppress(FileNotFoundError):  # removed between the listing and now

@@ -28,6 +28,8 @@ SUFFIX = ".duckdb"
 PACKAGES = ("platoscope", "numpy", "duckdb", "torch", "timm", "transformers", "pillow")
 ORDER = "#"  # the column that keeps the order of a table's rows; a name that no factor bears
 
+DERIVED = ("neighbors-", "alignment-")  # what the names of results begin with that follow from the embeddings alone
+
 Kind = Literal["dataset", "embedding", "result"]
 
 

@@ -6,8 +6,9 @@ Matrices are shared between sessions and therefore read-only.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import streamlit as st
 from jaxtyping import Float64, Int32
 
 from core.errors import MetricError
+from core.metrics import METRICS
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -97,14 +99,22 @@ def findings(at: Place, *, k: int) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], k: int) -> pd.DataFrame:
-    return study(at).align(x, y, k=k)
+def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapping[str, Any]) -> pd.DataFrame:
+    return study(at).align(x, y, **compared)
 
 
-def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int) -> pd.DataFrame:
-    """Return the alignment of every pair of models that have neighbors."""
+def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int = 10, **compared: Any) -> pd.DataFrame:
+    """Return the alignment of every pair of models that have neighbors; see `core.study.Study.align`."""
     refused = without_neighbors(at, (*x, *y), k=k)
-    return _alignment(at, tuple(name for name in x if name not in refused), tuple(name for name in y if name not in refused), k)
+    left_x, left_y = (tuple(name for name in names if name not in refused) for names in (x, y))
+    if takes_k(compared.get("metric", "mutual_knn")):
+        compared["k"] = k
+    return _alignment(at, left_x, left_y, compared)
+
+
+def takes_k(metric: str) -> bool:
+    """Tell whether a metric compares neighbors."""
+    return "k" in METRICS[metric].spec.defaults
 
 
 def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:
@@ -126,12 +136,9 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
     return refused
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def layer_map(at: Place, x: str, y: str, k: int) -> Float64[np.ndarray, "Lx Ly"]:
-    """Return the alignment of every layer of x with every layer of y."""
-    scores = study(at).layer_map(x, y, k)
-    scores.flags.writeable = False
-    return scores
+def layer_map(at: Place, x: str, y: str, **compared: Any) -> Float64[np.ndarray, "Lx Ly"]:
+    """Return the alignment of every layer of x with every layer of y; the study holds what it has compared."""
+    return study(at).layer_scores([x], [y], **compared)[x, y]
 
 
 def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:

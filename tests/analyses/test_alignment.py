@@ -10,61 +10,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.analyses.alignment import align, best_layers, chance, competence_fit
-from core.errors import InputError, MetricError, UnknownNameError
+from core.analyses.alignment import align, align_all_layers, competence_fit
+from core.analyses.chance import mutual_knn_chance
+from core.analyses.layers import LayerChoice, read_choice
+from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.metrics.neighbors import nearest
 from core.pairs.overlap import overlaps
 from tests.metrics.oracles import permuted_neighbors
 
-SPACES = {
-    name: [np.random.default_rng(seed + layer).standard_normal((30, 4)) for layer in range(layers)]
-    for name, seed, layers in (("a", 0, 3), ("b", 10, 2), ("c", 20, 1))
-}
-NEIGHBORS = {name: np.stack([nearest(space, k=12) for space in spaces]) for name, spaces in SPACES.items()}
+KNN = METRICS["mutual_knn"].spec
+A_B, C_B = np.array([[0.1, 0.2], [0.5, 0.3], [0.0, 0.4]]), np.array([[0.2, 0.3]])
 
 
 def test_align_gives_the_best_pair_of_layers_of_every_pair_of_models():
-    table = align(NEIGHBORS, x=["a", "c"], y=["b"], k=5)
-    assert list(table) == ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k"]
-    for row in table.itertuples():
-        scores = {
-            (i, j): METRICS["mutual_knn"](x, y, k=5)
-            for i, x in enumerate(SPACES[row.model_x])
-            for j, y in enumerate(SPACES[row.model_y])
-        }
-        assert row.score == max(scores.values()) == scores[row.layer_x, row.layer_y]
-    assert table[["model_x", "model_y"]].to_numpy().tolist() == [["a", "b"], ["c", "b"]]
-    assert table[["chance", "n", "k"]].drop_duplicates().to_numpy().tolist() == [[5 / 29, 30, 5]]
+    table = align({("a", "b"): A_B, ("c", "b"): C_B}, choice=LayerChoice(), spec=KNN)
+    assert table.to_numpy().tolist() == [["a", "b", 1, 0, 0.5], ["c", "b", 0, 1, 0.3]]
+    assert list(table) == ["model_x", "model_y", "layer_x", "layer_y", "score"]
+
+
+def test_align_takes_a_fixed_pair_a_depth_or_the_last_layers():
+    chosen = [align({("a", "b"): A_B}, choice=read_choice(text), spec=KNN).iloc[0, 2:].tolist() for text in ("2:1", "last", "0.5")]
+    assert chosen == [[2, 1, 0.4], [2, 1, 0.4], [1, 0, 0.5]]
+
+
+def test_align_of_all_layers_has_a_row_for_each_pair():
+    table = align_all_layers({("c", "b"): C_B})
+    assert table.to_numpy().tolist() == [["c", "b", 0, 0, 0.2], ["c", "b", 0, 1, 0.3]]
 
 
 def test_align_of_no_models_is_an_empty_table():
-    assert align(NEIGHBORS, x=[], y=["a"], k=5).empty
-
-
-def test_unaligned_models_get_the_score_zero_and_their_lowest_layers():
-    far = {"p": np.tile(np.array([[[1], [0], [0], [0]]], np.int32), (2, 1, 1)), "q": np.array([[[2], [2], [3], [1]]], np.int32)}
-    row = align(far, x=["p"], y=["q"], k=1).iloc[0]
-    assert (row["layer_x"], row["layer_y"], row["score"]) == (0, 0, 0.0)
-
-
-def test_of_equal_pairs_the_lowest_layers_win():
-    assert best_layers(np.array([[0.1, 0.2, 0.5], [0.5, 0.5, 0.0]])) == (0, 2, 0.5)
-    assert best_layers(np.array([[-0.3, -0.2], [-0.2, -0.9]])) == (0, 1, -0.2)  # a metric may be negative
-
-
-def test_a_layer_without_neighbors_is_passed_over():
-    assert best_layers(np.array([[math.nan, 0.2], [math.nan, 0.1]])) == (0, 1, 0.2)
-
-
-def test_models_without_any_comparable_layers_are_refused():
-    with pytest.raises(MetricError, match="no pair of layers can be compared: in one of the models every layer is degenerate"):
-        best_layers(np.full((2, 3), math.nan))
-
-
-def test_an_unknown_model_is_refused():
-    with pytest.raises(UnknownNameError, match="no model named 'd'; there are: a, b, c"):
-        align(NEIGHBORS, x=["a"], y=["d"], k=5)
+    assert align({}, choice=LayerChoice(), spec=KNN).empty
 
 
 @pytest.mark.parametrize("k", [1, 5, 12])
@@ -73,24 +49,24 @@ def test_chance_is_the_mean_over_random_permutations(k):
     near = nearest(rng.standard_normal((60, 5)), k=12)[None]
     null = [overlaps(near, permuted_neighbors(near[0], rng.permutation(60))[None], k=k)[0, 0] for _ in range(300)]
     error = np.std(null) / math.sqrt(len(null))
-    assert abs(np.mean(null) - chance(k=k, n=60)) < 4 * error
+    assert abs(np.mean(null) - mutual_knn_chance(k=k, n=60)) < 4 * error
 
 
 def test_chance_agrees_with_the_published_null():
-    assert chance(k=10, n=256) == pytest.approx(0.0392156862745098)
-    assert chance(k=255, n=256) == 1
+    assert mutual_knn_chance(k=10, n=256) == pytest.approx(0.0392156862745098)
+    assert mutual_knn_chance(k=255, n=256) == 1
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (-1, 5)])
 def test_chance_refuses_k_outside_its_range(k, n):
     with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}"):
-        chance(k=k, n=n)
+        mutual_knn_chance(k=k, n=n)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_chance_refuses_fewer_than_three_stimuli(n):
     with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; given {n}"):
-        chance(k=1, n=n)
+        mutual_knn_chance(k=1, n=n)
 
 
 points = st.integers(3, 30).flatmap(

@@ -1,0 +1,74 @@
+"""Which layers stand for two models when a metric has compared all of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from core.analyses.nulls import Choice, best_pair
+from core.errors import MetricError
+from core.metrics.spec import MetricSpec
+
+
+@dataclass(frozen=True)
+class LayerChoice:
+    """The best-aligned pair, one relative depth of both models, or a fixed pair; exactly one of depth and pair may be given.
+
+    depth: 0 is the first layer of each model, 1 the last. pair: layers counted from 0, or from −1, the last, backward.
+    """
+
+    depth: float | None = None
+    pair: tuple[int, int] | None = None
+
+    def place(self, layers_x: int, layers_y: int) -> tuple[int, int] | None:
+        """Return the pair that is compared in models of so many layers; None where the best is sought. Raises MetricError."""
+        if self.depth is not None:
+            return round(self.depth * (layers_x - 1)), round(self.depth * (layers_y - 1))
+        if self.pair is None:
+            return None
+        for layer, count in zip(self.pair, (layers_x, layers_y), strict=True):
+            if not -count <= layer < count:
+                raise MetricError(
+                    f"layer {layer} was asked for, but there are {count}: 0 … {count - 1}, or -{count} … -1 from the end"
+                )
+        return self.pair[0] % layers_x, self.pair[1] % layers_y
+
+
+def read_choice(text: str) -> LayerChoice:
+    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raises MetricError for anything else."""
+    if text in ("best", "last"):
+        return LayerChoice(depth=1.0 if text == "last" else None)
+    if found := re.fullmatch(r"(-?\d+):(-?\d+)", text):
+        return LayerChoice(pair=(int(found[1]), int(found[2])))
+    if re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
+        return LayerChoice(depth=float(text))
+    raise MetricError(f"layers are chosen by best, last, a pair such as 3:5 or -1:-1, or a depth from 0 to 1; given {text!r}")
+
+
+def pick(scores: Float64[np.ndarray, "Lx Ly"], choice: LayerChoice, *, spec: MetricSpec) -> tuple[int, int]:
+    """Return the chosen layers: of equally aligned pairs the lowest of x, then of y; NaN is never the best.
+
+    Raises MetricError where every pair is NaN, and for a pair that is not there.
+    """
+    place = choice.place(*scores.shape)
+    if place is not None:
+        return place
+    if np.isnan(scores).all():
+        raise MetricError("no pair of layers can be compared: in one of the models every layer is degenerate; leave it out")
+    best = np.nanargmax(scores if spec.higher_is_more_aligned else -scores)
+    row, column = np.unravel_index(best, scores.shape)
+    return int(row), int(column)
+
+
+def aggregate(choice: LayerChoice, *, spec: MetricSpec) -> Choice:
+    """Return what makes one score of all layer pairs of two models, for every permutation of a null."""
+    best = best_pair(spec)
+
+    def chosen(scores: Float64[np.ndarray, "P Lx Ly"]) -> Float64[np.ndarray, "P"]:
+        place = choice.place(*scores.shape[1:])
+        return best(scores) if place is None else scores[:, place[0], place[1]]
+
+    return chosen
