@@ -84,7 +84,7 @@ def _calibrated(
     layers_x, layers_y = ([len(study.entry(name).dims) for name in names] for names in (x, y))
     choice = aggregate(read_choice(layers), spec=spec)
     score = _scoring(engine, metric, ready_x, ready_y, **METRICS[metric].complete(parameters))
-    n = study.dataset.size
+    n = study.size
     observed = null_scores(score, np.arange(n)[None], choice=choice, layers_x=layers_x, layers_y=layers_y)
     orders = draw_orders(n, count=count, seed=seed)
     null = null_scores(_reported(score, count, report), orders, choice=choice, layers_x=layers_x, layers_y=layers_y)
@@ -126,7 +126,7 @@ def _intervals(
     found = []
     for row in table.to_dict("records"):
         sides = ((row["model_x"], row["layer_x"]), (row["model_y"], row["layer_y"]))
-        if metric in TERMS and complete["k"] < study.dataset.size - 1:
+        if metric in TERMS and complete["k"] < study.size - 1:
             k = complete["k"]
             near_x, near_y = (study.neighbors(model, k=k + 1)[layer] for model, layer in sides)
             terms = influences(near_x, near_y, k=k, terms=TERMS[metric])
@@ -135,7 +135,7 @@ def _intervals(
             spaces = [normalize_rows(study.spaces(model)[layer]) for model, layer in sides]
             halved = {name: max(1, value // 2) if name == "k" else value for name, value in complete.items()}  # k/n stays
             scores = [METRICS[metric](*(space[half] for space in spaces), **halved)
-                      for half in draw_halves(study.dataset.size, count=count, seed=seed)]  # fmt: skip
+                      for half in draw_halves(study.size, count=count, seed=seed)]  # fmt: skip
             found.append(half_interval(row["score"], np.array(scores), spec=METRICS[metric].spec))
         if report:
             report(len(found), len(table), "intervals")

@@ -133,6 +133,7 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--null", type=_count, default=0, metavar="N", help="permutations: threshold, p, calibrated score")
     align.add_argument("--bootstrap", type=_count, default=0, metavar="N", help="draws of stimuli: 95 %% interval of the score")
     align.add_argument("--seed", type=int, default=0, help="of permutations and draws")
+    align.add_argument("--where", nargs="+", default=[], metavar="FACTOR=VALUE", help="only the stimuli with these factors")
     align.add_argument("--json", action="store_true")
 
 
@@ -321,7 +322,7 @@ def run_align(given: argparse.Namespace) -> None:
     from core.store import Store
     from core.study import Study
 
-    study = Study(Store(given.store), given.dataset, q=given.q)
+    study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(_named, given.where)))
     parameters = _parameters(given)
     study.engine(given.metric, **parameters)  # a wrong metric or k is told before anything is computed
     k = parameters.get("k", 1)
@@ -356,15 +357,19 @@ def run_score(given: argparse.Namespace) -> None:
 def _parameters(given: argparse.Namespace) -> dict[str, Any]:
     """Return the metric's parameters that were given: k, and NAME=VALUE with numbers as numbers."""
     found: dict[str, Any] = {} if given.k is None else {"k": given.k}
-    for text in given.set:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"a parameter is set as NAME=VALUE, such as variant=released; given {text!r}")
+    for name, value in map(_named, given.set):
         try:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
     return found
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"expected a name and its value, such as variant=released or scene=city; given {text!r}")
+    return name, value
 
 
 def _comparable(study: Study, modality: Modality, k: int) -> list[str]:

@@ -5,13 +5,13 @@ This is the only place that joins the store to the analyses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Float64, Int32
+from jaxtyping import Float32, Float64, Int32, Int64
 
 from core.analyses.alignment import align, align_all_layers
 from core.analyses.chance import known_chance, roundness
@@ -39,15 +39,19 @@ UNIT = "1 - bits per byte"
 class Study:
     """A dataset's models under one preprocessing: values clamped at the model's q quantile, then rows of length 1.
 
-    q: in (0, 1]; None or 1 clamps nothing. Safe to share between threads. A model that is embedded again is read again.
-    Raises UnknownNameError for the dataset, MetricError for q.
+    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, as text, for each factor named; the
+    study is then as if the dataset held no others. Safe to share between threads. A model that is embedded again is read again.
+    Raises UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError where no stimulus is left.
     """
 
-    def __init__(self, store: Store, dataset: str, q: float | None = Q) -> None:
+    def __init__(self, store: Store, dataset: str, q: float | None = Q, *, where: Mapping[str, str] | None = None) -> None:
         check_q(q)
         self.store = store
         self.dataset = store.dataset(dataset)
         self.q = q
+        self.where = dict(where or {})
+        self.rows = choose_stimuli(store.stimuli(dataset), self.where) if self.where else None
+        self.size = self.dataset.size if self.rows is None else len(self.rows)
         self._held: dict[str, tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
         self._scores: dict[tuple[str, str, str], Float64[np.ndarray, "_ _"]] = {}
         self._round: dict[tuple[str, int], float] = {}
@@ -66,6 +70,7 @@ class Study:
             models=digests,
             preprocessing=["clamp", "normalize"],  # in this order
             q=self.q,
+            **({"where": self.where} if self.where else {}),
             **choices,
         )
 
@@ -73,6 +78,8 @@ class Study:
         """Read a model's layers with their outliers clamped; they are not normalized yet, since a vector of zeros cannot be."""
         entry = self.entry(model)
         layers = [self.store.space(self.dataset.name, model, layer) for layer in range(len(entry.dims))]
+        if self.rows is not None:
+            layers = [layer[self.rows] for layer in layers]
         return clamp_outliers(layers, q=self.q)
 
     def neighbors(self, model: str, *, k: int = KEPT) -> Int32[np.ndarray, "L n kept"]:
@@ -82,7 +89,7 @@ class Study:
         Raises UnknownNameError for the model, MetricError where no layer has neighbors.
         """
         entry = self.entry(model)
-        depth = min(max(k, KEPT), self.dataset.size - 1)
+        depth = min(max(k, KEPT), self.size - 1)
         digest, held = self._held.get(model, ("", None))
         if held is None or digest != entry.digest or held.shape[2] < depth:
             held = self._kept(entry) if depth <= KEPT else self._found(entry, depth)
@@ -100,7 +107,7 @@ class Study:
         tells), n and the metric's parameters. Raises UnknownNameError for the metric or a model, MetricError for the rest.
         """
         scores = self.layer_scores(x, y, metric=metric, **parameters)
-        complete, n = METRICS[metric].complete(parameters), self.dataset.size
+        complete, n = METRICS[metric].complete(parameters), self.size
         if layers == "all":
             table = align_all_layers(scores)
         else:
@@ -129,7 +136,7 @@ class Study:
         engine = make_engine(metric, **parameters)
         complete = METRICS[metric].complete(parameters)
         if "k" in complete:
-            check_k(complete["k"], self.dataset.size)
+            check_k(complete["k"], self.size)
         return engine
 
     def prepare(self, engine: Engine, model: str) -> Any:
@@ -140,30 +147,15 @@ class Study:
 
     def _chance(self, table: pd.DataFrame, metric: str, complete: dict[str, Any]) -> float | list[float]:
         if metric != "cka":
-            return known_chance(metric, n=self.dataset.size, **complete)
+            return known_chance(metric, n=self.size, **complete)
         sides = zip(table["model_x"], table["layer_x"], table["model_y"], table["layer_y"], strict=True)
-        return [self._roundness(x, a) * self._roundness(y, b) / (self.dataset.size - 1) for x, a, y, b in sides]
+        return [self._roundness(x, a) * self._roundness(y, b) / (self.size - 1) for x, a, y, b in sides]
 
     def _roundness(self, model: str, layer: int) -> float:
         key = self.entry(model).digest, layer
         if key not in self._round:
             self._round[key] = roundness(normalize_rows(self.spaces(model)[layer]))
         return self._round[key]
-
-    def stimulus_neighbors(self, model: str, layer: int, index: int, k: int = 10) -> list[int]:
-        """Return the k stimuli nearest to one, most similar first.
-
-        Raises UnknownNameError for model and layer, StimuliError for the index, MetricError for k or a layer without neighbors.
-        """
-        check_k(k, self.dataset.size)
-        found = self.neighbors(model, k=k)
-        if not 0 <= layer < len(found):
-            raise UnknownNameError("layer", str(layer), map(str, range(len(found))))
-        if not 0 <= index < self.dataset.size:
-            raise StimuliError(f"stimulus {index} is not in {self.dataset.name!r}, which has 0 … {self.dataset.size - 1}")
-        if found[layer, index, 0] < 0:
-            raise MetricError(f"layer {layer} of {model} has no neighbors: it is constant or has zeros only; choose another layer")
-        return found[layer, index, :k].tolist()
 
     def competence(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits / bytes.
@@ -195,7 +187,7 @@ class Study:
 
         Models without neighbors are left out. Raises MetricError for k.
         """
-        check_k(k, self.dataset.size)
+        check_k(k, self.size)
         models = self.models()
         models = models.loc[[self._has_neighbors(name, k) for name in models["model"]]]
         names = {kind: list(models.loc[models["modality"] == kind, "model"]) for kind in ("language", "vision", "world")}
@@ -228,20 +220,20 @@ class Study:
 
     def _kept(self, entry: ModelEntry) -> Int32[np.ndarray, "L n kept"]:
         """Read a model's neighbors from the store, or find them and keep them there."""
-        name, depth = f"neighbors-{entry.card.name}", min(KEPT, self.dataset.size - 1)
+        name, depth = f"neighbors-{entry.card.name}", min(KEPT, self.size - 1)
         recipe = self.recipe("neighbors", [entry.card.name], k=depth)
-        stored = self.store.result(self.dataset.name, name)
+        stored = self.store.result(self.dataset.name, name) if self.rows is None else None
         if stored and stored[1] == recipe:
             return stored[0].drop(columns=["layer", "index"]).to_numpy(np.int32).reshape(len(entry.dims), -1, depth)
         found = self._found(entry, depth)
-        if self.q == Q:  # one file per model: other quantiles would push the default's out
+        if self.q == Q and self.rows is None:  # one file per model: other choices would push the default's out
             # kept only to save seconds later: a store that cannot be written now still gives every answer
             with suppress(StoreWriteError, StoreBusyError):
                 write_result(self.store.root, dataset=self.dataset, name=name, table=_as_table(found), recipe=recipe)
         return found
 
     def _found(self, entry: ModelEntry, depth: int) -> Int32[np.ndarray, "L n kept"]:
-        found = np.full((len(entry.dims), self.dataset.size, depth), -1, dtype=np.int32)
+        found = np.full((len(entry.dims), self.size, depth), -1, dtype=np.int32)
         refused: list[FeatureError | MetricError] = []
         for layer, space in enumerate(self.spaces(entry.card.name)):
             try:
@@ -253,6 +245,25 @@ class Study:
         if len(refused) == len(found):
             raise MetricError(f"model {entry.card.name} has no layer with neighbors: {refused[0]}")
         return found
+
+
+def choose_stimuli(stimuli: pd.DataFrame, where: Mapping[str, str]) -> Int64[np.ndarray, " chosen"]:
+    """Return the indices of the stimuli whose factors have these values, as text.
+
+    Raises UnknownNameError for a factor or a value that no stimulus has, StimuliError where none has all of them.
+    """
+    kept = np.ones(len(stimuli), dtype=bool)
+    for factor, value in where.items():
+        if factor not in stimuli:
+            raise UnknownNameError("factor", factor, stimuli.columns)
+        known = stimuli[factor].dropna().astype(str)
+        if value not in set(known):
+            raise UnknownNameError(f"value of {factor}", value, known.unique())
+        kept &= stimuli.index.isin(known.index[known == value])
+    if not kept.any():
+        asked = " and ".join(f"{factor} = {value}" for factor, value in where.items())
+        raise StimuliError(f"no stimulus has {asked}; ask for less")
+    return np.flatnonzero(kept)
 
 
 def _as_table(neighbors: Int32[np.ndarray, "L n kept"]) -> pd.DataFrame:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import core.study
+from core.analyses.chance import cka_chance
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
@@ -167,8 +169,6 @@ def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
     study = Study(Store(tmp_path), "counted")
     assert np.isnan(study.layer_scores(["ape"], ["bee"])["ape", "bee"]).tolist() == [[True, True], [False, False]]
     assert study.align(["ape"], ["bee"]).layer_x.item() == 1
-    with pytest.raises(MetricError, match="layer 0 of ape has no neighbors: it is constant or has zeros only"):
-        study.stimulus_neighbors("ape", 0, 0)
 
 
 def test_a_model_of_degenerate_layers_alone_is_refused(tmp_path):
@@ -178,11 +178,45 @@ def test_a_model_of_degenerate_layers_alone_is_refused(tmp_path):
         Study(Store(tmp_path), "counted").neighbors("ape")
 
 
-def test_stimulus_neighbors_are_the_most_similar_first(study):
-    space = normalize_rows(study.spaces("cat")[1]).astype(float)
-    similarity = space @ space[7]
-    similarity[7] = -np.inf
-    assert study.stimulus_neighbors("cat", 1, 7, k=4) == np.argsort(-similarity)[:4].tolist()
+def test_of_a_part_of_the_stimuli_a_study_is_as_if_there_were_no_others(filled):
+    part, rows = Study(Store(filled), "counted", where={"scene": "hill"}), np.arange(2, SIZE, 3)
+    ape, bee = (
+        [normalize_rows(layer) for layer in clamp_outliers([layer[rows] for layer in layers_of(seed)], q=0.95)] for seed in (0, 1)
+    )
+    row = part.align(["ape"], ["bee"], k=5, layers="last").iloc[0]
+    assert row["score"] == METRICS["mutual_knn"](ape[-1], bee[-1], k=5)
+    assert (row["n"], row["chance"]) == (len(rows), 5 / (len(rows) - 1))
+    assert part.recipe("x", ["ape"]).choices["where"] == {"scene": "hill"}
+    assert "where" not in Study(Store(filled), "counted").recipe("x", ["ape"]).choices
+
+
+def test_a_part_that_is_not_there_is_refused_by_name(filled):
+    for where, message in (({"scen": "sea"}, "no factor named 'scen'; did you mean scene"),
+                           ({"scene": "see"}, "no value of scene named 'see'; did you mean sea")):  # fmt: skip
+        with pytest.raises(UnknownNameError, match=re.escape(message)):
+            Study(Store(filled), "counted", where=where)
+    with pytest.raises(StimuliError, match="no stimulus has scene = sea and count = 1; ask for less"):
+        Study(Store(filled), "counted", where={"scene": "sea", "count": "1"})
+
+
+def test_layer_scores_of_any_metric_are_the_metric_of_each_pair(study):
+    for metric, parameters in (("cka", {}), ("procrustes", {}), ("lcs_knn", {"k": 4}), ("cknna", {"k": 4})):
+        scores = study.layer_scores(["ape"], ["bee"], metric=metric, **parameters)["ape", "bee"]
+        x, y = ([normalize_rows(layer) for layer in study.spaces(name)] for name in ("ape", "bee"))
+        expected = [[METRICS[metric](a, b, **parameters) for b in y] for a in x]
+        np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_chance_of_cka_is_that_of_the_chosen_layers(study):
+    row = study.align(["ape"], ["bee"], metric="cka", layers="0:1").iloc[0]
+    x, y = normalize_rows(study.spaces("ape")[0]), normalize_rows(study.spaces("bee")[1])
+    assert row["chance"] == pytest.approx(cka_chance(x, y))
+
+
+def test_models_are_compared_once(study, monkeypatch):
+    study.layer_scores(["ape"], ["cat"], metric="cka")
+    monkeypatch.setattr(Study, "prepare", lambda *_: pytest.fail("compared again"))
+    assert study.layer_scores(["ape"], ["cat"], metric="cka")["ape", "cat"].shape == (2, 2)
 
 
 def test_what_does_not_exist_is_refused_by_name(study):
@@ -190,10 +224,6 @@ def test_what_does_not_exist_is_refused_by_name(study):
         study.align(["ape"], ["bea"])
     with pytest.raises(UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"):
         study.align(["ape"], ["bee"], metric="mutual_nn")
-    with pytest.raises(UnknownNameError, match="no layer named '2'; there are: 0, 1"):
-        study.stimulus_neighbors("ape", 2, 0)
-    with pytest.raises(StimuliError, match=rf"stimulus {SIZE} is not in 'counted', which has 0 … {SIZE - 1}"):
-        study.stimulus_neighbors("ape", 0, SIZE)
     with pytest.raises(UnknownNameError, match="no dataset named 'count'; did you mean counted"):
         Study(study.store, "count")
 
@@ -203,7 +233,6 @@ def test_k_outside_its_range_is_refused(study, k):
     for ask in (
         lambda: study.align(["ape"], ["bee"], k=k),
         lambda: study.layer_scores(["ape"], ["bee"], k=k),
-        lambda: study.stimulus_neighbors("ape", 0, 0, k),
     ):
         with pytest.raises(MetricError, match=rf"k must lie in 1 … {SIZE - 1} for {SIZE} stimuli; given {k}"):
             ask()
