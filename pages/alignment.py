@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import alignment as figures
 from core.figures import tables
+from core.metrics import METRICS
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
 COLUMNS = {
     "title_x": "language model", "title_y": "compared with", "competence": "1 − bits per byte", "score": "alignment",
-    "chance": "chance", "layer_x": "layer", "layer_y": "its layer", "k": "k", "n": "stimuli",
+    "chance": "chance", "low": "95 % from", "high": "to", "threshold": "95 % of chance", "p": "p", "q": "q",
+    "calibrated": "calibrated", "reason": "not calibrated since",
+    "layer_x": "layer", "layer_y": "its layer", "k": "k", "n": "stimuli",
 }  # fmt: skip
 READING = """**How to read it.** Each dot is a language model, each line one model it is compared with. Large dots are large
 language models, thick lines large vision models. The dashed line is fitted to the mean of a panel, its band is the 95 %
-interval. The dotted line is chance, k/(n − 1). **Click a dot** to see its layers below."""
+interval. The dotted line is chance{chance}. **Click a dot** to see its layers below."""
+NULL = """Shuffles the stimuli of one model, so that nothing pairs them with the other's, and shows how far each score lies above
+95 % of what that gives: 0 is chance, 1 the metric's best value. One permutation serves all layers, and the best pair is sought
+anew for each."""
+DRAWS = "Draws other stimuli from these and gives the 95 % interval of each score, in the table and the hover card."
 
 
 def show(at: Place) -> None:
@@ -29,20 +39,48 @@ def show(at: Place) -> None:
         language, vision = (models[models["modality"] == modality] for modality in ("language", "vision"))
         x = controls.pick_models("Language models", language, "x")
         y = controls.pick_models("Vision models", vision, "y")
-        k = controls.pick_k(queries.card(at).size)
         if REALITY in set(models["model"]) and st.toggle("Reality too", value=True, key="reality", bind="query-params"):
             y = [*y, REALITY]
-    points = tables.trend_points(queries.alignment(at, x, y, k=k), queries.competence(at), models)
-    figure = figures.trend(points, tables.fits(points, models), mode=frame.mode(), narrow=frame.narrow())
-    command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
-    recipe = queries.recipe(at, "trend", [*x, *y], metric="mutual_knn", k=k, x=x, y=y)
-    exportbar.plot(figure, key="trend", table=points, recipe=recipe, command=command, on_select=_open_pair)
-    _explain(at, points)
-    frame.tell_left_out(at, [*x, *y], k)
+        at = replace(at, where=controls.pick_stimuli(queries.stimuli(at)))
+        metric = controls.pick_metric()
+        compared = {"metric": metric, **controls.pick_parameters(metric, queries.size(at))}
+        layers = controls.pick_layers()
+        null = controls.pick_draws("Calibrate by permutations", (0, 100, 200, 1000), "null", text=NULL)
+        bootstrap = controls.pick_draws("Intervals by draws", (0, 200, 1000), "bootstrap", text=DRAWS)
+    table = aligned(at, x, y, null=null, bootstrap=bootstrap, layers=layers, **compared)
+    points = tables.trend_points(table, queries.competence(at), models)
+    drawn = tables.calibrated_points(points) if null else points
+    label = axis(metric, compared, calibrated=null > 0)
+    figure = figures.trend(drawn, tables.fits(drawn, models), label=label, mode=frame.mode(), narrow=frame.narrow())
+    calibration = {"null": null, "bootstrap": bootstrap} if null or bootstrap else {}
+    recipe = queries.recipe(at, "trend", [*x, *y], x=x, y=y, layers=layers, **compared, **calibration)
+    command = frame.align_command(at, x, y, layers=layers, **compared, **calibration)
+    exportbar.plot(figure, key="trend", table=drawn, recipe=recipe, command=command, on_select=_open_pair)
+    _explain(at, points, metric, calibrated=null > 0)
+    frame.tell_left_out(at, [*x, *y], compared.get("k", 10))
     if len(points):
-        show_layers(at, models[models["model"].isin(points["model_x"])], models[models["model"].isin(points["model_y"])], points, k)
+        seen = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
+        show_layers(at, (seen[0], seen[1]), points, compared)
     with st.expander("The table behind the plot"):
-        st.dataframe(points[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)
+        kept = [name for name in COLUMNS if name in points]
+        st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
+
+
+def aligned(at: Place, x: list[str], y: list[str], *, null: int, bootstrap: int, **compared: Any) -> pd.DataFrame:
+    """Align the models that have neighbors, with null and interval where they are asked for."""
+    if not (null or bootstrap):
+        return queries.alignment(at, x, y, **compared)
+    refused = queries.without_neighbors(at, [*x, *y], k=compared.get("k", 10))
+    left_x, left_y = ([name for name in names if name not in refused] for names in (x, y))
+    return queries.calibrated(at, left_x, left_y, null=null, bootstrap=bootstrap, **compared)
+
+
+def axis(metric: str, compared: dict[str, Any], *, calibrated: bool) -> str:
+    """Return what the vertical axis measures."""
+    spec = METRICS[metric].spec
+    k = f", k = {compared['k']}" if "k" in compared else ""
+    toward = "" if calibrated or spec.higher_is_more_aligned else ", lower is more aligned"
+    return f"{'calibrated ' * calibrated}alignment ({spec.title}{k}{toward})"
 
 
 def _open_pair() -> None:
@@ -52,8 +90,14 @@ def _open_pair() -> None:
         st.session_state["pair_x"], st.session_state["pair_y"] = picked[0]["customdata"][:2]
 
 
-def _explain(at: Place, points: pd.DataFrame) -> None:
-    st.markdown(READING)
+def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
+    known = not points["chance"].isna().all()
+    chance = ", k/(n − 1)" if metric == "mutual_knn" else "" if known else "; calibrate to see it for this metric"
+    st.markdown(READING.format(chance=" after calibration" if calibrated else chance))
+    with st.expander("The metric"):
+        spec = METRICS[metric].spec
+        st.latex(spec.formula)
+        st.markdown(f"**Sees.** {spec.sees} **Misses.** {spec.misses} {frame.plain(spec.reference)}.")
     competence = queries.competence(at)
     titles = points.drop_duplicates("model_x").set_index("model_x")["title_x"]  # of those that have neighbors
     missing = competence[competence["value"].isna() & competence["model"].isin(titles.index)]
@@ -62,24 +106,27 @@ def _explain(at: Place, points: pd.DataFrame) -> None:
         st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
 
-def show_layers(at: Place, language: pd.DataFrame, others: pd.DataFrame, points: pd.DataFrame, k: int) -> None:
-    """Draw the layer × layer map of one pair, the best-aligned one at first."""
+def show_layers(at: Place, models: tuple[pd.DataFrame, pd.DataFrame], points: pd.DataFrame, compared: dict[str, Any]) -> None:
+    """Draw the layer × layer map of one pair, the best-aligned one at first; models: the language models, and the others."""
     st.subheader("Which layers agree?", anchor=False)
     place = st.container()
-    best = points.sort_values("score").sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
+    spec, (language, others) = METRICS[compared["metric"]].spec, models
+    ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
+    best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
     left, right = st.columns(2)
     with left:
         x = controls.pick_model("Language model", language, "pair_x", default=best["model_x"])
     with right:
         y = controls.pick_model("Compared with", others, "pair_y", default=best["model_y"])
-    first, second = (models.set_index("model").to_dict("index")[name] for models, name in ((language, x), (others, y)))
-    scores = queries.layer_map(at, x, y, k=k)
+    first, second = (side.set_index("model").to_dict("index")[name] for side, name in zip(models, (x, y), strict=True))
+    scores = queries.layer_map(at, x, y, **compared)
+    chance = points["chance"].iloc[0] if compared["metric"] != "cka" else float("nan")  # of CKA each pair has its own
     figure = figures.layer_grid(scores, title_x=first["title"], title_y=second["title"], layers_x=first["layers"],
-                                layers_y=second["layers"], k=k, chance=points["chance"].iloc[0], mode=frame.mode())  # fmt: skip
+                                layers_y=second["layers"], spec=spec, chance=chance, mode=frame.mode())  # fmt: skip
     table = pd.DataFrame(scores, index=list(first["layers"]), columns=list(second["layers"])).rename_axis("layer").reset_index()
     with place:
-        exportbar.plot(figure, key="layers", table=table, recipe=queries.recipe(at, "layers", [x, y], metric="mutual_knn", k=k),
-                       command=frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k)))  # fmt: skip
+        exportbar.plot(figure, key="layer-map", table=table, recipe=queries.recipe(at, "layers", [x, y], **compared),
+                       command=frame.align_command(at, [x], [y], layers="all", **compared))  # fmt: skip
 
 
 frame.draw("Do better language models agree more with vision models?", show)

@@ -13,6 +13,7 @@ from jaxtyping import Float64
 from plotly.subplots import make_subplots
 
 from core.analyses.alignment import Fit
+from core.analyses.layers import LayerChoice, pick
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -30,15 +31,16 @@ from core.figures.theme import (
     template,
     wrap,
 )
+from core.metrics.spec import MetricSpec
 
 COMPETENCE = "competence: 1 − bits per byte"
 
 
-def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: bool = False) -> go.Figure:
+def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, label: str, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment against the competence of language models, one panel per objective of the other model.
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y, title_y, parameters_y,
-    layer_x, layer_y, score, chance, k, n. fits: one per facet.
+    layer_x, layer_y, score, chance; with a null p and q, with an interval low and high. fits: one per facet. label: of the score.
     Each line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
     """
     seen = points.dropna(subset=["competence", "score"])
@@ -55,8 +57,10 @@ def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, mode: Mode, narrow: 
     for place, facet in enumerate(facets):
         at = {"row": place // columns + 1, "col": place % columns + 1}
         _add_panel(figure, seen[seen["facet"] == facet], fits[facet].band, at, mode)
-    _name_axes(figure, rows, columns, len(facets), int(seen["k"].iloc[0]))
-    figure.update_yaxes(matches="y", range=[0.0, 1.08 * max(seen["score"].max(), seen["chance"].max())])
+    _name_axes(figure, rows, columns, len(facets), label)
+    seen_values = pd.concat([seen["score"], seen["chance"]]).dropna()
+    low, high = min(0.0, seen_values.min()), seen_values.max()
+    figure.update_yaxes(matches="y", range=[1.08 * low, 1.08 * max(high, 0.0) or 1.0])
     _add_legend(figure, seen, mode)
     return figure
 
@@ -112,20 +116,28 @@ def _run(run: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
 def _card(row: Mapping[Hashable, Any]) -> str:
     return hover_card(
         f"{sized(row['title_x'], row['parameters_x'])} × {sized(row['title_y'], row['parameters_y'])}",
-        f"alignment {row['score']:.3f}, chance {row['chance']:.3f}",
+        f"alignment {row['score']:.3f}{_beside(row)}",
         f"competence {row['competence']:.2f}",
-        f"best layers {row['layer_x']} × {row['layer_y']}",
+        f"layers {row['layer_x']} × {row['layer_y']}",
         ids=f"{row['model_x']} × {row['model_y']}",
     )
 
 
-def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, k: int) -> None:
+def _beside(row: Mapping[Hashable, Any]) -> str:
+    """Return what is known beside a score: chance, the interval, how likely chance would reach it."""
+    texts = [f", chance {row['chance']:.3f}"] if not math.isnan(row["chance"]) else []
+    texts += [f"<br>95 % interval {row['low']:.3f} to {row['high']:.3f}"] if "low" in row else []
+    texts += [f"<br>p {row['p']:.3g}, q {row['q']:.3g}; raw score {row['raw']:.3f}"] if "raw" in row else []
+    return "".join(texts)
+
+
+def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, label: str) -> None:
     figure.update_xaxes(matches="x", showticklabels=False)
     for column in range(1, columns + 1):
         lowest = max(row for row in range(1, rows + 1) if (row - 1) * columns + column <= panels)
         figure.update_xaxes(title_text=COMPETENCE, showticklabels=True, row=lowest, col=column)
     for row in range(1, rows + 1):
-        figure.update_yaxes(title_text=f"alignment (mutual k-NN, k = {k})", row=row, col=1)
+        figure.update_yaxes(title_text=wrap(label, 34), row=row, col=1)
 
 
 def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
@@ -138,24 +150,26 @@ def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
 
 
 def layer_grid(scores: Float64[np.ndarray, "layers_x layers_y"], *, title_x: str, title_y: str, layers_x: Sequence[str],
-               layers_y: Sequence[str], k: int, chance: float, mode: Mode) -> go.Figure:  # fmt: skip
+               layers_y: Sequence[str], spec: MetricSpec, chance: float, mode: Mode) -> go.Figure:  # fmt: skip
     """Draw the alignment of every layer of one model with every layer of another; the best pair is framed."""
     if np.isnan(scores).all():
         return reason("No pair of layers has an alignment here.", mode)
+    beside = "" if math.isnan(chance) else f", chance {chance:.3f}"
     figure = blank(mode, height=max(340, 34 * len(layers_x) + 150), title=f"Layers of {title_x} and {title_y}")
     figure.add_heatmap(
-        z=scores, colorscale=list(INK[mode].scale), zmin=0.0, xgap=2, ygap=2,
+        z=scores, colorscale=list(INK[mode].scale), zmin=min(0.0, float(np.nanmin(scores))), xgap=2, ygap=2,
         x=list(range(scores.shape[1])), y=list(range(scores.shape[0])),
         hovertext=[[f"{plain(x)} × {plain(y)}" for y in layers_y] for x in layers_x],
-        hovertemplate="%{hovertext}<br>alignment %{z:.3f}, chance " + f"{chance:.3f}<extra></extra>",
-        colorbar={"title": {"text": f"alignment<br>k = {k}", "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0},
+        hovertemplate="%{hovertext}<br>alignment %{z:.3f}" + f"{beside}<extra></extra>",
+        colorbar={"title": {"text": "alignment", "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0},
     )  # fmt: skip
-    row, column = map(int, np.unravel_index(np.nanargmax(scores), scores.shape))
+    row, column = pick(scores, LayerChoice(), spec=spec)
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", **frame, line={"color": INK[mode].text, "width": 2.5})
-    star = {"text": "★", "font": {"size": 16, "color": INK[mode].paper}}  # the highest cell has the color farthest from the paper
+    dark = spec.higher_is_more_aligned  # then the best cell has the color farthest from the paper, else the nearest
+    star = {"text": "★", "font": {"size": 16, "color": INK[mode].paper if dark else INK[mode].text}}
     figure.add_annotation(x=column, y=row, showarrow=False, **star)
-    best = f"★ best: {plain(layers_x[row])} × {plain(layers_y[column])}, <b>{scores[row, column]:.3f}</b> (chance {chance:.3f})"
+    best = f"★ best: {plain(layers_x[row])} × {plain(layers_y[column])}, <b>{scores[row, column]:.3f}</b>{beside}"
     figure.add_annotation(text=best, xref="paper", yref="paper", x=0, y=1, yshift=28, xanchor="left", showarrow=False)
     figure.update_xaxes(title_text=f"layer of {plain(title_y)}", showgrid=False, dtick=max(1, scores.shape[1] // 12))
     figure.update_yaxes(title_text=f"layer of {plain(title_x)}", showgrid=False, dtick=max(1, scores.shape[0] // 12))

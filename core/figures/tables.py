@@ -20,6 +20,12 @@ def trend_points(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.D
     return points.rename(columns={"group_y": "facet"}).sort_values("facet", key=lambda facet: facet == REALITY, kind="stable")
 
 
+def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points at their calibrated scores, whose chance is 0; the raw ones stay in `raw` and `raw_chance`."""
+    renamed = points.rename(columns={"score": "raw", "chance": "raw_chance"})
+    return renamed.assign(score=renamed["calibrated"], chance=0.0)
+
+
 def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
     """Fit alignment against competence in each facet, one point per trained language model: its mean over the facet's models.
 

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+
+from core.analyses.layers import read_choice
+from core.errors import MetricError
+from core.metrics import METRICS
+
+CHOICES = {"variant": ("paper", "released"), "correlation": ("spearman", "pearson"), "unit": ("median", "feature")}
+MOST_VALUES = 16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
+LAYERS = ("best", "last", "0.5")
 
 
 def pick_copies(models: pd.DataFrame) -> pd.DataFrame:
@@ -48,3 +57,61 @@ def pick_k(size: int) -> int:
         st.session_state["k"] = most
     text = f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k looks at the local neighborhood."
     return int(st.number_input("Neighbors k", 1, most, min(10, most), key="k", help=text, bind="query-params"))
+
+
+def pick_metric() -> str:
+    """Choose a metric by its title."""
+    titles = {name: metric.spec.title for name, metric in METRICS.items()}
+    metric = st.selectbox("Metric", list(titles), format_func=titles.get, key="metric", bind="query-params")
+    st.caption(METRICS[metric].spec.sees)
+    return metric
+
+
+def pick_parameters(metric: str, size: int) -> dict[str, Any]:
+    """Choose the parameters of a metric; k first, where it compares neighbors."""
+    chosen: dict[str, Any] = {}
+    for name, default in METRICS[metric].spec.defaults.items():
+        if name == "k":
+            chosen["k"] = pick_k(size)
+        elif name in CHOICES:
+            chosen[name] = st.selectbox(name.capitalize(), CHOICES[name], key=f"{metric}-{name}", bind="query-params")
+        else:
+            chosen[name] = st.number_input(name.capitalize(), value=default, key=f"{metric}-{name}", bind="query-params")
+    return chosen
+
+
+def pick_layers() -> str:
+    """Choose which layers stand for two models, in the words of `core.analyses.layers.read_choice`."""
+    text = """Best aligned: the pair of layers with the most aligned score. Or the last layers, the middle ones (0.5), any relative
+    depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
+    names = {"best": "best aligned pair", "last": "last layers", "0.5": "middle layers"}
+    chosen = st.selectbox("Layers", LAYERS, format_func=lambda each: names.get(each, each), key="layers", accept_new_options=True,
+                          help=text, bind="query-params")  # fmt: skip
+    try:
+        read_choice(chosen)
+    except MetricError as error:
+        st.warning(str(error))
+        return LAYERS[0]
+    return chosen
+
+
+def pick_draws(label: str, options: Sequence[int], key: str, *, text: str) -> int:
+    """Choose how many permutations or draws are made; none at first."""
+    return st.selectbox(label, options, format_func=lambda count: f"{count:,}" if count else "none", key=key, help=text,
+                        bind="query-params")  # fmt: skip
+
+
+def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+    """Choose all stimuli, or those whose factor has one value."""
+    few = [name for name in stimuli.columns if 2 <= stimuli[name].nunique() <= MOST_VALUES]
+    if not few:
+        return ()
+    factor = st.selectbox("Stimuli", ["all", *few], format_func=_factor_name, key="factor", bind="query-params")
+    if factor == "all":
+        return ()
+    values = sorted(stimuli[factor].dropna().astype(str).unique())
+    return ((factor, st.selectbox(f"whose {_factor_name(factor)} is", values, key="value", bind="query-params")),)
+
+
+def _factor_name(factor: str) -> str:
+    return factor.replace("_", " ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -17,6 +17,8 @@ from pages._shared import queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
+OPTIONS = ("metric", "k", "layers", "null", "bootstrap")  # of `platoscope align`; other choices are parameters of the metric
+DEFAULTS: Mapping[str, object] = {"metric": "mutual_knn", "layers": "best"}
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -46,6 +48,16 @@ def command(*words: str) -> str:
     """Return a `platoscope` command over this store, ready for a shell."""
     store = ["--store", str(store_path())] if str(store_path()) != "store" else []
     return shlex.join(["platoscope", *words, *store])
+
+
+def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: object) -> str:
+    """Return the `align` command of these models; choices are its options and the metric's parameters, defaults left out."""
+    given = [(name, value) for name, value in choices.items() if value != DEFAULTS.get(name)]
+    options = [word for name, value in given if name in OPTIONS for word in (f"--{name}", str(value))]
+    others = [f"{name}={value}" for name, value in given if name not in OPTIONS]
+    where = [f"{factor}={value}" for factor, value in at.where]
+    sets = [*(["--set", *others] if others else []), *(["--where", *where] if where else [])]
+    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *options, *sets)
 
 
 def mode() -> Mode:
@@ -130,7 +142,7 @@ def _place() -> Place:
 
 def need_stimuli(at: Place) -> None:
     """Raise NeededError where there are too few stimuli to have neighbors."""
-    size = queries.card(at).size
+    size = queries.size(at)
     if size < LEAST_STIMULI:
         few = f"This dataset has {size} stimuli, too few to compare neighbors: {LEAST_STIMULI} are needed, hundreds are better."
         raise NeededError(f"{few} Add a larger one:", command("dataset", "add", "NAME", "--folder", "DIR"))

@@ -15,6 +15,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
+from core.calibration import align_calibrated
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.recipe import Recipe
@@ -26,11 +27,15 @@ from core.study import Study
 
 @dataclass(frozen=True)
 class Place:
-    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached answer is stale."""
+    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached answer is stale.
+
+    where: the factors and values of the stimuli that are studied, all of them where it is empty.
+    """
 
     dataset: str
     digest: str
     root: str
+    where: tuple[tuple[str, str], ...] = ()
 
 
 def store() -> Store:
@@ -47,13 +52,18 @@ def place(dataset: str) -> Place:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
     """Return the study of a dataset; it holds the neighbors that it has read."""
-    return Study(Store(at.root), at.dataset)
+    return Study(Store(at.root), at.dataset, where=dict(at.where))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def card(at: Place) -> DatasetCard:
     """Return the dataset's card."""
     return Store(at.root).dataset(at.dataset)
+
+
+def size(at: Place) -> int:
+    """Return how many stimuli are studied."""
+    return study(at).size
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -110,6 +120,19 @@ def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int = 10, **c
     if takes_k(compared.get("metric", "mutual_knn")):
         compared["k"] = k
     return _alignment(at, left_x, left_y, compared)
+
+
+def calibrated(at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any) -> pd.DataFrame:
+    """Return the alignment with its null and interval, and show how far the first computation is; the store keeps the answer."""
+    bar = st.empty()
+
+    def report(done: int, total: int, what: str) -> None:
+        bar.progress(done / total, f"{what[:1].upper()}{what[1:]}: {done} of {total}")
+
+    try:
+        return align_calibrated(study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared)
+    finally:
+        bar.empty()
 
 
 def takes_k(metric: str) -> bool:

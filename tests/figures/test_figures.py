@@ -7,7 +7,11 @@ from core.figures.alignment import layer_grid, trend
 from core.figures.overview import growth, headline, ranking
 from core.figures.stimuli import agreement
 from core.figures.theme import INK, hue, round_ticks
+from core.metrics import METRICS
 from tests.figures.tables import growth_points, headline_points, ranking_points, trend_fits, trend_points
+
+LABEL = "alignment (k = 5)"
+KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
 
 
 def words(figure):
@@ -19,7 +23,7 @@ def chance_traces(figure):
 
 
 def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
-    figure = trend(trend_points(), trend_fits(), mode="light")
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     runs = [trace for trace in figure.data if trace.customdata is not None]
     assert [list(run.customdata[0]) for run in runs] == [["gpt-s", "mae-s"], ["gpt-s", "mae-m"], ["gpt-s", "clip-s"]]
     assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
@@ -28,16 +32,16 @@ def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
 
 
 def test_trend_prints_fit_reason_and_chance():
-    figure = trend(trend_points(), trend_fits(), mode="dark")
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="dark")
     assert "Spearman −0.50 · R² 0.80 · n = 3" in words(figure)
     assert "2 points are too few for a line" in words(figure)
     assert {tuple(trace.y) for trace in chance_traces(figure) if trace.y[0]} == {(0.05, 0.05)}
-    assert "k = 5" in figure.layout.yaxis.title.text
+    assert figure.layout.yaxis.title.text == LABEL
     assert "bits per byte" in figure.layout.xaxis.title.text
 
 
 def test_trend_draws_the_fit_with_its_band():
-    figure = trend(trend_points(), trend_fits(), mode="light")
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     band = next(trace for trace in figure.data if trace.fill == "toself")
     assert max(band.y) == pytest.approx(0.5 / 4 + 0.01)
     line = next(trace for trace in figure.data if trace.line.dash == "dash" and len(trace.x) == 5)
@@ -45,7 +49,7 @@ def test_trend_draws_the_fit_with_its_band():
 
 
 def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
-    figure = trend(trend_points(), trend_fits(), mode="light")
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
     assert "<b>GPT &lt;s&gt;</b> (100k)" in card
     assert "gpt-s × mae-s" in card
@@ -53,7 +57,7 @@ def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
 
 
 def test_trend_stacks_its_panels_where_it_is_narrow():
-    wide, narrow = (trend(trend_points(), trend_fits(), mode="light", narrow=narrow) for narrow in (False, True))
+    wide, narrow = (trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=narrow) for narrow in (False, True))
     assert narrow.layout.height > wide.layout.height
     assert narrow.layout.xaxis.domain == (0.0, 1.0)
 
@@ -67,12 +71,12 @@ def test_trend_stacks_its_panels_where_it_is_narrow():
     ],
 )
 def test_trend_draws_its_reason(points, said):
-    assert said in words(trend(points, trend_fits(), mode="light")).replace("<br>", " ")
+    assert said in words(trend(points, trend_fits(), label=LABEL, mode="light")).replace("<br>", " ")
 
 
 def test_layer_grid_frames_the_best_pair():
     scores = np.array([[0.1, 0.2, 0.1], [0.0, 0.1, 0.4]])
-    figure = layer_grid(scores, title_x="GPT <s>", title_y="MAE s", layers_x=["in", "b0"], layers_y=["p", "b0", "b1"], k=5,
+    figure = layer_grid(scores, title_x="GPT <s>", title_y="MAE s", layers_x=["in", "b0"], layers_y=["p", "b0", "b1"], spec=KNN,
                         chance=0.05, mode="dark")  # fmt: skip
     frame = figure.layout.shapes[0]
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
@@ -82,9 +86,27 @@ def test_layer_grid_frames_the_best_pair():
     assert figure.data[0].zmin == 0.0
 
 
+def test_layer_grid_marks_the_least_where_lower_is_more_aligned_and_tells_no_chance_that_is_unknown():
+    figure = layer_grid(np.array([[0.9, 0.2], [0.5, 0.7]]), title_x="a", title_y="b", layers_x=["0", "1"], layers_y=["0", "1"],
+                        spec=ANGLE, chance=np.nan, mode="light")  # fmt: skip
+    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y0) == (0.5, -0.5)
+    assert "chance" not in words(figure)
+    assert "chance" not in figure.data[0].hovertemplate
+
+
+def test_trend_tells_of_calibration_and_intervals_and_has_room_below_zero():
+    points = trend_points().assign(raw=0.3, p=0.01, q=0.02, low=-0.2, high=0.4)
+    points.loc[0, "score"] = -0.1
+    figure = trend(points, trend_fits(), label=LABEL, mode="light")
+    card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
+    assert "p 0.01, q 0.02; raw score 0.300" in card
+    assert "95 % interval -0.200 to 0.400" in card
+    assert figure.layout.yaxis.range[0] < -0.1
+
+
 def test_layer_grid_of_no_numbers_draws_its_reason():
     figure = layer_grid(
-        np.full((1, 1), np.nan), title_x="a", title_y="b", layers_x=["0"], layers_y=["0"], k=1, chance=1.0, mode="light"
+        np.full((1, 1), np.nan), title_x="a", title_y="b", layers_x=["0"], layers_y=["0"], spec=KNN, chance=1.0, mode="light"
     )
     assert "No pair of layers" in words(figure)
 
