@@ -192,11 +192,15 @@ def _print_table(table: pd.DataFrame, *, as_json: bool) -> None:
 
 
 def run_demo(given: argparse.Namespace) -> None:
-    """Build the demo store; returns at once where it is complete."""
-    from core.demo import build_demo, missing_specs
+    """Build the demo store, then measure its models; returns at once where both are done."""
+    from core.competence.records import unmeasured
+    from core.demo import build_demo, measure_demo, missing_specs
+    from core.store import Store
 
     if missing_specs(given.store):
         build_demo(given.store)
+    if unmeasured(Store(given.store), "cave"):
+        measure_demo(given.store)
     print(f"the demo store in {given.store} is complete", file=sys.stderr)
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.competence.records import unmeasured
+from core.embedding.progress import ConsoleProgress, Progress
 from core.encoders.encoder import REALITY
 from core.settings import CAVE_WEIGHTS
 from core.store import Store, add_dataset, is_locked, locked
 
 NOTE = "demo.json"  # in the store, beside its lock
+EMBEDDING = "models embedded"
 
 
 def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
@@ -40,7 +43,6 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr and in the store's note."""
-    from core.embedding.progress import ConsoleProgress
     from core.embedding.runner import embed, embed_world
     from core.encoders.catalog import open_encoder
     from core.settings import choose_device
@@ -51,7 +53,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     with _noting(store) as note:
         add_dataset(store, dataset, report=progress)
         for done, (name, spec) in enumerate(missing.items()):
-            note(done, len(missing))
+            note(done, len(missing), EMBEDDING)
             if name == REALITY:
                 embed_world(store, dataset)
             else:
@@ -59,26 +61,41 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
             Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
 
 
-def under_way(store: Path) -> tuple[int, int] | None:
-    """Return how many models a running build has finished, and of how many; None where none runs."""
+def measure_demo(store: Path) -> None:
+    """Measure the competence of every model that has none by the present tasks, with progress as in `build_demo`."""
+    from core.competence.suite import measure_all
+    from core.settings import choose_device
+
+    show = ConsoleProgress()
+    with _noting(store) as note:
+
+        def report(done: int, total: int, what: str) -> None:
+            show(done, total, what)
+            note(done, total, what)
+
+        measure_all(store, "cave", unmeasured(Store(store), "cave"), device=choose_device(), report=report)
+
+
+def under_way(store: Path) -> tuple[int, int, str] | None:
+    """Return how much a running build has done, of how much, and of what; None where none runs."""
     try:
         note = json.loads((store / NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return (note["done"], note["total"]) if is_locked(store / NOTE) else None  # a killed build leaves its note behind
+    return (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None  # a killed build leaves its note behind
 
 
 @contextmanager
-def _noting(store: Path) -> Iterator[Callable[[int, int], None]]:
+def _noting(store: Path) -> Iterator[Progress]:
     """Be the only build of this store, and give what keeps its note; raises StoreBusyError where another one is under way."""
 
-    def note(done: int, total: int) -> None:
+    def note(done: int, total: int, what: str) -> None:
         new = store / f".{NOTE}.new"
-        new.write_text(json.dumps({"done": done, "total": total}), encoding="utf-8")
+        new.write_text(json.dumps({"done": done, "total": total, "what": what}), encoding="utf-8")
         new.replace(store / NOTE)
 
     with locked(store / NOTE):
-        note(0, 1)
+        note(0, 1, EMBEDDING)
         try:
             yield note
         finally:

@@ -57,8 +57,8 @@ def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(tmp_path: Path,
     note = tmp_path / NOTE
     assert under_way(tmp_path) is None
     with locked(note):
-        note.write_text('{"done": 3, "total": 9}')
-        assert under_way(tmp_path) == (3, 9)
+        note.write_text('{"done": 3, "total": 9, "what": "models embedded"}')
+        assert under_way(tmp_path) == (3, 9, "models embedded")
         with pytest.raises(StoreBusyError, match="is writing 'demo'"):
             build_demo(tmp_path, weights)
     assert under_way(tmp_path) is None  # a killed build leaves its note, but not its lock

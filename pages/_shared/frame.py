@@ -103,8 +103,8 @@ def _await_dataset() -> None:
 @st.fragment(run_every="10s")
 def _offer_news(dataset: str, shown: int) -> None:
     if built := under_way(store_path()):
-        done, total = built
-        st.progress(done / total, f"Building the demo: {done} of {total} models")
+        done, total, what = built
+        st.progress(done / total, f"Building the demo: {done} of {total} {what}")
     try:
         now = len(queries.store().models(dataset))
     except UnknownNameError:  # removed or replaced while the page was open

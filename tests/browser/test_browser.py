@@ -129,8 +129,8 @@ def test_a_clicked_point_opens_its_layers(visit):
     points.first.hover(force=True)
     points.first.click(force=True)
     page.wait_for_url("**pair_x=*")
-    chart(page, "layers")
-    assert "best" in " ".join(page.locator(".st-key-chart-layers svg").all_text_contents())
+    chart(page, "layer-map")
+    assert "best" in " ".join(page.locator(".st-key-chart-layer-map svg").all_text_contents())
 
 
 def test_a_stimulus_opens_from_the_gallery(visit):
