@@ -18,7 +18,7 @@ from core.settings import ROOT
 from core.store import write_embedding
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
 
-PAGES = {"overview": "converge", "alignment": "agree more", "stimuli": "find alike"}
+PAGES = {"overview": "converge", "alignment": "agree more", "metrics": "depend on the metric", "stimuli": "find alike"}
 SMALL = {"vision": VISION[1:4], "language": LANGUAGE[:3]}
 
 
@@ -250,3 +250,46 @@ def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
     app.run()
     assert_calm(app, "alignment")
     assert "ViT S · MAE" in app.multiselect(key="y").options
+
+
+def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, demo, tmp_path):
+    store = tmp_path / "store"
+    shutil.copytree(demo, store)
+    app = opened(store, "alignment")
+    app.selectbox(key="metric").set_value("cka")
+    app.selectbox(key="factor").set_value("scene")
+    app.selectbox(key="null").set_value(100)
+    app.run()
+    app.selectbox(key="value").set_value("forest").run()
+    assert_calm(app, "alignment")
+    assert charts(app) == ["trend", "layer-map"]
+    command = app.get("code")[0].value
+    assert "--metric cka" in command
+    assert "--null 100" in command
+    assert "--where scene=forest" in command
+    assert "--k" not in command
+    table = app.dataframe[0].value
+    assert table["p"].between(1 / 101, 1).all()
+    assert (table["stimuli"] == 20).all()
+
+
+def test_a_metric_s_own_parameters_are_controls(opened, demo):
+    app = opened(demo, "alignment")
+    app.selectbox(key="metric").set_value("cknna").run()
+    app.selectbox(key="cknna-variant").set_value("released").run()
+    assert_calm(app, "alignment")
+    assert "--set variant=released" in app.get("code")[0].value
+
+
+def test_layers_that_are_not_there_are_told_in_a_sentence(opened, demo):
+    app = opened(demo, "alignment", layers="9:0")
+    assert not app.exception
+    assert "layer 9 was asked for, but there are 4" in said(app)
+    assert not said(opened(demo, "alignment", layers="-1:-1"))
+
+
+def test_words_that_choose_no_layers_are_answered_and_the_best_are_shown(opened, demo):
+    app = opened(demo, "alignment", layers="first")
+    assert_calm(app, "alignment")
+    assert "layers are chosen by best, last" in said(app)
+    assert charts(app) == ["trend", "layer-map"]
