@@ -6,7 +6,6 @@ Results are kept in the store with their recipe: the same question is not comput
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,14 @@ from core.analyses.intervals import bootstrap_mean, draw_halves, half_interval, 
 from core.analyses.layers import aggregate, read_choice
 from core.analyses.nulls import calibrate, draw_orders, null_scores, shuffled_scores
 from core.embedding.progress import Progress
-from core.errors import MetricError, StoreBusyError, StoreWriteError
+from core.errors import MetricError
+from core.kept import keep
 from core.metrics import METRICS
 from core.metrics.knn import jaccard_terms, mutual_terms
 from core.metrics.knn_order import edit_terms, subsequence_terms
 from core.metrics.preprocess import normalize_rows
 from core.pairs.engine import Engine
 from core.pairs.permuted import permuted_overlaps
-from core.recipe import Recipe
-from core.store import write_result
 from core.study import Study
 
 TERMS: dict[str, Callable[..., np.ndarray]] = {
@@ -59,10 +57,18 @@ def align_calibrated(
     """
     if layers == "all":
         raise MetricError("nulls and intervals belong to one score per pair of models; choose best, last, a pair or a depth")
+    if not (null or bootstrap):
+        return study.align(x, y, metric=metric, layers=layers, **parameters)
     recipe = study.recipe("alignment", [*x, *y], metric=metric, x=list(x), y=list(y), layers=layers, null=null,
                           bootstrap=bootstrap, seed=seed, **METRICS[metric].complete(parameters))  # fmt: skip
-    if (kept := _kept(study, recipe)) is not None:
-        return kept
+    drawn: dict[str, Any] = {"metric": metric, "layers": layers, "seed": seed, "report": report, **parameters}
+    return keep(study, recipe, lambda: _aligned(study, x, y, null=null, bootstrap=bootstrap, **drawn))
+
+
+def _aligned(
+    study: Study, x: Sequence[str], y: Sequence[str], *, metric: str, layers: str, null: int, bootstrap: int, seed: int,
+    report: Progress | None, **parameters: Any,
+) -> pd.DataFrame:  # fmt: skip
     table = study.align(x, y, metric=metric, layers=layers, **parameters)
     if null and len(table):
         found = _calibrated(study, x, y, metric=metric, layers=layers, count=null, seed=seed, report=report, **parameters)
@@ -70,8 +76,6 @@ def align_calibrated(
     if bootstrap and len(table):
         low, high = _intervals(study, table, metric, count=bootstrap, seed=seed, report=report, **parameters)
         table = table.assign(low=low, high=high)
-    if null or bootstrap:
-        _keep(study, recipe, table)
     return table
 
 
@@ -140,14 +144,3 @@ def _intervals(
         if report:
             report(len(found), len(table), "intervals")
     return [float(low) for low, _ in found], [float(high) for _, high in found]
-
-
-def _kept(study: Study, recipe: Recipe) -> pd.DataFrame | None:
-    stored = study.store.result(study.dataset.name, f"alignment-{recipe.digest}")
-    return stored[0] if stored and stored[1] == recipe else None
-
-
-def _keep(study: Study, recipe: Recipe, table: pd.DataFrame) -> None:
-    # kept to save time later: a store that cannot be written now still gives every answer
-    with suppress(StoreWriteError, StoreBusyError):
-        write_result(study.store.root, dataset=study.dataset, name=f"alignment-{recipe.digest}", table=table, recipe=recipe)

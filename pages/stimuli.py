@@ -7,11 +7,10 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int64
 
-from core.analyses.layers import LayerChoice, pick
 from core.figures import stimuli as figures
-from core.metrics import METRICS
 from core.metrics.knn import count_shared
 from pages._shared import controls, exportbar, frame, gallery, queries
+from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
 SHOWN = 12  # neighbors drawn of each model
@@ -40,16 +39,8 @@ def show_neighbors(at: Place, index: int) -> None:
                                 frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"))  # fmt: skip
     st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
     left, right = st.columns(2, gap="large")
-    first, second = _default_pair(at, models, k)
-    with left:
-        x = controls.pick_model("One model", models, "a", default=first)
-    with right:
-        y = controls.pick_model("Another model", models, "b", default=second)
-    best_x, best_y = pick(queries.layer_map(at, x, y, metric="mutual_knn", k=k), LayerChoice(), spec=METRICS["mutual_knn"].spec)
-    with left:
-        layer_x = _pick_layer(models, x, best_x, "layer-a")
-    with right:
-        layer_y = _pick_layer(models, y, best_y, "layer-b")
+    pair = pick_pair(at, models, k=k, left=left, right=right)
+    x, layer_x, y, layer_y = pair.x, pair.layer_x, pair.y, pair.layer_y
     near_x, near_y = queries.neighbors(at, x, layer_x, k=k), queries.neighbors(at, y, layer_y, k=k)
     both = set(near_x[index].tolist()) & set(near_y[index].tolist())
     for side, near, key in ((left, near_x, "a"), (right, near_y, "b")):
@@ -60,19 +51,6 @@ def show_neighbors(at: Place, index: int) -> None:
     st.markdown(f"**{len(both)} of {k}** are among the nearest in both, framed above.{more} Most similar first.")
     chosen = models.set_index("model", drop=False).loc[[x, y]]
     show_agreement(at, index, chosen, count_shared(near_x, near_y), layers=(layer_x, layer_y), k=k)
-
-
-def _default_pair(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:
-    """Take the best-aligned pair of a language and a vision model; any two models where one kind is missing."""
-    language, vision = (models.loc[models["modality"] == modality, "model"].tolist() for modality in ("language", "vision"))
-    if not language or not vision:
-        return tuple(models["model"].iloc[:2])
-    best = queries.alignment(at, language, vision, k=k).sort_values("score").iloc[-1]
-    return best["model_x"], best["model_y"]
-
-
-def _pick_layer(models: pd.DataFrame, name: str, best: int, key: str) -> int:
-    return controls.pick_layer(models.loc[models["model"] == name, "layers"].iloc[0], key, best=best)
 
 
 def show_agreement(

@@ -108,7 +108,7 @@ def _pixels(store: Store) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("page", ["overview", "alignment", "stimuli"])
+@pytest.mark.parametrize("page", ["overview", "alignment", "metrics", "stimuli"])
 def test_every_page_opens_over_the_demo_store(store: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

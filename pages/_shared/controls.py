@@ -115,3 +115,11 @@ def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
 
 def _factor_name(factor: str) -> str:
     return factor.replace("_", " ")
+
+
+def pick_size(sizes: Sequence[int], total: int) -> int:
+    """Choose on how many stimuli metrics are compared; the fewest that tell models apart at first, since all take longer."""
+    names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
+    start = min(1, len(sizes) - 1)
+    return st.segmented_control("Stimuli", list(names), default=sizes[start], required=True, format_func=names.get, key="size",
+                                bind="query-params")  # fmt: skip

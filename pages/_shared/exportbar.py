@@ -50,8 +50,13 @@ export default function({ data, parentElement }) {
 _images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
 
 
-def plot(figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str, on_select: Any = "ignore") -> None:
-    """Draw a figure with its export bar; `on_select` is called with the selection in session state under `key`."""
+def plot(
+    figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None = None, on_select: Any = "ignore"
+) -> None:
+    """Draw a figure with its export bar; `on_select` is called with the selection in session state under `key`.
+
+    command: what prints the numbers behind the plot, None where no command does.
+    """
     title = figure.layout.meta["title"]
     selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": "points"}
     with st.container(key=f"chart-{key}"):
@@ -64,7 +69,7 @@ def _config() -> dict[str, Any]:
     return {"displaylogo": False, "modeBarButtons": kept, "displayModeBar": "hover", "doubleClick": "reset"}
 
 
-def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str) -> None:
+def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None) -> None:
     def name(suffix: str) -> str:
         return exports.file_name(title, recipe, suffix)
 
@@ -77,6 +82,7 @@ def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe
         st.download_button(
             "Recipe", lambda: exports.to_recipe_json(recipe), name("json"), "application/json", key=f"recipe-{key}", **look
         )
-        with st.popover("Command", type="tertiary"):
-            st.caption("This prints the numbers behind the plot:")
-            st.code(command, language="bash", wrap_lines=True)
+        if command:
+            with st.popover("Command", type="tertiary"):
+                st.caption("This prints the numbers behind the plot:")
+                st.code(command, language="bash", wrap_lines=True)

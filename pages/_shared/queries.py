@@ -6,7 +6,8 @@ Matrices are shared between sessions and therefore read-only.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import streamlit as st
 from jaxtyping import Float64, Int32
 
 from core.calibration import align_calibrated
+from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.recipe import Recipe
@@ -23,6 +25,8 @@ from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
 from core.study import Study
+
+MOST_HELD = 64  # tables of one place
 
 
 @dataclass(frozen=True)
@@ -124,15 +128,38 @@ def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int = 10, **c
 
 def calibrated(at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any) -> pd.DataFrame:
     """Return the alignment with its null and interval, and show how far the first computation is; the store keeps the answer."""
+    with _bar() as report:
+        return align_calibrated(study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared)
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
     bar = st.empty()
 
     def report(done: int, total: int, what: str) -> None:
         bar.progress(done / total, f"{what[:1].upper()}{what[1:]}: {done} of {total}")
 
     try:
-        return align_calibrated(study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared)
+        yield report
     finally:
         bar.empty()
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _held(at: Place) -> dict[Hashable, pd.DataFrame]:  # noqa: ARG001 - the cache's key
+    """Return the tables that were made of a place: in a store that cannot be written they would be made on every click."""
+    return {}
+
+
+def compared(at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **choices: Hashable) -> pd.DataFrame:
+    """Return what a function of `core.comparison` says of the study; the first time may take a minute, and a bar shows how far."""
+    held, key = _held(at), (make.__name__, given, tuple(choices.items()))
+    if key not in held:
+        with _bar() as report:
+            held[key] = make(study(at), *given, **choices, report=report)
+        if len(held) > MOST_HELD:
+            held.pop(next(iter(held)))
+    return held[key]
 
 
 def takes_k(metric: str) -> bool:
