@@ -12,9 +12,12 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Float64, Int32, Int64
 
+from core.errors import MetricError
 from core.metrics.inputs import check_k, check_space
 
 BLOCK_BYTES = 32 * 2**20  # of one block of similarities, in float64
+PROBED = 64  # stimuli that ties are told from
+MOST_TIED = 0.5
 
 
 def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n k"]:
@@ -22,12 +25,14 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
 
     Order of work: scale by a power of two, inner products in float64, one rounding to float32, ties by lower index.
     Centering, clamping and normalization are the caller's.
-    Raises MetricError for k outside 1 … n − 1, fewer than three stimuli, NaN, infinity, or constant features.
+    Raises MetricError for k outside 1 … n − 1, fewer than three stimuli, NaN, infinity, constant features, and where most of the
+    neighbors are tied.
     """
     n = len(space)
     check_space(space)
     check_k(k, n)
     scaled = unit_scaled(space)
+    check_ties(scaled, k)
     rows = max(1, BLOCK_BYTES // (8 * n))
     found = np.empty((n, k), dtype=np.int32)
     for start in range(0, n, rows):
@@ -36,6 +41,22 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
         similar[own, own + start] = -np.inf
         found[start : start + rows] = _largest(similar, k)
     return found
+
+
+def check_ties(scaled: Float64[np.ndarray, "n d"], k: int) -> None:
+    """Refuse a space where more than half of the neighbors are as similar as the next in line.
+
+    Their index would choose them, the same in every such space: two unrelated ones would seem aligned. One dimension, scaled to
+    unit length, is such a space, and so are a few vectors that many stimuli share. Told from PROBED stimuli.
+    """
+    rows = np.unique(np.linspace(0, len(scaled) - 1, PROBED).astype(int))
+    similar = (scaled[rows] @ scaled.T).astype(np.float32)
+    similar[np.arange(len(rows)), rows] = -np.inf
+    falling = -np.sort(-similar, axis=1)[:, : k + 1]
+    tied = np.mean(falling[:, 1:] == falling[:, :-1])
+    if tied > MOST_TIED:
+        tell = f"{tied:.0%} of this space's neighbors are as similar as the next in line, so their index alone would choose them"
+        raise MetricError(f"{tell}; choose a layer with more distinct vectors")
 
 
 def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:

@@ -18,7 +18,7 @@ from torch import Tensor
 from core.errors import MetricError
 from core.metrics.inputs import check_k
 from core.metrics.kernels import ROUNDING, check_unbiased
-from core.metrics.neighbors import unit_scaled
+from core.metrics.neighbors import check_ties, unit_scaled
 from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer
 
@@ -108,7 +108,9 @@ def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
     """Find each stimulus's k nearest by the rule of `core.metrics.neighbors.nearest`, packed and unpacked the same way."""
     n = len(space)
     check_k(k, n)
-    scaled = torch.from_numpy(unit_scaled(space)).to(device)
+    scaled_here = unit_scaled(space)
+    check_ties(scaled_here, k)
+    scaled = torch.from_numpy(scaled_here).to(device)
     return torch.cat([_nearest_of(scaled, start, k) for start in range(0, n, max(1, BLOCK // n))])
 
 

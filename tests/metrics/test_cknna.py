@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import MetricError
-from core.metrics import METRICS
+from core.metrics import METRICS, neighbors
 from core.metrics.cknna import compare_centered, local_kernel
 from core.metrics.preprocess import normalize_rows
 from tests.metrics.oracles import nearest_literally, song_hsic
@@ -165,7 +166,7 @@ def test_neighbors_without_any_similarity_are_refused(variant):
         "paper": "all similarities in this space are equal",
         "released": r"has an HSIC of 0 with itself.*another k, or the variant",
     }
-    with pytest.raises(MetricError, match=messages[variant]):
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0), pytest.raises(MetricError, match=messages[variant]):
         cknna(octahedron(), spaces(0, n=6)[1], k=4, variant=variant)
 
 
@@ -180,7 +181,8 @@ def test_rounding_is_not_taken_for_a_positive_hsic():
     x = np.ones((8, 1))
     x[3] = -1
     turned = x @ np.array([[0.6, 0.8]])
-    with pytest.raises(MetricError, match="which has no root to divide by"):
+    unrefused = mock.patch.object(neighbors, "MOST_TIED", 1.0)
+    with unrefused, pytest.raises(MetricError, match="which has no root to divide by"):
         cknna(turned, spaces(0, n=8)[1], k=7, variant="released")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,25 @@ small_integers = hnp.arrays(
 @given(space=small_integers.filter(lambda space: (space != space[0]).any()), data=st.data())
 def test_equal_a_literal_sort_even_where_many_are_tied(space, data):
     k = data.draw(st.integers(1, len(space) - 1))
-    assert nearest(space, k=k).tolist() == nearest_literally(space, k)
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        assert nearest(space, k=k).tolist() == nearest_literally(space, k)
+
+
+@pytest.mark.parametrize("space", [
+    np.sign(np.random.default_rng(4).standard_normal((50, 1))),  # one dimension, scaled to unit length
+    np.random.default_rng(5).standard_normal((4, 6)).repeat(20, axis=0),
+    np.eye(30),
+])  # fmt: skip
+@pytest.mark.parametrize("k", [1, 5])
+def test_where_the_index_would_choose_most_neighbors_there_are_none(space, k):
+    with pytest.raises(MetricError, match=r"% of this space's neighbors are as similar as the next in line.* distinct"):
+        nearest(space, k=k)
+
+
+def test_pairs_of_duplicates_are_no_reason_to_refuse():
+    space = normalize_rows(np.random.default_rng(6).standard_normal((40, 6))).repeat(2, axis=0)
+    near = nearest(space, k=5)
+    assert near[:, 0].tolist() == [i ^ 1 for i in range(80)]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -43,7 +63,8 @@ def test_do_not_depend_on_the_block(rows, monkeypatch):
 
 def test_duplicates_are_each_other_s_neighbors_and_ties_go_to_the_lower_index():
     space = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
-    assert nearest(space, k=2).tolist() == [[2, 4], [3, 0], [0, 4], [1, 0], [0, 2]]
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        assert nearest(space, k=2).tolist() == [[2, 4], [3, 0], [0, 4], [1, 0], [0, 2]]
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e30])
@@ -59,13 +80,14 @@ def test_the_smallest_number_of_all_is_enough():
 
 def test_minus_zero_ties_with_zero():
     space = np.array([[1, 0], [-0.0, 1], [0.0, 1]], dtype=np.float32)
-    assert nearest(space, k=2)[0].tolist() == [1, 2]
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        assert nearest(space, k=2)[0].tolist() == [1, 2]
 
 
 @settings(max_examples=20)
 @given(n=st.integers(3, 9), k=st.integers(-2, 12))
 def test_k_outside_its_range_is_refused(n, k):
-    space = np.eye(n, dtype=np.float32)
+    space = np.random.default_rng(n).standard_normal((n, 3))
     if 1 <= k <= n - 1:
         assert nearest(space, k=k).shape == (n, k)
     else:

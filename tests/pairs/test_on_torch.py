@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from core.errors import DeviceError, MetricError  # noqa: E402
+from core.metrics import neighbors  # noqa: E402
 from core.pairs import on_torch  # noqa: E402
 from core.pairs.engine import make_engine  # noqa: E402
 from core.pairs.on_torch import ON_TORCH  # noqa: E402
@@ -44,7 +45,8 @@ def test_equal_those_on_numpy(metric, seed):
     np.testing.assert_allclose(scores(metric, x, y, "cpu"), scores(metric, x, y, None), rtol=0, atol=1e-7)
 
 
-def test_ties_go_to_the_lower_index_as_on_numpy():
+def test_ties_go_to_the_lower_index_as_on_numpy(monkeypatch):
+    monkeypatch.setattr(neighbors, "MOST_TIED", 1.0)
     layer = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(np.float32)
     on_cpu, on_numpy = (make_engine("mutual_knn", device=device, k=7) for device in ("cpu", None))
     found = on_cpu.prepare([layer], preprocess=as_is).lists.numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -74,7 +75,8 @@ def test_tied_neighbors_keep_the_order_that_they_had():
     """Ties go to the lower index; a shuffled copy would break them anew, while permuted neighbors are those that were found."""
     tied = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])
     order = np.array([[2, 1, 0, 3]])
-    found = neighbors(tied[None], 1)
+    with mock.patch("core.metrics.neighbors.MOST_TIED", 1.0):
+        found = neighbors(tied[None], 1)
     assert found.ravel().tolist() == [1, 0, 0, 0]
     by_hand = np.array([[[2], [2], [1], [2]]], dtype=np.int32)  # 0 and 2 have changed names and places
     assert permuted_overlaps(by_hand, found, order, k=1).item() == 1
