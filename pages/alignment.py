@@ -35,7 +35,7 @@ def show(at: Place) -> None:
     frame.need_models(at, "language", "vision")
     frame.need_stimuli(at)
     with st.sidebar:
-        models = controls.pick_copies(queries.models(at))
+        models = controls.pick_finished(queries.models(at))
         language, vision = (models[models["modality"] == modality] for modality in ("language", "vision"))
         x = controls.pick_models("Language models", language, "x")
         y = controls.pick_models("Vision models", vision, "y")

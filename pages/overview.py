@@ -16,7 +16,7 @@ K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better models become at their
 own task, the more alike they measure how things differ, whatever they were trained on, because all of them model one
 reality."""
-READING = """**How to read it.** Each dot is a language model; the further right, the better it predicts the captions. The
+READING = """**How to read it.** Each dot is a trained language model; the further right, the better it predicts the captions. The
 higher, the more of the {k} stimuli that it takes to be nearest to a stimulus are also nearest in a trained vision model (the mean
 over them; the bar spans the least and the most aligned one). The dotted line is what unrelated models reach by chance."""
 MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and captions come from a
@@ -54,13 +54,16 @@ def show(at: Place) -> None:
 
 def show_headline(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
     """Draw competence against alignment with vision models and, where it is known, with reality."""
-    seeing = trained(models).query("modality == 'vision'")["model"]
+    finished = trained(models)
+    reading, seeing = (list(finished.loc[finished["modality"] == kind, "model"]) for kind in ("language", "vision"))
     targets = [*seeing, *(name for name in names["world"] if name == REALITY)]
-    pairs = tables.trend_points(queries.alignment(at, names["language"], targets, k=k), queries.competence(at), models)
+    if not (reading and targets):
+        return
+    pairs = tables.trend_points(queries.alignment(at, reading, targets, k=k), queries.competence(at), models)
     points = tables.headline_points(pairs)
     found = trends(pairs, queries.competence(at), models)
-    recipe = queries.recipe(at, "headline", [*names["language"], *targets], metric="mutual_knn", k=k)
-    command = frame.command("align", "--dataset", at.dataset, "--x", *names["language"], "--y", *targets, "--k", str(k))
+    recipe = queries.recipe(at, "headline", [*reading, *targets], metric="mutual_knn", k=k)
+    command = frame.command("align", "--dataset", at.dataset, "--x", *reading, "--y", *targets, "--k", str(k))
     exportbar.plot(figures.headline(points, mode=frame.mode(), narrow=frame.narrow()), key="headline", table=points, recipe=recipe,
                    command=command)  # fmt: skip
     st.markdown(f"{READING.format(k=k)} {_seen(found)}")

@@ -63,24 +63,22 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
 def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return the mean alignment with reality by objective or family, size, number of tasks and of models left untrained.
 
-    Copies along a training are left out; sizes are compared within the trained models that learned all tasks.
+    Copies along a training are left out. Sizes are compared among the trained models that learned all tasks, of families that come
+    in several sizes; numbers of tasks within one family and size.
     alignment: model_x, score, chance; one row per model. Range and chance are the metric's.
     """
-    about = alignment.merge(models[~models["copy"]], left_on="model_x", right_on="model")
-    whole = about[~about["group"].isin((FEWER, UNTRAINED))]
-    tasks = about[about["group"].isin(("supervised", FEWER)) & about["tasks"].notna()].astype({"tasks": "Int64"})
-    smallest = tasks[tasks["size"].isin(tasks.loc[tasks["group"] == FEWER, "size"]) & _same_family(tasks)]
+    about = alignment.merge(models[~models["copy"]], left_on="model_x", right_on="model").sort_values("modality", kind="stable")
+    whole = about[~about["group"].isin((FEWER, UNTRAINED)) & (about["size"] != "")].sort_values("parameters", kind="stable")
+    several = whole[whole.groupby("family")["size"].transform("nunique") > 1]
+    tasks = about[about["group"].isin(("supervised", FEWER)) & about["tasks"].notna()].sort_values("tasks")
+    fewer = tasks[tasks["group"] == FEWER]
+    comparable = tasks[tasks["size"].isin(fewer["size"]) & tasks["family"].isin(fewer["family"])]
     parts = (
         *_means(about, "objective", about["group"] + " (" + about["modality"] + ")"),
-        *_means(whole, "size", (whole["modality"] + " " + whole["size"])[whole["size"] != ""]),
-        *_means(smallest, "tasks", smallest["tasks"].astype(str) + " tasks"),
+        *_means(several, "size", several["modality"] + " " + several["size"]),
+        *_means(comparable, "tasks", comparable["tasks"].map("{:.0f} of the tasks".format)),
     )
     return pd.DataFrame(parts, columns=list(COLUMNS))
-
-
-def _same_family(tasks: pd.DataFrame) -> pd.Series:
-    """Tell which models share an architecture with those that learned fewer tasks: only these are a fair comparison."""
-    return tasks["family"].isin(tasks.loc[tasks["group"] == FEWER, "family"])
 
 
 def _means(table: pd.DataFrame, by: str, group: pd.Series) -> Iterator[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.analyses.convergence import trained
 from core.analyses.layers import read_choice
 from core.errors import MetricError
 from core.metrics import METRICS
@@ -17,12 +18,14 @@ MOST_VALUES = 16  # of a factor that stimuli are chosen by; a number that differ
 LAYERS = ("best", "last", "0.5")
 
 
-def pick_copies(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the finished models, and the copies along their training where they are asked for."""
-    text = "Models as they were on the way, at a few steps of their training. They are no models of their own in any statistic."
-    if models["copy"].any() and st.toggle("Copies along training", key="copies", help=text, bind="query-params"):
+def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models whose training is finished, and the others too where they are asked for."""
+    finished = trained(models)
+    text = "Models without any training, and models as they were at a few steps of theirs. They count in no statistic."
+    label = "Unfinished models too"
+    if len(finished) < len(models) and st.toggle(label, key="unfinished", help=text, bind="query-params"):
         return models
-    return models[~models["copy"]]
+    return finished
 
 
 def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
