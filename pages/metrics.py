@@ -86,17 +86,11 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
 
 
 def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
-    """Draw one pair of layers over k, under every metric beside its chance, and over the number of stimuli."""
-    st.subheader("One pair of layers, every metric", anchor=False)
+    """Draw one pair of layers over k, over the number of stimuli, and under every metric beside its chance: the slowest is last."""
+    st.subheader("One pair of layers as the neighborhood grows", anchor=False)
     left, right = st.columns(2)
     pair = pick_pair(at, models, k=k, left=left, right=right)
     mode, narrow = frame.mode(), frame.narrow()
-    table = queries.compared(at, comparison.calibrate_pair, pair, k=k, null=null)
-    recipe = queries.recipe(at, "calibrated-metrics", [pair.x, pair.y], **vars(pair), k=k, null=null, seed=0)
-    exportbar.plot(figures.calibrated(table, mode=mode, narrow=narrow), key="calibrated", table=table, recipe=recipe,
-                   command=_commands(at, pair, k=k, null=null))  # fmt: skip
-    st.markdown(CHANCE.format(null=null))
-    st.subheader("The same pair as the neighborhood grows", anchor=False)
     table = queries.compared(at, comparison.sweep_neighborhood, pair)
     recipe = queries.recipe(at, "neighborhood", [pair.x, pair.y], **vars(pair), seed=0)
     exportbar.plot(figures.over_k(table, mode=mode, narrow=narrow), key="over-k", table=table, recipe=recipe)
@@ -106,6 +100,12 @@ def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
     recipe = queries.recipe(at, "sample-size", [pair.x, pair.y], **vars(pair), k=k, seed=0)
     exportbar.plot(figures.over_size(table, mode=mode, narrow=narrow), key="over-n", table=table, recipe=recipe)
     st.markdown(OVER_N)
+    st.subheader("The same pair under every metric", anchor=False)
+    table = queries.compared(at, comparison.calibrate_pair, pair, k=k, null=null)
+    recipe = queries.recipe(at, "calibrated-metrics", [pair.x, pair.y], **vars(pair), k=k, null=null, seed=0)
+    exportbar.plot(figures.calibrated(table, mode=mode, narrow=narrow), key="calibrated", table=table, recipe=recipe,
+                   command=_commands(at, pair, k=k, null=null))  # fmt: skip
+    st.markdown(CHANCE.format(null=null))
 
 
 def _commands(at: Place, pair: Pair, *, k: int, null: int) -> str | None:
@@ -124,8 +124,7 @@ def show_specs() -> None:
     st.subheader("What each metric can and cannot see", anchor=False)
     for metric in METRICS.values():
         spec = metric.spec
-        st.markdown(f"**{spec.title}** ({spec.scope}). Sees: {spec.sees} Misses: {spec.misses}")
-        with st.expander("Formula and source"):
+        with st.expander(f"**{spec.title}** ({spec.scope}). Sees: {spec.sees} Misses: {spec.misses}"):
             st.latex(spec.formula)
             st.markdown(frame.plain(spec.reference))
 

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64
+from jaxtyping import Float64
 
 from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
 from core.pairs.engine import Engine, make_engine
+from core.pairs.layers import Space
 
 FEWEST = 3  # pairs of models that can be ranked in more than two ways
 
-Spaces = Mapping[str, Float[np.ndarray, "n _"]]
+Spaces = Mapping[str, Space]
 
 
 def with_k(metric: str, k: int) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def _score(engine: Engine, metric: str, x: Any, y: Any) -> float:
     return forth if METRICS[metric].spec.symmetric else (forth + engine.scores(y, x).item()) / 2
 
 
-def _refusal(metric: str, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], k: int) -> str:
+def _refusal(metric: str, x: Space, y: Space, k: int) -> str:
     try:
         METRICS[metric](normalize_rows(x), normalize_rows(y), **with_k(metric, k))
     except MetricError as error:

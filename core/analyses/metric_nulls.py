@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Float64, Int64
 
 from core.analyses.metric_agreement import with_k
 from core.analyses.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores, shuffled_scores
@@ -13,10 +15,13 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.inputs import check_pair
 from core.pairs.engine import make_engine
+from core.pairs.layers import Space
+
+PARTS = 10  # of each metric's shuffles, after which progress is told; fewer than any null has shuffles
 
 
 def calibrate_metrics(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int, count: int, seed: int, report: Progress | None = None
+    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], *, k: int, count: int, seed: int, report: Progress | None = None
 ) -> pd.DataFrame:
     """Calibrate every metric, with its default parameters save k, against `count` permutations of y's stimuli.
 
@@ -25,26 +30,36 @@ def calibrate_metrics(
     score NaN and says why. Raises MetricError for spaces over other stimuli and too few permutations.
     """
     check_pair(x, y)
-    found = []
-    for done, metric in enumerate(METRICS, start=1):
-        found.append(_calibrated(metric, x, y, k=k, count=count, seed=seed))
+    orders, done = draw_orders(len(x), count=count, seed=seed), 0
+
+    def advance(shuffles: int) -> None:
+        nonlocal done
+        done += shuffles
         if report:
-            report(done, len(METRICS), "metrics calibrated")
+            report(done, count * len(METRICS), "shuffles for all metrics")
+
+    found = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in METRICS]
     table = pd.concat(found, ignore_index=True)
     table.insert(0, "metric", list(METRICS))
     return table
 
 
 def _calibrated(
-    metric: str, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int, count: int, seed: int
+    metric: str, x: Space, y: Space, *, k: int, orders: Int64[np.ndarray, "P n"], advance: Callable[[int], None]
 ) -> pd.DataFrame:
     engine, spec = make_engine(metric, **with_k(metric, k)), METRICS[metric].spec
     try:
         ready = [engine.prepare([space]) for space in (x, y)]
     except MetricError as refusal:
+        advance(len(orders))
         return pd.DataFrame([{**dict.fromkeys(COLUMNS, np.nan), "reason": str(refusal)}])
     score = shuffled_scores(engine, ready[:1], ready[1:])
-    as_they_are = np.arange(len(x))[None]
-    observed, null = (null_scores(score, orders, choice=fixed_pair(0, 0), layers_x=[1], layers_y=[1])
-                      for orders in (as_they_are, draw_orders(len(x), count=count, seed=seed)))  # fmt: skip
-    return calibrate(observed[0], null, spec=spec)
+
+    def scores(part: Int64[np.ndarray, "_ n"]) -> Float64[np.ndarray, "_ pairs"]:
+        return null_scores(score, part, choice=fixed_pair(0, 0), layers_x=[1], layers_y=[1])
+
+    null = []
+    for part in np.array_split(orders, PARTS):
+        null.append(scores(part))
+        advance(len(part))
+    return calibrate(scores(np.arange(len(x))[None])[0], np.concatenate(null), spec=spec)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from core.analyses.metric_agreement import Spaces, prepare_each
 from core.analyses.nulls import draw_orders
 from core.embedding.progress import Progress
-from core.metrics.inputs import check_pair
+from core.metrics.inputs import check_k, check_pair
 from core.pairs.engine import make_engine
 
 COMPARED = ("mutual_knn", "cknna")
@@ -25,7 +25,7 @@ def spread_ks(n: int, *, count: int = 12) -> list[int]:
 
 def curve_over_k(
     x: Float[np.ndarray, "n dx"],
-    y: Float[np.ndarray, "n dy"],
+    y: Float[np.ndarray, "m dy"],
     *,
     ks: Sequence[int],
     seed: int,
@@ -58,6 +58,8 @@ def scores_over_k(x: Spaces, y: Spaces, *, ks: Sequence[int], report: Progress |
     Spaces are clamped by the caller and normalized here. A model without neighbors has the score NaN; one of y is left out of the
     means. Raises MetricError for k outside 1 … n − 1.
     """
+    for k in ks:
+        check_k(k, len(next(iter(x.values()))))
     rows = []
     steps = [(metric, k) for metric in COMPARED for k in ks]
     for done, (metric, k) in enumerate(steps, start=1):

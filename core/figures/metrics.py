@@ -64,7 +64,7 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
         texttemplate="" if narrow else "%{z:.2f}", textfont={"size": 11},
         colorbar={"title": {"text": "Spearman", "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0},
     )  # fmt: skip
-    figure.update_xaxes(tickangle=-90 if narrow else -40, showgrid=False)
+    figure.update_xaxes(tickangle=-90 if narrow else -40, dtick=1, tickfont_size=10 if narrow else 12, showgrid=False)
     return figure.update_yaxes(autorange="reversed", showgrid=False).update_layout(margin_t=12)
 
 
@@ -118,12 +118,12 @@ def over_k(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figu
     figure = _panels([f"<b>{SHORT[name]}</b>" for name in metrics], mode, narrow=narrow, height=330, title="Alignment over k")
     for place, metric in enumerate(metrics):
         run = points[points["metric"] == metric]
-        _add_curve(figure, run, "k", "k = %{x}", scope_hue(metric, mode), _at(place, narrow), mode)
+        texts = [f"k = {row.k}<br>alignment {row.score:.3f}<br>chance {row.chance:.3f} ± {row.sd:.1g}" for row in run.itertuples()]
+        _add_curve(figure, run["k"], run, texts, scope_hue(metric, mode), _at(place, narrow), mode)
     ticks = round_ticks(float(points["k"].min()), float(points["k"].max()))
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[count_text(tick) for tick in ticks], title_text="neighbors k")
-    return figure.update_yaxes(rangemode="tozero", matches="y", title_text="alignment").add_scatter(
-        x=[None], y=[None], **chance_line(mode)
-    )
+    figure.update_yaxes(rangemode="tozero", matches="y").update_yaxes(title_text="alignment", col=1)
+    return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
 def over_size(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -136,20 +136,23 @@ def over_size(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
                      title="Alignment over the number of stimuli")  # fmt: skip
     for place, curve in enumerate(curves):
         run = points[points["curve"] == curve]
-        _add_curve(figure, run, "n", "%{x} stimuli", scope_hue(run["metric"].iloc[0], mode), _at(place, narrow), mode)
+        texts = [
+            f"{row.n} stimuli<br>alignment {row.score:.3f} ± {row.sd:.1g}<br>chance {row.chance:.3f}" for row in run.itertuples()
+        ]
+        _add_curve(figure, run["n"], run, texts, scope_hue(run["metric"].iloc[0], mode), _at(place, narrow), mode)
     ticks = sorted(set(points["n"]))
     figure.update_xaxes(type="log", tickvals=ticks[-1::-2], ticktext=[f"{tick}" for tick in ticks[-1::-2]], title_text="stimuli n",
                         range=[math.log10(0.9 * ticks[0]), math.log10(1.1 * ticks[-1])])  # fmt: skip
-    figure.update_yaxes(rangemode="tozero", matches="y", title_text="alignment")
+    figure.update_yaxes(rangemode="tozero", matches="y").update_yaxes(title_text="alignment", col=1)
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def _add_curve(figure: go.Figure, run: pd.DataFrame, x: str, where: str, color: str, at: Mapping[str, int], mode: Mode) -> None:
-    texts = [f"alignment {row['score']:.3f}, chance {row['chance']:.3f}" for row in run.to_dict("records")]
-    figure.add_scatter(x=run[x], y=run["chance"], **chance_line(mode), showlegend=False, hoverinfo="skip", **at)
+def _add_curve(
+    figure: go.Figure, x: pd.Series, run: pd.DataFrame, texts: list[str], color: str, at: Mapping[str, int], mode: Mode
+) -> None:
+    figure.add_scatter(x=x, y=run["chance"], **chance_line(mode), showlegend=False, hoverinfo="skip", **at)
     look = {"mode": "lines+markers", "line": {"color": color, "width": 2}, "marker": {"size": 7}, "showlegend": False}
-    hover = {"hovertext": texts, "hovertemplate": f"{where}<br>%{{hovertext}}<extra></extra>"}
-    figure.add_scatter(x=run[x], y=run["score"], **look, **hover, **at)
+    figure.add_scatter(x=x, y=run["score"], **look, hovertext=texts, hovertemplate="%{hovertext}<extra></extra>", **at)
 
 
 def calibrated(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -162,7 +165,7 @@ def calibrated(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.
     seen = points.dropna(subset=["score"])
     if seen.empty:
         return reason(f"No metric compares these layers: {points['reason'].iloc[0]}.", mode)
-    heads = ["<b>raw score and chance</b>", "<b>calibrated: 0 is chance, 1 is full alignment</b>"]
+    heads = ["<b>raw score and chance</b>", "<b>calibrated score</b>"]
     figure = make_subplots(*((2, 1) if narrow else (1, 2)), shared_yaxes=not narrow, subplot_titles=heads, horizontal_spacing=0.03,
                            vertical_spacing=0.09)  # fmt: skip
     height = 32 * len(seen) + 120
@@ -173,7 +176,7 @@ def calibrated(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.
     for value, at in (("score", {"row": 1, "col": 1}), ("calibrated", right)):
         figure.add_scatter(**_dots(seen, value, names, mode), **at)
     figure.update_yaxes(autorange="reversed", type="category", categoryarray=names)
-    figure.update_xaxes(range=[-0.04, 1.04], title_text="calibrated score", **right)
+    figure.update_xaxes(range=[-0.04, 1.04], title_text="0: chance, 1: full alignment", **right)
     return figure.update_xaxes(title_text="score", row=1, col=1)
 
 
@@ -184,11 +187,11 @@ def _row_name(metric: str) -> str:
 def _add_null(figure: go.Figure, seen: pd.DataFrame, names: list[str], mode: Mode) -> None:
     gray = INK[mode].chance
     spread = {"type": "data", "array": seen["null_sd"], "color": gray, "thickness": 5, "width": 0}
-    for value, name, size, more in (
-        ("null_mean", "chance: mean ± sd of shuffled stimuli", 9, {"error_x": spread}),
-        ("threshold", "threshold: 5 % of shuffles lie beyond", 15, {}),
+    for value, name, symbol, size, more in (
+        ("null_mean", "chance: mean ± sd of shuffled stimuli", "circle-open", 7, {"error_x": spread}),
+        ("threshold", "threshold: 5 % of shuffles lie beyond", "line-ns", 15, {}),
     ):
-        marker = {"color": gray, "size": size, "symbol": "line-ns-open", "line": {"width": 1.5}}
+        marker = {"color": gray, "size": size, "symbol": symbol, "line": {"width": 1.5, "color": gray}}
         figure.add_scatter(x=seen[value].clip(lower=LEAST_DRAWN), y=names, mode="markers", name=name, marker=marker,
                            hoverinfo="skip", row=1, col=1, **more)  # fmt: skip
 
