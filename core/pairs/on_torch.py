@@ -18,7 +18,7 @@ from torch import Tensor
 from core.errors import MetricError
 from core.metrics.inputs import check_k
 from core.metrics.kernels import ROUNDING, check_unbiased
-from core.metrics.neighbors import check_ties, unit_scaled
+from core.metrics.neighbors import check_ties, tie_order, unit_scaled
 from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer
 
@@ -110,18 +110,18 @@ def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
     check_k(k, n)
     scaled_here = unit_scaled(space)
     check_ties(scaled_here, k)
-    scaled = torch.from_numpy(scaled_here).to(device)
-    return torch.cat([_nearest_of(scaled, start, k) for start in range(0, n, max(1, BLOCK // n))])
+    scaled, order = (torch.from_numpy(values).to(device) for values in (scaled_here, tie_order(scaled_here)))
+    return torch.cat([_nearest_of(scaled, order, start, k) for start in range(0, n, max(1, BLOCK // n))])
 
 
-def _nearest_of(scaled: Tensor, start: int, k: int) -> Tensor:
+def _nearest_of(scaled: Tensor, order: Tensor, start: int, k: int) -> Tensor:
     n = len(scaled)
     similar = (scaled[start : start + max(1, BLOCK // n)] @ scaled.T).float()
     similar.diagonal(start).fill_(-torch.inf)
     bits = (similar + 0).view(torch.int32)  # + 0 turns −0 into 0: equal values must have equal bits
     rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
-    keys = rising << 32 | (n - 1 - torch.arange(n, device=scaled.device))  # no two are equal, so that ties have one order
-    return n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)
+    keys = rising << 32 | (n - 1 - torch.argsort(order))  # no two are equal, so that ties have one order
+    return order[n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)]
 
 
 def _centered(kernel: Tensor) -> Tensor:

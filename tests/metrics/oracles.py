@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from core.metrics.neighbors import tie_order, unit_scaled
+
 
 def nearest_literally(space: np.ndarray, k: int) -> list[list[int]]:
-    """Sort all others by falling exact inner product, then by index."""
+    """Sort all others by falling exact inner product, ties as the space's own order has them."""
+    rank = np.argsort(tie_order(unit_scaled(space))).tolist()
     vectors = [[float(value) for value in row] for row in space]
     found = []
     for i, own in enumerate(vectors):
         similarity = {j: sum(a * b for a, b in zip(own, other, strict=True)) for j, other in enumerate(vectors) if j != i}
-        found.append(sorted(similarity, key=lambda j: (-similarity[j], j))[:k])
+        found.append(sorted(similarity, key=lambda j: (-similarity[j], rank[j]))[:k])
     return found
 
 

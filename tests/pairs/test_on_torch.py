@@ -45,7 +45,7 @@ def test_equal_those_on_numpy(metric, seed):
     np.testing.assert_allclose(scores(metric, x, y, "cpu"), scores(metric, x, y, None), rtol=0, atol=1e-7)
 
 
-def test_ties_go_to_the_lower_index_as_on_numpy(monkeypatch):
+def test_ties_are_broken_as_on_numpy(monkeypatch):
     monkeypatch.setattr(neighbors, "MOST_TIED", 1.0)
     layer = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(np.float32)
     on_cpu, on_numpy = (make_engine("mutual_knn", device=device, k=7) for device in ("cpu", None))
