@@ -98,10 +98,11 @@ def grow_sample(study: Study, pair: Pair, *, k: int, seed: int = 0, report: Prog
 
 
 def _grown(x: np.ndarray, y: np.ndarray, *, k: int, seed: int, report: Progress | None) -> pd.DataFrame:
-    sizes = growing(len(x))
-    curves = {  # metric, parameters, sizes; a share of fewer stimuli would be less than one neighbor
+    sizes, share = growing(len(x)), k / len(x)
+    shared = [size for size in sizes if share * size >= 1 and round(share * size) < size]  # else no neighbor, or all of them
+    curves = {  # metric, parameters, sizes
         FIXED_K: ("mutual_knn", fixed_k(k), [size for size in sizes if size > k]),
-        FIXED_SHARE: ("mutual_knn", fixed_share(k / len(x)), [size for size in sizes if size * k >= len(x)]),
+        FIXED_SHARE: ("mutual_knn", fixed_share(share), shared),
         "CKA": ("cka", lambda _: {}, sizes),
         "unbiased CKA": ("unbiased_cka", lambda _: {}, sizes),
     }

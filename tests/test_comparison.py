@@ -77,6 +77,13 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
     assert table.loc[FIXED_K].iloc[0]["score"] == pytest.approx(direct["score"].item())
 
 
+@pytest.mark.parametrize(("k", "fixed", "share"), [(79, [80], [80]), (1, [20, 40, 80], [80]), (40, [80], [20, 40, 80])])
+def test_samples_that_are_too_small_for_k_are_left_out(study, k, fixed, share):
+    table = comparison.grow_sample(study, PAIR, k=k).set_index("curve")
+    assert table.loc[[FIXED_K], "n"].tolist() == fixed
+    assert table.loc[[FIXED_SHARE], "n"].tolist() == share
+
+
 def test_more_stimuli_than_kernels_allow_are_sampled(study, monkeypatch):
     monkeypatch.setattr(comparison, "LARGEST", 24)
     assert comparison.sample_sizes(study.size) == [24]

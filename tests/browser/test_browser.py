@@ -13,7 +13,7 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.world import PaintedDataset, build
 
 pytestmark = pytest.mark.browser
-PAGES = {"/": "converge", "/align": "agree more", "/gallery": "find alike"}
+PAGES = {"/": "converge", "/align": "agree more", "/compare": "depend on the metric", "/gallery": "find alike"}
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
 PROBE = re.compile(r"/_stcore/(health|host-config)$")
 
@@ -88,11 +88,11 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
 
 
-@pytest.mark.parametrize(("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/", "light")])
+@pytest.mark.parametrize(("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/compare", "dark"), ("/", "light")])
 def test_every_page_opens_cold(visit, link, theme):
     page = visit(link, theme=theme)
     assert PAGES[link] in page.inner_text("h1")
-    assert page.locator("[data-testid=stSidebarNavLink]").count() == 3
+    assert page.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES)
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
 
 
@@ -101,6 +101,8 @@ def test_nothing_is_wider_than_a_phone(visit, link):
     page = visit(link, width=390, height=844)
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
     page.wait_for_timeout(500)
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=60_000)  # one page computes for seconds
+    page.wait_for_function("[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all("shown => shown.map(one => one.clientWidth)")
     assert min(widths) > 0

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.encoders.encoder import ModelCard
+from core.metrics import METRICS
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.store import write_embedding
@@ -124,6 +125,37 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     app.selectbox(key="dataset").set_value("few").run()
     assert_calm(app, "alignment")
     assert app.number_input(key="k").value <= 4
+
+
+def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
+    app = opened(demo, "metrics")
+    assert charts(app) == ["agreement", "trends", "over-k", "over-n", "calibrated"]
+    assert any("55 pairs of 11 trained models" in text.value for text in app.markdown)  # 12 without the untrained one
+    assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
+    command = next(code.value for code in app.code if "--metric cka " in code.value)
+    assert len(command.splitlines()) == len(METRICS)
+    assert len(app.latex) == len(METRICS)
+
+
+def test_metrics_follows_its_controls(opened, demo):
+    app = opened(demo, "metrics")
+    app.selectbox(key="a").set_value("gpt-2-m")
+    app.selectbox(key="layer-a").set_value(3)
+    app.selectbox(key="layer-b").set_value(1)
+    app.number_input(key="k").set_value(59).run()
+    assert_calm(app, "metrics")
+    assert not said(app)
+    command = next(code.value for code in app.code if "--metric cknna " in code.value)
+    assert "--x gpt-2-m --y vit-clip-m --metric cknna --layers 3:1 --null 100 --k 59" in command
+
+
+def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
+    one = build(tmp_path / "one", PaintedDataset(20), vision=VISION[:1], language=(), reality=False)
+    assert "No language model is embedded" in said(opened(one, "metrics"))
+    two = build(tmp_path / "two", PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
+    app = opened(two, "metrics")
+    assert_calm(app, "metrics")
+    assert charts(app) == ["agreement", "over-k", "over-n", "calibrated"]
 
 
 def test_the_gallery_searches_filters_and_opens(opened, demo):
