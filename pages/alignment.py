@@ -17,7 +17,7 @@ from pages._shared.queries import Place
 
 COLUMNS = {
     "title_x": "language model", "title_y": "compared with", "competence": "1 − bits per byte", "score": "alignment",
-    "chance": "chance", "low": "95 % from", "high": "to", "threshold": "95 % of chance", "p": "p", "q": "q",
+    "chance": "chance", "low": "95 % from", "high": "to", "threshold": "95 % of chance", "p": "p", "p_adjusted": "p adjusted",
     "calibrated": "calibrated", "reason": "not calibrated since",
     "layer_x": "layer", "layer_y": "its layer", "k": "k", "n": "stimuli",
 }  # fmt: skip
@@ -54,11 +54,13 @@ def show(at: Place) -> None:
     figure = figures.trend(drawn, tables.fits(drawn, models), label=label, mode=frame.mode(), narrow=frame.narrow())
     calibration = {"null": null, "bootstrap": bootstrap} if null or bootstrap else {}
     recipe = queries.recipe(at, "trend", [*x, *y], x=x, y=y, layers=layers, **compared, **calibration)
-    command = frame.align_command(at, x, y, layers=layers, **compared, **calibration)
+    drawn_x, drawn_y = (list(dict.fromkeys(table[side])) for side in ("model_x", "model_y"))
+    command = frame.align_command(at, drawn_x, drawn_y, layers=layers, **compared, **calibration)
     exportbar.plot(figure, key="trend", table=drawn, recipe=recipe, command=command, on_select=_open_pair)
     _explain(at, points, metric, calibrated=null > 0)
-    frame.tell_left_out(at, [*x, *y], compared.get("k", 10))
-    if len(points):
+    if "k" in compared:
+        frame.tell_left_out(at, [*x, *y], compared["k"])
+    if points["score"].notna().any():
         seen = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
         show_layers(at, (seen[0], seen[1]), points, compared)
     with st.expander("The table behind the plot"):
@@ -70,8 +72,7 @@ def aligned(at: Place, x: list[str], y: list[str], *, null: int, bootstrap: int,
     """Align the models that have neighbors, with null and interval where they are asked for."""
     if not (null or bootstrap):
         return queries.alignment(at, x, y, **compared)
-    refused = queries.without_neighbors(at, [*x, *y], k=compared.get("k", 10))
-    left_x, left_y = ([name for name in names if name not in refused] for names in (x, y))
+    left_x, left_y = queries.comparable(at, x, y, compared)
     return queries.calibrated(at, left_x, left_y, null=null, bootstrap=bootstrap, **compared)
 
 
@@ -92,7 +93,8 @@ def _open_pair() -> None:
 
 def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
     known = not points["chance"].isna().all()
-    chance = ", k/(n − 1)" if metric == "mutual_knn" else "" if known else "; calibrate to see it for this metric"
+    chance = " of one pair of layers, k/(n − 1); the best of many lies a little above" if metric == "mutual_knn" else (
+        ", in each hover card" if known else "; calibrate to see it for this metric")  # fmt: skip
     st.markdown(READING.format(chance=" after calibration" if calibrated else chance))
     with st.expander("The metric"):
         spec = METRICS[metric].spec
@@ -112,7 +114,7 @@ def show_layers(at: Place, models: tuple[pd.DataFrame, pd.DataFrame], points: pd
     place = st.container()
     spec, (language, others) = METRICS[compared["metric"]].spec, models
     ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
-    best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
+    best = ordered.dropna(subset="score").sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
     left, right = st.columns(2)
     with left:
         x = controls.pick_model("Language model", language, "pair_x", default=best["model_x"])

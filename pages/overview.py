@@ -18,7 +18,8 @@ own task, the more alike they measure how things differ, whatever they were trai
 reality."""
 READING = """**How to read it.** Each dot is a trained language model; the further right, the better it predicts the captions. The
 higher, the more of the {k} stimuli that it takes to be nearest to a stimulus are also nearest in a trained vision model (the mean
-over them; the bar spans the least and the most aligned one). The dotted line is what unrelated models reach by chance."""
+over them; the bar spans the least and the most aligned one). The dotted line is what one pair of layers of unrelated models
+reaches by chance; the best pair of many, which is shown, lies a little above it."""
 MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and captions come from a
 program. What holds here illustrates the hypothesis, it does not prove it."""
 KNOWN = """In a made world the factors of every event are known, and can be compared with what a model holds of it: no

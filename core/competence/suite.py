@@ -43,9 +43,9 @@ from core.stimuli.cave.events import Event, events
 from core.store import ModelEntry, Store, write_result
 
 EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
-    "completions": ("language", ("binding", "relations")),
+    "completions": ("language", ("binding", "companions")),
     "binding": ("completions", ("binding",)),
-    "relations": ("completions", ("relations",)),
+    "companions": ("completions", ("companions",)),
     "counting": ("language", ("counting",)),
 }
 _Z = 1.959964  # 95 %

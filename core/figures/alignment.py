@@ -40,7 +40,8 @@ def trend(points: pd.DataFrame, fits: Mapping[str, Fit], *, label: str, mode: Mo
     """Draw alignment against the competence of language models, one panel per objective of the other model.
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y, title_y, parameters_y,
-    layer_x, layer_y, score, chance; with a null p and q, with an interval low and high. fits: one per facet. label: of the score.
+    layer_x, layer_y, score, chance; with a null p and p_adjusted, with an interval low and high.
+    fits: one per facet. label: of the score.
     Each line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
     """
     seen = points.dropna(subset=["competence", "score"])
@@ -89,8 +90,9 @@ def _add_panel(figure: go.Figure, points: pd.DataFrame, band: pd.DataFrame, at: 
         figure.add_scatter(x=band["x"], y=band["fit"], **line, hoverinfo="skip", showlegend=False, **at)
     ends = [points["competence"].min(), points["competence"].max()]
     margin = 0.04 * (ends[1] - ends[0]) or 0.02
-    figure.add_scatter(x=[ends[0] - margin, ends[1] + margin], y=[points["chance"].iloc[0]] * 2, **chance_line(mode),
-                       showlegend=False, hoverinfo="skip", **at)  # fmt: skip
+    if points["chance"].nunique() == 1:  # of CKA every pair has its own, which stands in its hover card
+        figure.add_scatter(x=[ends[0] - margin, ends[1] + margin], y=[points["chance"].iloc[0]] * 2, **chance_line(mode),
+                           showlegend=False, hoverinfo="skip", **at)  # fmt: skip
     for _, run in points.sort_values("competence").groupby("model_y", sort=False):
         figure.add_scatter(**_run(run, color, mode), **at)
 
@@ -124,11 +126,19 @@ def _card(row: Mapping[Hashable, Any]) -> str:
 
 
 def _beside(row: Mapping[Hashable, Any]) -> str:
-    """Return what is known beside a score: chance, the interval, how likely chance would reach it."""
-    texts = [f", chance {row['chance']:.3f}"] if not math.isnan(row["chance"]) else []
-    texts += [f"<br>95 % interval {row['low']:.3f} to {row['high']:.3f}"] if "low" in row else []
-    texts += [f"<br>p {row['p']:.3g}, q {row['q']:.3g}; raw score {row['raw']:.3f}"] if "raw" in row else []
-    return "".join(texts)
+    """Return what is known beside a score: its chance and interval, or of a calibrated one the raw score and how likely it is."""
+    if "raw" not in row:
+        return f"{_chance(row['chance'])}{_interval(row, '')}"
+    raw = f"<br>raw score {row['raw']:.3f}{_chance(row['raw_chance'])}{_interval(row, 'raw_')}"
+    return f"{raw}<br>p {row['p']:.2g}, adjusted for all pairs {row['p_adjusted']:.2g}"
+
+
+def _chance(chance: float) -> str:
+    return "" if math.isnan(chance) else f", chance {chance:.3f}"
+
+
+def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
+    return f"<br>95 % interval {row[f'{prefix}low']:.3f} to {row[f'{prefix}high']:.3f}" if f"{prefix}low" in row else ""
 
 
 def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, label: str) -> None:
@@ -146,7 +156,8 @@ def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     ink = INK[mode].soft
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": ink, "width": 2, "dash": "dash"}, name="fit, 95 % band")
-    figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+    if (points.groupby("facet")["chance"].nunique() == 1).any():
+        figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
 def layer_grid(scores: Float64[np.ndarray, "layers_x layers_y"], *, title_x: str, title_y: str, layers_x: Sequence[str],

@@ -21,8 +21,8 @@ def trend_points(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.D
 
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points at their calibrated scores, whose chance is 0; the raw ones stay in `raw` and `raw_chance`."""
-    renamed = points.rename(columns={"score": "raw", "chance": "raw_chance"})
+    """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones gets `raw` in its name."""
+    renamed = points.rename(columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"})
     return renamed.assign(score=renamed["calibrated"], chance=0.0)
 
 

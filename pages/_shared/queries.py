@@ -19,7 +19,6 @@ from jaxtyping import Float64, Int32
 from core.calibration import align_calibrated
 from core.embedding.progress import Progress
 from core.errors import MetricError
-from core.metrics import METRICS
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -117,13 +116,16 @@ def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapp
     return study(at).align(x, y, **compared)
 
 
-def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, k: int = 10, **compared: Any) -> pd.DataFrame:
-    """Return the alignment of every pair of models that have neighbors; see `core.study.Study.align`."""
-    refused = without_neighbors(at, (*x, *y), k=k)
-    left_x, left_y = (tuple(name for name in names if name not in refused) for names in (x, y))
-    if takes_k(compared.get("metric", "mutual_knn")):
-        compared["k"] = k
-    return _alignment(at, left_x, left_y, compared)
+def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any) -> pd.DataFrame:
+    """Return the alignment of every pair of models that can be compared; see `core.study.Study.align`."""
+    left_x, left_y = comparable(at, x, y, {"metric": metric, **compared})
+    return _alignment(at, tuple(left_x), tuple(left_y), {"metric": metric, **compared})
+
+
+def comparable(at: Place, x: Sequence[str], y: Sequence[str], compared: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the models, for a metric that compares neighbors those that have any."""
+    refused = without_neighbors(at, (*x, *y), k=compared["k"]) if "k" in compared else {}
+    return [name for name in x if name not in refused], [name for name in y if name not in refused]
 
 
 def calibrated(at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any) -> pd.DataFrame:
@@ -160,11 +162,6 @@ def compared(at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **c
         if len(held) > MOST_HELD:
             held.pop(next(iter(held)))
     return held[key]
-
-
-def takes_k(metric: str) -> bool:
-    """Tell whether a metric compares neighbors."""
-    return "k" in METRICS[metric].spec.defaults
 
 
 def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:

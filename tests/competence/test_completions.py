@@ -16,7 +16,7 @@ from core.errors import EncoderError
 from core.stimuli.cave.exams import Item, items
 
 CPU = torch.device("cpu")
-ASKED = [*items("binding")[:3], *items("relations")[:3], *items("counting")[:3]]
+ASKED = [*items("binding")[:3], *items("companions")[:3], *items("counting")[:3]]
 
 
 def opened(folder: Path, kind: str) -> Encoder:

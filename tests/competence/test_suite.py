@@ -69,7 +69,7 @@ def test_every_model_has_a_row_for_each_of_its_tasks(world):
     assert set(seen["n"]) == {20, 16}
     read = rows[rows["model"] == "tiny-bloom"]
     assert read["task"].tolist() == [
-        "bits per byte", "bits per byte, mean over texts", "completions", "binding", "relations", "counting"
+        "bits per byte", "bits per byte, mean over texts", "completions", "binding", "companions", "counting"
     ]  # fmt: skip
     assert read["n"].tolist() == [12, 12, 16, 8, 8, 8]
     known = rows[rows["model"] != "tiny-bert"]
@@ -119,7 +119,7 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
 
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 63})
-    monkeypatch.setattr(exams, "SIZES", {"binding": 8, "relations": 8, "counting": 9})  # all are measured again
+    monkeypatch.setattr(exams, "SIZES", {"binding": 8, "companions": 8, "counting": 9})  # all are measured again
     threads, heard = torch.get_num_threads(), []
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     together = measure_all(world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state))
@@ -201,6 +201,6 @@ def test_the_command_prints_the_rows(world, capsys):
     command = ["probe", "--dataset", "cave", "--model", "tiny-bloom", "--device", "cpu", "--json", "--store", str(world / "store")]
     assert main(command) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["task"] for row in rows][2:] == ["completions", "binding", "relations", "counting"]
+    assert [row["task"] for row in rows][2:] == ["completions", "binding", "companions", "counting"]
     assert main([*command[:4], "nothing", "--store", str(world / "store")]) == 2
     assert "no model named 'nothing'" in capsys.readouterr().err

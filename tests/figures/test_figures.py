@@ -6,6 +6,7 @@ import pytest
 from core.figures.alignment import layer_grid, trend
 from core.figures.overview import growth, headline, ranking
 from core.figures.stimuli import agreement
+from core.figures.tables import calibrated_points
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from tests.figures.tables import growth_points, headline_points, ranking_points, trend_fits, trend_points
@@ -94,14 +95,32 @@ def test_layer_grid_marks_the_least_where_lower_is_more_aligned_and_tells_no_cha
     assert "chance" not in figure.data[0].hovertemplate
 
 
-def test_trend_tells_of_calibration_and_intervals_and_has_room_below_zero():
-    points = trend_points().assign(raw=0.3, p=0.01, q=0.02, low=-0.2, high=0.4)
+def first_card(figure):
+    return next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
+
+
+def test_a_hover_card_tells_chance_and_interval_of_a_score():
+    card = first_card(trend(trend_points().assign(low=0.08, high=0.12), trend_fits(), label=LABEL, mode="light"))
+    assert "alignment 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+
+
+def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
+    points = calibrated_points(trend_points().assign(calibrated=0.03, p=0.01, p_adjusted=0.02, low=0.08, high=0.12))
+    card = first_card(trend(points, trend_fits(), label=LABEL, mode="light"))
+    assert "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+    assert "p 0.01, adjusted for all pairs 0.02" in card
+
+
+def test_trend_has_room_below_zero():
+    points = trend_points()
     points.loc[0, "score"] = -0.1
-    figure = trend(points, trend_fits(), label=LABEL, mode="light")
-    card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
-    assert "p 0.01, q 0.02; raw score 0.300" in card
-    assert "95 % interval -0.200 to 0.400" in card
-    assert figure.layout.yaxis.range[0] < -0.1
+    assert trend(points, trend_fits(), label=LABEL, mode="light").layout.yaxis.range[0] < -0.1
+
+
+def test_trend_draws_no_chance_line_where_every_pair_has_its_own():
+    points = trend_points()
+    points["chance"] = np.linspace(0.01, 0.02, len(points))
+    assert not chance_traces(trend(points, trend_fits(), label=LABEL, mode="light"))
 
 
 def test_layer_grid_of_no_numbers_draws_its_reason():

@@ -38,7 +38,7 @@ def reads_binding(context: str, ending: str, event: Event) -> bool:
     return all(means(color, COLORS) <= told[called(noun, event)[0].kind] for noun, color in said)
 
 
-def reads_relations(context: str, ending: str, event: Event) -> bool:
+def reads_companions(context: str, ending: str, event: Event) -> bool:
     ways = {wording: side for side in ("left", "right") for wording in WORDINGS[f"{side} of"]}
     way = "|".join(sorted(ways, key=len, reverse=True))
     said = re.search(rf" an? ([\w-]+) ({way}) an? ([\w-]+)\.$", context + ending)
@@ -55,7 +55,7 @@ def reads_counting(_: str, ending: str, event: Event) -> bool:
     return numbers[said[1]] == len(event.things)
 
 
-READERS = {"binding": reads_binding, "relations": reads_relations, "counting": reads_counting}
+READERS = {"binding": reads_binding, "companions": reads_companions, "counting": reads_counting}
 
 
 @pytest.mark.parametrize("exam", SIZES)
@@ -76,7 +76,7 @@ def test_every_item_has_four_endings_and_each_place_is_as_often_right(exam):
 
 
 def test_each_test_has_five_hundred_items():
-    assert SIZES["binding"] + SIZES["relations"] >= 500
+    assert SIZES["binding"] + SIZES["companions"] >= 500
     assert SIZES["counting"] >= 500
 
 
@@ -104,8 +104,8 @@ def test_colors_and_nouns_of_binding_are_the_same_words_in_all_endings():
         assert len({tuple(sorted(ending.split())) for ending in item.endings}) == 1
 
 
-def test_wrong_ends_of_relations_belong_to_other_scenes():
-    for item in items("relations"):
+def test_wrong_ends_of_companions_belong_to_other_scenes():
+    for item in items("companions"):
         event = HELD_OUT[item.event]
         kinds = [means(ending[1:-1].split(" ", 1)[1], KINDS) for ending in item.endings]
         assert all(len(kind) == 1 for kind in kinds)

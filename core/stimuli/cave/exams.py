@@ -1,11 +1,11 @@
 """Exams for language models: a text about a held-out event, and four endings of which one is true.
 
-In binding and relations the four endings of an item return as those of three more items, in each of which another is right;
+In binding and companions the four endings of an item return as those of three more items, in each of which another is right;
 counting asks for each number as often. So no ending is likelier right than another to who has not read the context. Texts are
 worded as the grammar words its captions.
 
     binding     Three things with colors, not always their own; then, in other words, which has which. Wrong: they change places.
-    relations   A thing in its scene, left or right of another: of which? Wrong: what belongs to other scenes.
+    companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to other scenes.
     counting    All things of an event, several of a kind together; then how many there are. Wrong: the other numbers.
 """
 
@@ -24,7 +24,7 @@ from core.stimuli.cave.events import KINDS, KINDS_OF_SCENE, MAX_OBJECTS, SCENES,
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
 T = TypeVar("T")
-SIZES: Mapping[str, int] = MappingProxyType({"binding": 256, "relations": 256, "counting": 512})  # items of each exam
+SIZES: Mapping[str, int] = MappingProxyType({"binding": 256, "companions": 256, "counting": 512})  # items of each exam
 _COUNTS = ("one", "two", "three", "four")
 _OPENINGS = ("{scene}, {see}", "{time}, {weather}, {see}", "{weather}, {scene}, {see}", "{time}, {see}")
 _TOTALS = (
@@ -100,7 +100,7 @@ class _Pair:
         return self.other.kind not in (*KINDS_OF_SCENE[event.scene], *(thing.kind for thing in event.things))
 
 
-def _relations() -> Iterator[Parts]:
+def _companions() -> Iterator[Parts]:
     """Yield items by fours that share their endings, each of which is right in one of them."""
     waiting: list[list[_Pair]] = []
     for pair in _pairs():
@@ -121,12 +121,12 @@ def _pairs() -> Iterator[_Pair]:
         known = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
         pairs = [_Pair(event, one, other) for one in unique for other in known if one is not other]
         if pairs:
-            yield _pick(pairs, event_rng(event, purpose="relations-pair"))
+            yield _pick(pairs, event_rng(event, purpose="companions-pair"))
 
 
 def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
     """Yield contexts that break off after "left of" or "right of", each with the endings of all, its own first."""
-    dices = [event_rng(pair.event, purpose="relations") for pair in four]
+    dices = [event_rng(pair.event, purpose="companions") for pair in four]
     nouns = [_pick(_own_wordings(pair.other.kind, KINDS), dice) for pair, dice in zip(four, dices, strict=True)]
     endings = [f" {with_article(noun)}." for noun in nouns]
     for place, (pair, dice) in enumerate(zip(four, dices, strict=True)):
@@ -161,7 +161,7 @@ def _count(event: Event, dice: np.random.Generator) -> tuple[str, list[str]]:
 
 
 _ITEMS: Mapping[str, Callable[[], Iterator[Parts]]] = MappingProxyType(
-    {"binding": _binding, "relations": _relations, "counting": _counting}
+    {"binding": _binding, "companions": _companions, "counting": _counting}
 )
 
 
