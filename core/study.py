@@ -161,6 +161,7 @@ class Study:
         """Return how well each language model codes the captions: 1 − mean over captions of bits / bytes.
 
         Columns model, value, unit, reason: why a value is NaN, or how many captions it leaves out. Higher is better; at most 1.
+        Only the captions of the stimuli studied count.
         Source: released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
         """
         rows = [(name, *self._competence_of(name)) for name in self.names("language")]
@@ -208,6 +209,8 @@ class Study:
         costs = self.store.text_costs(self.dataset.name, model)
         if costs is None:
             return np.nan, "this model does not predict text, so it has no bits per byte"
+        if self.rows is not None:
+            costs = costs.set_index("index").loc[self.rows]
         ratios = (costs["bits"] / costs["bytes"]).dropna()
         left_out = len(costs) - len(ratios)
         if ratios.empty:

@@ -270,3 +270,13 @@ def test_competence_is_the_mean_of_each_caption_s_ratio(tmp_path, costs, value, 
     assert list(table) == ["model", "value", "unit", "reason"]
     assert table.loc[0, ["model", "unit", "reason"]].tolist() == ["ape", "1 - bits per byte", reason]
     assert table["value"].tolist() == pytest.approx([value], nan_ok=True)
+
+
+def test_competence_of_a_part_of_the_stimuli_is_that_of_its_captions(tmp_path):
+    add_dataset(tmp_path, CountedDataset(9))
+    bits, bytes_ = np.arange(9.0), np.full(9, 16.0)
+    bits[5] = math.nan
+    put(tmp_path, "ape", layers_of(0, n=9), costs=(bits, bytes_), n=9)
+    row = Study(Store(tmp_path), "counted", where={"scene": "hill"}).competence().iloc[0]  # of stimuli 2, 5 and 8
+    assert row["value"] == 1 - (2 + 8) / 2 / 16
+    assert row["reason"] == "1 of 3 captions have one token and are left out"
