@@ -100,19 +100,19 @@ def calibrate(
     Raises MetricError for alpha outside (0, 1), and for fewer than 1/α − 1 permutations.
     Source: Gröger, Wen, Brbić 2026 (the calibration of an aggregate over layers).
     """
-    rank = _rank(alpha, len(null))
+    check_count(len(null), alpha=alpha)
+    rank = math.ceil((1 - Fraction(str(alpha))) * (len(null) + 1))  # in exact decimals: as floats 0.95 · 20 might come out above 19
     rows = [_calibrated(float(score), shuffled, spec, rank) for score, shuffled in zip(observed, null.T, strict=True)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _rank(alpha: float, count: int) -> int:
-    """Return ⌈(1 − α)(K + 1)⌉, in exact decimals: as floats 0.95 · 20 might come out above 19."""
+def check_count(count: int, *, alpha: float = ALPHA) -> None:
+    """Refuse an alpha outside (0, 1), and fewer permutations than tell a score above 1 − alpha of them: 1/alpha − 1."""
     if not 0 < alpha < 1:
         raise MetricError(f"alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1; given {alpha}")
-    exact = Fraction(str(alpha))
-    if count + 1 < 1 / exact:
-        raise MetricError(f"alpha = {alpha} needs at least {math.ceil(1 / exact) - 1} permutations; given {count}")
-    return math.ceil((1 - exact) * (count + 1))
+    needed = math.ceil(1 / Fraction(str(alpha))) - 1
+    if count < needed:
+        raise MetricError(f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {count}")
 
 
 def _calibrated(score: float, null: Float64[np.ndarray, "K"], spec: MetricSpec, rank: int) -> tuple[float | str, ...]:
