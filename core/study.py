@@ -7,33 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64, Int32, Int64
 
 from core.analyses.alignment import align, align_all_layers
-from core.analyses.chance import known_chance, roundness
+from core.analyses.chance import cka_chance, known_chance, roundness
 from core.analyses.competence import tasks_solved
 from core.analyses.convergence import closeness, solving, trends
-from core.analyses.layers import read_choice
+from core.analyses.layers import NOWHERE, LayerChoice, concatenate, read_choice
 from core.analyses.models import describe
 from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import REALITY, Modality
 from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.inputs import check_k
-from core.metrics.neighbors import nearest
+from core.metrics.neighbors import RULE, nearest
 from core.metrics.preprocess import check_q, clamp_outliers, normalize_rows
 from core.pairs.engine import Engine, make_engine
 from core.pairs.lists import NeighborLists
+from core.pairs.parts import EachPair, Predictions
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
 
 KEPT = 100  # neighbors of each stimulus that are kept in the store; more are found when they are asked for
+MOST_HELD = 4096  # pairs of models whose scores are held
 Q = 0.95
 UNIT = "1 - bits per byte"
+
+
+class Compared(NamedTuple):
+    """The scores of two models' layers, and why the first two sound layers without one are refused, "" where none are."""
+
+    scores: Float64[np.ndarray, "Lx Ly"]
+    refusal: str
 
 
 class Study:
@@ -52,9 +62,10 @@ class Study:
         self.where = dict(where or {})
         self.rows = choose_stimuli(store.stimuli(dataset), self.where) if self.where else None
         self.size = self.dataset.size if self.rows is None else len(self.rows)
-        self._held: dict[str, tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
-        self._scores: dict[tuple[str, str, str], Float64[np.ndarray, "_ _"]] = {}
-        self._round: dict[tuple[str, int], float] = {}
+        self._held: dict[tuple[str, bool], tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
+        self._compared: dict[tuple[str, str, str], Compared] = {}
+        self._refused: dict[tuple[str, str], str] = {}
+        self._round: dict[str, Float64[np.ndarray, " L"]] = {}
 
     def names(self, modality: Modality) -> list[str]:
         """Return the names of the embedded models of one modality, in the store's order."""
@@ -70,32 +81,43 @@ class Study:
             models=digests,
             preprocessing=["clamp", "normalize"],  # in this order
             q=self.q,
+            neighbor_rule=RULE,
             **({"where": self.where} if self.where else {}),
             **choices,
         )
 
-    def spaces(self, model: str) -> list[Float32[np.ndarray, "n _"]]:
-        """Read a model's layers with their outliers clamped; they are not normalized yet, since a vector of zeros cannot be."""
+    def spaces(self, model: str, *, concatenated: bool = False) -> list[Float32[np.ndarray, "n _"]]:
+        """Read a model's layers with their outliers clamped; they are not normalized yet, since a vector of zeros cannot be.
+
+        concatenated: one more space after the last layer, all of them side by side; see `core.analyses.layers.concatenate`.
+        """
         entry = self.entry(model)
         layers = [self.store.space(self.dataset.name, model, layer) for layer in range(len(entry.dims))]
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
-        return clamp_outliers(layers, q=self.q)
+        clamped = clamp_outliers(layers, q=self.q)
+        return [*clamped, concatenate(clamped)] if concatenated else clamped
 
-    def neighbors(self, model: str, *, k: int = KEPT) -> Int32[np.ndarray, "L n kept"]:
+    def neighbors(self, model: str, *, k: int = KEPT, concatenated: bool = False) -> Int32[np.ndarray, "L n kept"]:
         """Return at least the k nearest stimuli of each stimulus in each layer, fewer only where n − 1 is less.
 
-        A layer that has no neighbors, since it is constant or has a vector of zeros, holds -1.
+        A layer that has no neighbors, since it is constant or has a vector of zeros, holds -1. concatenated: as for `spaces`.
+        Up to KEPT are held; more are found each time, since all neighbors of all models would fill the memory.
         Raises UnknownNameError for the model, MetricError where no layer has neighbors.
         """
-        entry = self.entry(model)
-        depth = min(max(k, KEPT), self.size - 1)
-        digest, held = self._held.get(model, ("", None))
-        if held is None or digest != entry.digest or held.shape[2] < depth:
-            held = self._kept(entry) if depth <= KEPT else self._found(entry, depth)
-            held.flags.writeable = False
-            self._held[model] = (entry.digest, held)
-        return held
+        entry, depth = self.entry(model), min(max(k, KEPT), self.size - 1)
+        digest, held = self._held.get((model, concatenated), ("", None))
+        if held is not None and digest == entry.digest and held.shape[2] >= depth:
+            return held
+        if concatenated:
+            joined, _ = _search(self.spaces(model, concatenated=True)[-1:], depth)
+            found = np.concatenate([self.neighbors(model, k=k), joined])
+        else:
+            found = self._kept(entry) if depth <= KEPT else self._found(entry, depth)
+        found.flags.writeable = False
+        if depth <= KEPT:
+            self._held[model, concatenated] = (entry.digest, found)
+        return found
 
     def align(
         self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", layers: str = "best", **parameters: Any
@@ -103,33 +125,52 @@ class Study:
         """Align every model of x with every model of y.
 
         layers: `all` for a row per pair of layers, else as `core.analyses.layers.read_choice` reads it.
-        Returns model_x, model_y, layer_x, layer_y (counted from 0), score, chance (of one pair of layers; NaN where no formula
-        tells), n and the metric's parameters. Raises UnknownNameError for the metric or a model, MetricError for the rest.
+        Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come after the last), score, chance (of
+        one pair of layers; NaN where no formula tells), n, the metric's parameters and reason: why a score is NaN, else empty.
+        Where the best is sought and no pair of layers has a score, the layers are -1.
+        Raises UnknownNameError for the metric or a model, MetricError where no model of a side can be compared, and for the rest.
         """
-        scores = self.layer_scores(x, y, metric=metric, **parameters)
+        choice = LayerChoice() if layers == "all" else read_choice(layers)
+        compared = self._compare(x, y, metric=metric, concatenated=choice.concatenated, **parameters)
+        scores = {pair: found.scores for pair, found in compared.items()}
+        table = align_all_layers(scores) if layers == "all" else align(scores, choice=choice, spec=METRICS[metric].spec)
         complete, n = METRICS[metric].complete(parameters), self.size
-        if layers == "all":
-            table = align_all_layers(scores)
-        else:
-            table = align(scores, choice=read_choice(layers), spec=METRICS[metric].spec)
-        return table.assign(chance=self._chance(table, metric, complete), n=n, **complete)
+        table = table.assign(chance=self._chance(table, metric, complete), n=n, **complete)
+        return table.assign(reason=self._reasons(table, compared, self.engine(metric, **parameters)))
 
     def layer_scores(
-        self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **parameters: Any
+        self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", concatenated: bool = False, **parameters: Any
     ) -> dict[tuple[str, str], Float64[np.ndarray, "_ _"]]:
         """Compare every layer of each model of x (rows) with every layer of each model of y (columns), by pair of models.
 
-        NaN where a layer has no score. What was compared once is held. Raises as `align`.
+        NaN where a layer has no score. concatenated: as for `spaces`. What was compared once is held. Raises as `align`.
         """
+        compared = self._compare(x, y, metric=metric, concatenated=concatenated, **parameters)
+        return {pair: found.scores for pair, found in compared.items()}
+
+    def _compare(
+        self, x: Sequence[str], y: Sequence[str], *, metric: str, concatenated: bool, **parameters: Any
+    ) -> dict[tuple[str, str], Compared]:
         engine = self.engine(metric, **parameters)
         digests = {name: self.entry(name).digest for name in dict.fromkeys((*x, *y))}
-        recipe = Recipe.of("scores", metric=metric, **METRICS[metric].complete(parameters)).digest
+        recipe = Recipe.of("scores", metric=metric, concatenated=concatenated, **METRICS[metric].complete(parameters)).digest
         keys = {(a, b): (recipe, digests[a], digests[b]) for a in x for b in y}
-        missing = [pair for pair, key in keys.items() if key not in self._scores]
-        ready = {name: self.prepare(engine, name) for name in dict.fromkeys(name for pair in missing for name in pair)}
+        found = {pair: self._compared[key] for pair, key in keys.items() if key in self._compared}
+        missing = [pair for pair in keys if pair not in found]
+        ready, refused = self.prepare_each(engine, [name for pair in missing for name in pair], concatenated=concatenated)
+        self._refused |= {(recipe, digests[name]): reason for name, reason in refused.items()}
+        whys = {name: self._refused.get((recipe, digest), "") for name, digest in digests.items()}
+        for side in (x, y):
+            if side and all(whys[name] for name in side):
+                raise MetricError(whys[side[0]])
         for a, b in missing:
-            self._scores[keys[a, b]] = engine.scores(ready[a], ready[b])
-        return {pair: self._scores[key] for pair, key in keys.items()}
+            refusal = whys[a] or whys[b]
+            shape = [len(self.entry(name).dims) + concatenated for name in (a, b)]
+            found[a, b] = Compared(np.full(shape, np.nan), refusal) if refusal else _compare_layers(engine, ready[a], ready[b])
+            self._compared[keys[a, b]] = found[a, b]
+        for oldest in list(self._compared)[:-MOST_HELD]:
+            self._compared.pop(oldest, None)
+        return {pair: found[pair] for pair in keys}
 
     def engine(self, metric: str, **parameters: Any) -> Engine:
         """Return the engine of a metric; raises UnknownNameError for the metric, MetricError for its parameters."""
@@ -139,23 +180,48 @@ class Study:
             check_k(complete["k"], self.size)
         return engine
 
-    def prepare(self, engine: Engine, model: str) -> Any:
-        """Make a model's layers ready to be compared; neighbor metrics take the neighbors that are kept."""
-        if isinstance(engine, NeighborLists):
-            return self.neighbors(model, k=engine.k)
-        return engine.prepare(self.spaces(model), preprocess=normalize_rows)
+    def prepare_each(
+        self, engine: Engine, models: Sequence[str], *, concatenated: bool = False
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Make models ready to be compared; neighbor metrics take the neighbors that are kept. concatenated: as for `spaces`.
+
+        Returns what `engine.prepare` does of each model, and the reasons why the others are refused.
+        """
+        ready, refused = {}, {}
+        for name in dict.fromkeys(models):
+            try:
+                if isinstance(engine, NeighborLists):
+                    ready[name] = self.neighbors(name, k=engine.k, concatenated=concatenated)
+                else:
+                    ready[name] = engine.prepare(self.spaces(name, concatenated=concatenated))
+            except MetricError as error:
+                refused[name] = str(error)
+        return ready, refused
+
+    def _reasons(self, table: pd.DataFrame, compared: Mapping[tuple[str, str], Compared], engine: Engine) -> list[str]:
+        """Return why each score of a table is NaN: a layer is refused, or both together; empty where it is not."""
+        spaces = lru_cache(maxsize=2)(lambda model: self.spaces(model, concatenated=True))
+        why = cache(lambda model, layer: _refusal(engine, spaces(model)[layer], f"layer {layer} of {model}"))
+        reasons = []
+        for row in table.to_dict("records"):
+            x, y, a, b = (row[name] for name in ("model_x", "model_y", "layer_x", "layer_y"))
+            told = not np.isnan(row["score"]) or (a, b) == NOWHERE
+            reason = "" if told else why(x, a) or why(y, b)
+            reasons.append(reason or (compared[x, y].refusal if np.isnan(row["score"]) else ""))
+        return reasons
 
     def _chance(self, table: pd.DataFrame, metric: str, complete: dict[str, Any]) -> float | list[float]:
         if metric != "cka":
             return known_chance(metric, n=self.size, **complete)
         sides = zip(table["model_x"], table["layer_x"], table["model_y"], table["layer_y"], strict=True)
-        return [self._roundness(x, a) * self._roundness(y, b) / (self.size - 1) for x, a, y, b in sides]
+        return [cka_chance(self._roundness(x)[a], self._roundness(y)[b], n=self.size) for x, a, y, b in sides]
 
-    def _roundness(self, model: str, layer: int) -> float:
-        key = self.entry(model).digest, layer
-        if key not in self._round:
-            self._round[key] = roundness(normalize_rows(self.spaces(model)[layer]))
-        return self._round[key]
+    def _roundness(self, model: str) -> Float64[np.ndarray, " L"]:
+        """Return the roundness of each layer, of the concatenated ones and for -1, no layer, NaN."""
+        digest = self.entry(model).digest
+        if digest not in self._round:
+            self._round[digest] = np.array([*map(_roundness, self.spaces(model, concatenated=True)), np.nan])
+        return self._round[digest]
 
     def competence(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits / bytes.
@@ -236,13 +302,7 @@ class Study:
         return found
 
     def _found(self, entry: ModelEntry, depth: int) -> Int32[np.ndarray, "L n kept"]:
-        found = np.full((len(entry.dims), self.size, depth), -1, dtype=np.int32)
-        refused: list[FeatureError | MetricError] = []
-        for layer, space in enumerate(self.spaces(entry.card.name)):
-            try:
-                found[layer] = nearest(normalize_rows(space), k=depth)
-            except (FeatureError, MetricError) as error:
-                refused.append(error)
+        found, refused = _search(self.spaces(entry.card.name), depth)
         if self.entry(entry.card.name).digest != entry.digest:  # then these may be layers of two embeddings
             raise StoreError(f"model {entry.card.name} was embedded again while it was read; ask once more")
         if len(refused) == len(found):
@@ -267,6 +327,43 @@ def choose_stimuli(stimuli: pd.DataFrame, where: Mapping[str, str]) -> Int64[np.
         asked = " and ".join(f"{factor} = {value}" for factor, value in where.items())
         raise StimuliError(f"no stimulus has {asked}; ask for less")
     return np.flatnonzero(kept)
+
+
+def _search(
+    layers: Sequence[Float32[np.ndarray, "n _"]], depth: int
+) -> tuple[Int32[np.ndarray, "L n depth"], list[FeatureError | MetricError]]:
+    """Find the neighbors in each layer; -1 in those that are refused, and why."""
+    found = np.full((len(layers), len(layers[0]), depth), -1, dtype=np.int32)
+    refused: list[FeatureError | MetricError] = []
+    for layer, space in enumerate(layers):
+        try:
+            found[layer] = nearest(normalize_rows(space), k=depth)
+        except (FeatureError, MetricError) as error:
+            refused.append(error)
+    return found, refused
+
+
+def _compare_layers(engine: Engine, x: Any, y: Any) -> Compared:
+    scores = engine.scores(x, y)
+    if isinstance(engine, (EachPair, Predictions)):  # the others refuse single layers alone
+        return Compared(scores, engine.refusal(x, y, scores))
+    return Compared(scores, "")
+
+
+def _refusal(engine: Engine, space: Float32[np.ndarray, "n _"], name: str) -> str:
+    """Return why an engine refuses a layer; empty where it does not."""
+    try:
+        engine.prepare([space])
+    except MetricError as error:
+        return f"{name}: {error}"
+    return ""
+
+
+def _roundness(space: Float32[np.ndarray, "n _"]) -> float:
+    try:
+        return roundness(normalize_rows(space))
+    except (FeatureError, MetricError):
+        return np.nan
 
 
 def _as_table(neighbors: Int32[np.ndarray, "L n kept"]) -> pd.DataFrame:

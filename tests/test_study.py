@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import core.study
-from core.analyses.chance import cka_chance
+from core.analyses.chance import cka_chance, roundness
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
+from core.metrics.neighbors import RULE
 from core.metrics.preprocess import clamp_outliers, normalize_rows
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding
@@ -178,6 +179,91 @@ def test_a_model_of_degenerate_layers_alone_is_refused(tmp_path):
         Study(Store(tmp_path), "counted").neighbors("ape")
 
 
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Return a store of a wide model, one with degenerate layers beside a sound one, and one of degenerate layers alone."""
+    root = tmp_path_factory.mktemp("uneven")
+    add_dataset(root, CountedDataset(SIZE))
+    sound = layers_of(0, widths=(70, 5))
+    put(root, "ape", sound[:1])
+    put(root, "bee", [np.zeros_like(sound[1]), np.ones_like(sound[1]), sound[1]])
+    put(root, "cat", [np.zeros_like(sound[1])])
+    put(root, "reality", layers_of(1, widths=(70,)))
+    return Store(root)
+
+
+@pytest.mark.parametrize("metric", ["mutual_knn", "cka", "mean_cca", "linear_predictivity"])
+def test_a_model_that_cannot_be_compared_leaves_the_others_their_rows(uneven, metric):
+    table = Study(uneven, "counted").align(["ape"], ["bee", "cat"], metric=metric)
+    assert table[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 2], [-1, -1]]
+    assert table["score"].isna().tolist() == [False, True]
+    assert table["reason"].str.contains("stimulus 0 has only zeros").tolist() == [False, True]
+    assert table["reason"][0] == ""
+
+
+def test_a_side_of_which_no_model_can_be_compared_is_refused_whatever_was_asked_before(uneven):
+    study = Study(uneven, "counted")
+    assert len(study.align(["ape"], ["bee", "cat"], metric="cka")) == 2
+    with pytest.raises(MetricError, match="no layer can be compared: vectors with a direction expected; stimulus 0"):
+        study.align(["ape"], ["cat"], metric="cka")
+
+
+def test_two_models_that_a_metric_refuses_together_tell_why(uneven):
+    table = Study(uneven, "counted").align(["ape"], ["bee", "reality"], metric="mean_cca").set_index("model_y")
+    assert table.loc["bee", "reason"] == ""
+    assert table.loc["reality", "reason"].startswith("layers 0 and 0: canonical correlations of ranks 70 and 70 need more than 140")
+    assert table.loc["reality", "reason"].endswith("take more stimuli, or svcca with a lower rank")
+
+
+@pytest.mark.parametrize("metric", ["mutual_knn", "cka", "procrustes"])
+def test_a_degenerate_layer_that_was_chosen_is_named(uneven, metric):
+    study = Study(uneven, "counted")
+    table = study.align(["ape"], ["bee"], metric=metric, layers="all")
+    assert table["score"].isna().tolist() == [True, True, False]
+    for reason, why in zip(table["reason"], ("only zeros", f"all {SIZE} stimuli have the same vector"), strict=False):
+        assert reason.startswith("layer ")
+        assert "of bee: no layer can be compared: " in reason
+        assert why in reason
+    assert study.align(["ape"], ["bee"], metric=metric, layers="0:1")["reason"].tolist() == table["reason"].tolist()[1:2]
+
+
+def test_chance_of_cka_is_missing_for_degenerate_layers_and_each_model_is_read_once_for_it(uneven, monkeypatch):
+    study, read = Study(uneven, "counted"), []
+    table = study.align(["ape", "reality"], ["bee", "cat"], metric="cka", layers="all")
+    assert np.isnan(table["chance"]).tolist() == table["score"].isna().tolist() == [True, True, False, True] * 2
+    fresh, spaces = Study(uneven, "counted"), Study.spaces
+    monkeypatch.setattr(Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how))
+    assert fresh._chance(table, "cka", {})[2] == table["chance"][2]
+    assert sorted(read) == ["ape", "bee", "cat", "reality"]
+
+
+def test_layers_side_by_side_are_one_more_candidate(study):
+    spaces = {name: study.spaces(name, concatenated=True) for name in ("ape", "bee")}
+    expected = [[METRICS["cka"](normalize_rows(a), normalize_rows(b)) for b in spaces["bee"]] for a in spaces["ape"]]
+    for metric, parameters in (("cka", {}), ("mutual_knn", {"k": 5}), ("mutual_knn", {"k": 110})):
+        scores = study.layer_scores(["ape"], ["bee"], metric=metric, concatenated=True, **parameters)["ape", "bee"]
+        plain = study.layer_scores(["ape"], ["bee"], metric=metric, **parameters)["ape", "bee"]
+        np.testing.assert_array_equal(scores[:2, :2], plain)
+        last = (normalize_rows(spaces[name][2]) for name in ("ape", "bee"))
+        assert scores[2, 2] == pytest.approx(METRICS[metric](*last, **parameters))
+    row = study.align(["ape"], ["bee"], metric="cka", layers="best+concatenated").iloc[0]
+    assert row["score"] == pytest.approx(np.max(expected))
+    assert (row["layer_x"], row["layer_y"]) == np.unravel_index(np.argmax(expected), (3, 3))
+    x, y = (roundness(normalize_rows(spaces[name][row[side]])) for name, side in (("ape", "layer_x"), ("bee", "layer_y")))
+    assert row["chance"] == pytest.approx(cka_chance(x, y, n=SIZE))
+
+
+def test_only_as_many_neighbors_and_scores_as_agreed_are_held(filled, monkeypatch):
+    study = Study(Store(filled), "counted")
+    assert study.neighbors("ape", k=SIZE - 1).shape == (2, SIZE, SIZE - 1)
+    assert study._held == {}
+    monkeypatch.setattr(core.study, "MOST_HELD", 3)
+    table = study.align(["ape", "reality"], ["bee", "cat"])
+    assert len(study._compared) == 3
+    assert study.align(["ape", "reality"], ["bee", "cat"]).equals(table)
+    assert {lists.shape[2] for _, lists in study._held.values()} == {100}
+
+
 def test_of_a_part_of_the_stimuli_a_study_is_as_if_there_were_no_others(filled):
     part, rows = Study(Store(filled), "counted", where={"scene": "hill"}), np.arange(2, SIZE, 3)
     ape, bee = (
@@ -210,12 +296,12 @@ def test_layer_scores_of_any_metric_are_the_metric_of_each_pair(study):
 def test_chance_of_cka_is_that_of_the_chosen_layers(study):
     row = study.align(["ape"], ["bee"], metric="cka", layers="0:1").iloc[0]
     x, y = normalize_rows(study.spaces("ape")[0]), normalize_rows(study.spaces("bee")[1])
-    assert row["chance"] == pytest.approx(cka_chance(x, y))
+    assert row["chance"] == pytest.approx(cka_chance(roundness(x), roundness(y), n=SIZE))
 
 
 def test_models_are_compared_once(study, monkeypatch):
     study.layer_scores(["ape"], ["cat"], metric="cka")
-    monkeypatch.setattr(Study, "prepare", lambda *_: pytest.fail("compared again"))
+    monkeypatch.setattr(Study, "spaces", lambda *_, **__: pytest.fail("compared again"))
     assert study.layer_scores(["ape"], ["cat"], metric="cka")["ape", "cat"].shape == (2, 2)
 
 
@@ -249,7 +335,7 @@ def test_a_recipe_holds_all_that_an_answer_depends_on(filled, study):
     assert recipe.kind == "alignment"
     assert recipe.choices == {
         "dataset": "counted", "revision": "r1", "models": digests, "preprocessing": ["clamp", "normalize"], "q": 0.95,
-        "metric": "mutual_knn", "k": 10,
+        "neighbor_rule": RULE, "metric": "mutual_knn", "k": 10,
     }  # fmt: skip
 
 

@@ -28,7 +28,8 @@ def align(scores: Mapping[Pair, LayerScores], *, choice: LayerChoice, spec: Metr
     """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted from 0), score.
 
     scores: of every layer of one model with every layer of the other. The score is that of the chosen layers, NaN where one of them
-    is degenerate. Raises MetricError where the best is sought and no pair of layers has a score, and for layers that are not there.
+    is degenerate. Where the best is sought and no pair of layers has a score, both layers are -1.
+    Raises MetricError for layers that are not there.
     """
     rows = []
     for (x, y), found in scores.items():

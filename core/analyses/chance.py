@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.metrics.inputs import check_k, check_pair
+from core.metrics.inputs import check_k, check_space
 
 
 def known_chance(metric: str, *, n: int, **parameters: Any) -> float:
@@ -16,7 +16,7 @@ def known_chance(metric: str, *, n: int, **parameters: Any) -> float:
         return mutual_knn_chance(n=n, **parameters)
     if metric == "cycle_knn":
         return cycle_knn_chance(n=n, **parameters)
-    return 0.0 if metric == "unbiased_cka" else np.nan
+    return 0.0 if metric in ("unbiased_cka", "rsa") else np.nan  # correlations: exactly their mean over all permutations
 
 
 def mutual_knn_chance(*, k: int, n: int) -> float:
@@ -39,18 +39,21 @@ def cycle_knn_chance(*, k: int, n: int) -> float:
     return 1 - (1 - k / (n - 1)) ** k
 
 
-def cka_chance(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> float:
+def cka_chance(round_x: float, round_y: float, *, n: int) -> float:
     """Return the mean of biased linear CKA over all permutations of y's stimuli: tr(Kc) · tr(Lc) / ((n − 1) · ‖Kc‖ · ‖Lc‖).
 
     Kc, Lc: the centered linear kernels. It is far above 0 where there are more dimensions than stimuli; unbiased CKA's is 0.
-    x, y: spaces over the same stimuli. Range (0, 1]. Raises MetricError for degenerate spaces.
+    round_x, round_y: the `roundness` of each space, over n stimuli. Range (0, 1].
     """
-    check_pair(x, y)
-    return roundness(x) * roundness(y) / (len(x) - 1)
+    return round_x * round_y / (n - 1)
 
 
 def roundness(space: Float[np.ndarray, "n d"]) -> float:
-    """Return tr(Kc) / ‖Kc‖, centered linear kernel: the root of the number of dimensions that the variance would fill evenly."""
+    """Return tr(Kc) / ‖Kc‖, centered linear kernel: the root of the number of dimensions that the variance would fill evenly.
+
+    Range [1, √(n − 1)]. Raises MetricError for a degenerate space.
+    """
+    check_space(space)
     centered = space.astype(np.float64)
     centered -= centered.mean(axis=0)
     small: Float64[np.ndarray, "m m"] = centered.T @ centered if centered.shape[1] < len(centered) else centered @ centered.T

@@ -67,7 +67,11 @@ def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     in several sizes; numbers of tasks within one family and size.
     alignment: model_x, score, chance; one row per model. Range and chance are the metric's.
     """
-    about = alignment.merge(models[~models["copy"]], left_on="model_x", right_on="model").sort_values("modality", kind="stable")
+    about = (
+        alignment.dropna(subset="score")
+        .merge(models[~models["copy"]], left_on="model_x", right_on="model")
+        .sort_values("modality", kind="stable")
+    )
     whole = about[~about["group"].isin((FEWER, UNTRAINED)) & (about["size"] != "")].sort_values("parameters", kind="stable")
     several = whole[whole.groupby("family")["size"].transform("nunique") > 1]
     tasks = about[about["group"].isin(("supervised", FEWER)) & about["tasks"].notna()].sort_values("tasks")

@@ -52,6 +52,17 @@ def reorder_both(kernel: Any, order: Integer[np.ndarray, "n"]) -> Any:
     return kernel[order][:, order]
 
 
+def first_refusal(compare: Callable[[Any, Any], Any], x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
+    """Return why the first two sound layers without a score are refused; empty where all sound layers have one."""
+    for a, b in np.argwhere(np.isnan(scores)):
+        if x.layers[a] is not None and y.layers[b] is not None:
+            try:
+                compare(x.layers[a], y.layers[b])
+            except MetricError as error:
+                return f"layers {a} and {b}: {error}"
+    return ""
+
+
 @dataclass(frozen=True)
 class EachPair:
     """Layers as whatever `part` makes of one, None where it refuses; a pair that `compare` refuses has the score NaN."""
@@ -66,6 +77,10 @@ class EachPair:
     def scores(self, x: Parts, y: Parts) -> Float64[np.ndarray, "Lx Ly"]:
         check_same_stimuli(x, y)
         return np.array([[self._score(a, b) for b in y.layers] for a in x.layers])
+
+    def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
+        """Return why the first two sound layers without a score are refused, given the scores; empty where there are none."""
+        return first_refusal(self.compare, x, y, scores)
 
     def _score(self, a: Any, b: Any) -> float:
         if a is None or b is None:
@@ -93,6 +108,10 @@ class Predictions:
         forth = np.stack([self._explained(basis, y.layers) for basis in x.layers])
         back = np.stack([self._explained(basis, x.layers) for basis in y.layers])
         return (forth + back.T) / 2
+
+    def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
+        """Return why the first two sound layers without a score are refused, given the scores; empty where there are none."""
+        return first_refusal(lambda *pair: [fit_parts(basis, folds=self.folds) for basis in pair], x, y, scores)
 
     def _explained(self, basis: Basis | None, others: Sequence[Basis | None]) -> Float64[np.ndarray, "L"]:
         """Return R² of predicting each of the other layers from one; NaN where either is degenerate."""

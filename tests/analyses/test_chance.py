@@ -9,9 +9,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from core.analyses.chance import cka_chance, cycle_knn_chance
+from core.analyses.chance import cka_chance, cycle_knn_chance, known_chance, roundness
 from core.analyses.nulls import draw_orders
 from core.errors import MetricError
+from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
 
 
@@ -22,20 +23,24 @@ def cka_literally(x: np.ndarray, y: np.ndarray) -> float:
     return np.trace(a @ b) / math.sqrt(np.trace(a @ a) * np.trace(b @ b))
 
 
+def chance(x: np.ndarray, y: np.ndarray) -> float:
+    return cka_chance(roundness(x), roundness(y), n=len(x))
+
+
 @pytest.mark.parametrize(("dims_x", "dims_y"), [(1, 1), (2, 9), (9, 4)])
 def test_chance_of_cka_is_its_mean_over_all_permutations(dims_x, dims_y):
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((5, dims_x)) + 2, rng.standard_normal((5, dims_y))
     mean = np.mean([cka_literally(x, y[list(order)]) for order in permutations(range(5))])
-    assert cka_chance(x, y) == pytest.approx(mean, rel=1e-12)
+    assert chance(x, y) == pytest.approx(mean, rel=1e-12)
 
 
 def test_chance_of_cka_ignores_what_cka_ignores():
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((30, 4)), rng.standard_normal((30, 50))
     rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    assert cka_chance(3 * x @ rotation + 7, y) == pytest.approx(cka_chance(x, y)) == pytest.approx(cka_chance(y, x))
-    assert cka_chance(x * [1, 1, 1, 9], y) < cka_chance(x, y)  # fewer dimensions that count
+    assert chance(3 * x @ rotation + 7, y) == pytest.approx(chance(x, y)) == pytest.approx(chance(y, x))
+    assert chance(x * [1, 1, 1, 9], y) < chance(x, y)  # fewer dimensions that count
 
 
 def test_chance_of_cka_agrees_with_published_permutations(reference):
@@ -43,12 +48,21 @@ def test_chance_of_cka_agrees_with_published_permutations(reference):
     published = json.loads((reference / "metrics_n256.json").read_text())["permutation_null_means"]["cka_20"]
     error = published["sd"] / math.sqrt(20)
     x, y = normalize_rows(features["A"]), normalize_rows(features["B"])
-    assert abs(cka_chance(x, y) - published["mean"]) < 3 * error
+    assert abs(chance(x, y) - published["mean"]) < 3 * error
 
 
 def test_chance_of_cka_refuses_degenerate_spaces():
     with pytest.raises(MetricError, match="all 5 stimuli have the same vector"):
-        cka_chance(np.ones((5, 2)), np.eye(5))
+        chance(np.ones((5, 2)), np.eye(5))
+
+
+@pytest.mark.parametrize(("metric", "parameters"), [("unbiased_cka", {}), ("rsa", {"correlation": "pearson"}), ("rsa", {})])
+def test_a_chance_of_zero_is_the_mean_over_all_permutations(metric, parameters):
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
+    mean = np.mean([METRICS[metric](x, y[list(order)], **parameters) for order in permutations(range(5))])
+    assert known_chance(metric, n=5, **parameters) == 0
+    assert mean == pytest.approx(0, abs=1e-12)
 
 
 def test_chance_of_cycles_by_hand():

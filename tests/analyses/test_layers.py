@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.analyses.layers import LayerChoice, aggregate, pick, read_choice
+from core.analyses.layers import NOWHERE, LayerChoice, aggregate, concatenate, pick, read_choice
 from core.errors import MetricError
 from core.metrics import METRICS
 
@@ -15,7 +15,7 @@ KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
 @pytest.mark.parametrize(
     ("text", "choice"),
     [("best", LayerChoice()), ("last", LayerChoice(depth=1.0)), ("0.25", LayerChoice(depth=0.25)), ("1", LayerChoice(depth=1.0)),
-     ("3:-1", LayerChoice(pair=(3, -1)))],
+     ("3:-1", LayerChoice(pair=(3, -1))), ("best+concatenated", LayerChoice(concatenated=True))],
 )  # fmt: skip
 def test_choices_are_read(text, choice):
     assert read_choice(text) == choice
@@ -40,9 +40,19 @@ def test_a_layer_without_scores_is_passed_over():
     assert pick(np.array([[math.nan, 0.2], [math.nan, 0.1]]), LayerChoice(), spec=KNN) == (0, 1)
 
 
-def test_models_without_any_comparable_layers_are_refused():
-    with pytest.raises(MetricError, match="no pair of layers can be compared: in one of the models every layer is degenerate"):
-        pick(np.full((2, 3), math.nan), LayerChoice(), spec=KNN)
+def test_models_without_any_comparable_layers_have_no_best_pair():
+    assert pick(np.full((2, 3), math.nan), LayerChoice(), spec=KNN) == NOWHERE
+    assert pick(np.full((2, 3), math.nan), LayerChoice(depth=1.0), spec=KNN) == (1, 2)
+
+
+def test_concatenated_layers_weigh_alike_and_degenerate_ones_are_left_out():
+    rng = np.random.default_rng(1)
+    wide, narrow = 100 * rng.standard_normal((6, 4)), rng.standard_normal((6, 2))
+    joined = concatenate([wide, np.zeros((6, 3)), np.ones((6, 3)), narrow])
+    np.testing.assert_allclose(joined[:, :4], wide / np.linalg.norm(wide, axis=1, keepdims=True))
+    np.testing.assert_allclose(np.linalg.norm(joined[:, 4:], axis=1), 1)
+    assert joined.shape == (6, 6)
+    assert concatenate([np.ones((6, 3))]).shape == (6, 0)
 
 
 def test_a_pair_counts_from_either_end_and_must_be_there():

@@ -132,6 +132,29 @@ def test_a_pair_that_the_metric_refuses_has_no_score():
     x, y = models(9, n=20)
     found = scores("mean_cca", x, y)
     assert np.isnan(found).tolist() == [[False, False], [False, False], [False, True]]
+    engine = make_engine("mean_cca")
+    refusal = engine.refusal(engine.prepare(x), engine.prepare(y), found)
+    assert refusal.startswith("layers 2 and 1: canonical correlations of ranks 12 and 9 need more than 21 stimuli; given 20")
+
+
+@pytest.mark.parametrize("metric", ["mean_cca", "linear_predictivity"])
+def test_layers_that_have_scores_or_are_refused_alone_are_no_refused_pair(metric):
+    x, y = models(9, n=40)
+    y[0][:] = 1
+    engine = make_engine(metric)
+    ready = engine.prepare(x), engine.prepare(y)
+    assert engine.refusal(*ready, engine.scores(*ready)) == ""
+
+
+def test_a_space_that_nothing_can_be_learned_from_is_named_by_predictivity():
+    x, y = models(9, n=40)
+    y[0] = np.ones((40, 6))
+    y[0][[0, 5], [0, 1]] = 2  # only these stand out, both of the first fold: what is left without it is constant
+    engine = make_engine("linear_predictivity")
+    ready = [engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y)]
+    scores = engine.scores(*ready)
+    assert np.isnan(scores).tolist() == [[True, False]] * 3
+    assert engine.refusal(*ready, scores).startswith("layers 0 and 0: a space that varies in every part of the stimuli")
 
 
 def test_cached_lists_of_more_neighbors_serve_any_k():
