@@ -67,7 +67,7 @@ def test_align_prints_one_row_per_pair_with_chance(run) -> None:
     code, out, _ = run("align", "--dataset", "photos", "--k", "3", "--json")
     (row,) = json.loads(out)
     assert code == 0
-    assert list(row) == ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k"]
+    assert list(row) == ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k", "reason"]
     assert (row["model_x"], row["model_y"], row["n"], row["k"]) == ("tiny-gpt2", "tiny-vit", N, 3)
     assert row["chance"] == pytest.approx(3 / 11)
     assert 0 <= row["score"] <= 1
@@ -225,7 +225,7 @@ def test_align_takes_any_metric_layers_and_calibration(run) -> None:
     assert json.loads(out)[0]["variant"] == "released"
     _, out, err = run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")
     row = json.loads(out)[0]
-    assert 1 / 40 <= row["p"] <= row["q"] <= 1
+    assert 1 / 40 <= row["p"] <= row["p_adjusted"] <= 1
     assert row["low"] <= row["score"] <= row["high"]
     assert 0 <= row["calibrated"] <= 1
     assert "permutations" in err
