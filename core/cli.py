@@ -129,7 +129,7 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--y", nargs="+", action="extend", metavar="M", help="models (all vision models)")
     _add_metric(align)
     align.add_argument("--q", type=float, default=0.95, help="share of feature values left unclamped, 1 for all")
-    align.add_argument("--layers", default="best", help="best, last, all, A:B counted from 0 or -1, or a depth from 0 to 1")
+    align.add_argument("--layers", default="best", help="best, best+concatenated, last, all, A:B, or a depth from 0 to 1")
     align.add_argument("--null", type=_count, default=0, metavar="N", help="permutations: threshold, p, calibrated score")
     align.add_argument("--bootstrap", type=_count, default=0, metavar="N", help="draws of stimuli: 95 %% interval of the score")
     align.add_argument("--seed", type=int, default=0, help="of permutations and draws")

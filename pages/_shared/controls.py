@@ -15,7 +15,7 @@ from core.metrics import METRICS
 
 CHOICES = {"variant": ("paper", "released"), "correlation": ("spearman", "pearson"), "unit": ("median", "feature")}
 MOST_VALUES = 16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
-LAYERS = ("best", "last", "0.5")
+LAYERS = ("best", "best+concatenated", "last", "0.5")
 
 
 def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
@@ -85,9 +85,14 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
 
 def pick_layers() -> str:
     """Choose which layers stand for two models, in the words of `core.analyses.layers.read_choice`."""
-    text = """Best aligned: the pair of layers with the most aligned score. Or the last layers, the middle ones (0.5), any relative
-    depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
-    names = {"best": "best aligned pair", "last": "last layers", "0.5": "middle layers"}
+    text = """Best aligned: the pair of layers with the most aligned score; all layers side by side may be one more. Or the last
+    layers, the middle ones (0.5), any relative depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
+    names = {
+        "best": "best aligned pair",
+        "best+concatenated": "best, or all side by side",
+        "last": "last layers",
+        "0.5": "middle layers",
+    }
     chosen = st.selectbox("Layers", LAYERS, format_func=lambda each: names.get(each, each), key="layers", accept_new_options=True,
                           help=text, bind="query-params")  # fmt: skip
     try:
