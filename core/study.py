@@ -18,7 +18,7 @@ from core.analyses.alignment import align, align_all_layers
 from core.analyses.chance import cka_chance, known_chance, roundness
 from core.analyses.competence import tasks_solved
 from core.analyses.convergence import closeness, solving, trends
-from core.analyses.layers import NOWHERE, LayerChoice, concatenate, read_choice
+from core.analyses.layers import LayerChoice, concatenate, read_choice
 from core.analyses.models import describe
 from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import REALITY, Modality
@@ -65,7 +65,7 @@ class Study:
         self._held: dict[tuple[str, bool], tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
         self._compared: dict[tuple[str, str, str], Compared] = {}
         self._refused: dict[tuple[str, str], str] = {}
-        self._round: dict[str, Float64[np.ndarray, " L"]] = {}
+        self._round: dict[tuple[str, bool], list[float]] = {}
 
     def names(self, modality: Modality) -> list[str]:
         """Return the names of the embedded models of one modality, in the store's order."""
@@ -135,8 +135,9 @@ class Study:
         scores = {pair: found.scores for pair, found in compared.items()}
         table = align_all_layers(scores) if layers == "all" else align(scores, choice=choice, spec=METRICS[metric].spec)
         complete, n = METRICS[metric].complete(parameters), self.size
-        table = table.assign(chance=self._chance(table, metric, complete), n=n, **complete)
-        return table.assign(reason=self._reasons(table, compared, self.engine(metric, **parameters)))
+        known = self._cka_chance(table, choice) if metric == "cka" else known_chance(metric, n=n, **complete)
+        reasons = self._reasons(table, compared, self.engine(metric, **parameters), choice)
+        return table.assign(chance=known, n=n, **complete, reason=reasons)
 
     def layer_scores(
         self, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", concatenated: bool = False, **parameters: Any
@@ -198,30 +199,38 @@ class Study:
                 refused[name] = str(error)
         return ready, refused
 
-    def _reasons(self, table: pd.DataFrame, compared: Mapping[tuple[str, str], Compared], engine: Engine) -> list[str]:
+    def _reasons(
+        self, table: pd.DataFrame, compared: Mapping[tuple[str, str], Compared], engine: Engine, choice: LayerChoice
+    ) -> list[str]:
         """Return why each score of a table is NaN: a layer is refused, or both together; empty where it is not."""
-        spaces = lru_cache(maxsize=2)(lambda model: self.spaces(model, concatenated=True))
+        spaces = lru_cache(maxsize=2)(lambda model: self.spaces(model, concatenated=choice.concatenated))
         why = cache(lambda model, layer: _refusal(engine, spaces(model)[layer], f"layer {layer} of {model}"))
         reasons = []
         for row in table.to_dict("records"):
-            x, y, a, b = (row[name] for name in ("model_x", "model_y", "layer_x", "layer_y"))
-            told = not np.isnan(row["score"]) or (a, b) == NOWHERE
-            reason = "" if told else why(x, a) or why(y, b)
-            reasons.append(reason or (compared[x, y].refusal if np.isnan(row["score"]) else ""))
+            x, y = row["model_x"], row["model_y"]
+            scores, refusal = compared[x, y]
+            if np.isnan(scores).all():
+                reasons.append(refusal)
+            else:
+                reasons.append((why(x, row["layer_x"]) or why(y, row["layer_y"]) or refusal) if np.isnan(row["score"]) else "")
         return reasons
 
-    def _chance(self, table: pd.DataFrame, metric: str, complete: dict[str, Any]) -> float | list[float]:
-        if metric != "cka":
-            return known_chance(metric, n=self.size, **complete)
-        sides = zip(table["model_x"], table["layer_x"], table["model_y"], table["layer_y"], strict=True)
-        return [cka_chance(self._roundness(x)[a], self._roundness(y)[b], n=self.size) for x, a, y, b in sides]
+    def _cka_chance(self, table: pd.DataFrame, choice: LayerChoice) -> list[float]:
+        """Return the chance of the layers of each row that has a score."""
+        chances = []
+        for row in table.to_dict("records"):
+            if np.isnan(row["score"]):
+                chances.append(np.nan)
+            else:
+                round_x, round_y = (self._roundness(row[f"model_{side}"], choice)[row[f"layer_{side}"]] for side in ("x", "y"))
+                chances.append(cka_chance(round_x, round_y, n=self.size))
+        return chances
 
-    def _roundness(self, model: str) -> Float64[np.ndarray, " L"]:
-        """Return the roundness of each layer, of the concatenated ones and for -1, no layer, NaN."""
-        digest = self.entry(model).digest
-        if digest not in self._round:
-            self._round[digest] = np.array([*map(_roundness, self.spaces(model, concatenated=True)), np.nan])
-        return self._round[digest]
+    def _roundness(self, model: str, choice: LayerChoice) -> list[float]:
+        key = self.entry(model).digest, choice.concatenated
+        if key not in self._round:
+            self._round[key] = [_roundness(space) for space in self.spaces(model, concatenated=choice.concatenated)]
+        return self._round[key]
 
     def competence(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits / bytes.
@@ -256,7 +265,7 @@ class Study:
         """
         check_k(k, self.size)
         models = self.models()
-        models = models.loc[[self._has_neighbors(name, k) for name in models["model"]]]
+        models = models.loc[[self._has_neighbors(name) for name in models["model"]]]
         names = {kind: list(models.loc[models["modality"] == kind, "model"]) for kind in ("language", "vision", "world")}
         known = [name for name in names["world"] if name == REALITY]
         crossed = self.align(names["language"], [*names["vision"], *known], k=k)
@@ -264,9 +273,9 @@ class Study:
         found = trends(crossed, self.competence(), models), solving(near, self.tasks_solved(), models), closeness(near, models)
         return pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
 
-    def _has_neighbors(self, name: str, k: int) -> bool:
+    def _has_neighbors(self, name: str) -> bool:
         try:
-            self.neighbors(name, k=k)
+            self.neighbors(name)
         except MetricError:
             return False
         return True

@@ -11,6 +11,7 @@ import pytest
 
 import core.study
 from core.analyses.chance import cka_chance, roundness
+from core.analyses.layers import LayerChoice
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
@@ -208,6 +209,17 @@ def test_a_side_of_which_no_model_can_be_compared_is_refused_whatever_was_asked_
         study.align(["ape"], ["cat"], metric="cka")
 
 
+def test_a_model_that_clamping_would_wipe_out_leaves_the_others_their_rows(tmp_path):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    sparse = np.zeros((SIZE, 40), np.float32)
+    sparse[:, 0] = np.arange(1, SIZE + 1)
+    for name, layers in {"ape": layers_of(0), "bee": layers_of(1), "cat": [sparse]}.items():
+        put(tmp_path, name, layers)
+    for metric in ("mutual_knn", "cka"):
+        table = Study(Store(tmp_path), "counted").align(["ape"], ["bee", "cat"], metric=metric, layers="last")
+        assert table["reason"].str.startswith("clamping at q = 0.95 would set every value to 0").tolist() == [False, True]
+
+
 def test_two_models_that_a_metric_refuses_together_tell_why(uneven):
     table = Study(uneven, "counted").align(["ape"], ["bee", "reality"], metric="mean_cca").set_index("model_y")
     assert table.loc["bee", "reason"] == ""
@@ -233,8 +245,8 @@ def test_chance_of_cka_is_missing_for_degenerate_layers_and_each_model_is_read_o
     assert np.isnan(table["chance"]).tolist() == table["score"].isna().tolist() == [True, True, False, True] * 2
     fresh, spaces = Study(uneven, "counted"), Study.spaces
     monkeypatch.setattr(Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how))
-    assert fresh._chance(table, "cka", {})[2] == table["chance"][2]
-    assert sorted(read) == ["ape", "bee", "cat", "reality"]
+    np.testing.assert_array_equal(fresh._cka_chance(table, LayerChoice()), table["chance"])
+    assert sorted(read) == ["ape", "bee", "reality"]
 
 
 def test_layers_side_by_side_are_one_more_candidate(study):
