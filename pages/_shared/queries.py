@@ -23,7 +23,7 @@ from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.study import Study
+from core.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
 
@@ -172,7 +172,7 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
     began, bar, refused = time.monotonic(), None, {}
     for done, name in enumerate(dict.fromkeys(names)):
         try:
-            study(at).neighbors(name, k=k)
+            study(at).neighbors(name, k=min(k, KEPT))  # more are not held: every click would find them anew
         except MetricError as error:
             refused[name] = str(error)
         if time.monotonic() - began > 0.5:

@@ -70,6 +70,12 @@ def test_means_by_objective_leave_copies_out_and_untrained_models_apart():
     assert (found["chance"] == 0.01).all()
 
 
+def test_a_model_without_a_score_is_not_counted_in_a_mean():
+    found = closeness(NEAR.assign(score=NEAR["score"].where(NEAR["model_x"] != "gpt-1")), MODELS)
+    means = found[found["finding"] == f"{CLOSENESS} objective"].set_index("group")
+    assert means.loc["GPT-2 (language)", "models"] == 2
+
+
 def test_sizes_are_compared_without_models_of_fewer_tasks():
     found = closeness(NEAR, MODELS)
     means = found[found["finding"] == f"{CLOSENESS} size"].set_index("group")["value"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.analyses.nulls import best_pair, calibrate, draw_orders, fixed_pair, null_scores, shuffled_scores
+from core.analyses.nulls import best_pair, calibrate, check_count, draw_orders, fixed_pair, null_scores, shuffled_scores
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.neighbors import nearest
@@ -219,6 +219,8 @@ def test_a_metric_without_a_best_value_has_p_but_no_calibrated_score():
 def test_too_few_permutations_for_alpha_are_refused(alpha, given, needed):
     with pytest.raises(MetricError, match=f"alpha = {alpha} needs at least {needed} permutations; given {given}"):
         calibrate(np.array([0.5]), np.zeros((given, 1)), spec=KNN, alpha=alpha)
+    with pytest.raises(MetricError, match=f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {given}"):
+        check_count(given, alpha=alpha)
     assert calibrate(np.array([0.5]), np.zeros((needed, 1)), spec=KNN, alpha=alpha).loc[0, "p"] <= alpha
 
 
