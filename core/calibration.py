@@ -85,8 +85,9 @@ def align_calibrated(
     """
     if layers == "all":
         raise MetricError("nulls and intervals belong to one score per pair of models; choose best, last, a pair or a depth")
+    study.engine(metric, **parameters)  # what cannot be asked is told before minutes are spent
     if null:
-        check_count(null)  # before minutes are spent on them
+        check_count(null)
     if not (null or bootstrap):
         return study.align(x, y, metric=metric, layers=layers, **parameters)
     question = Question(metric, METRICS[metric].complete(parameters), layers, seed, report)

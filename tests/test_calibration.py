@@ -14,7 +14,7 @@ from core.analyses.discoveries import adjust
 from core.analyses.intervals import bootstrap_mean, draw_halves, half_interval, influences
 from core.analyses.nulls import draw_orders
 from core.calibration import align_calibrated
-from core.errors import MetricError
+from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
 from core.metrics.neighbors import nearest
@@ -150,6 +150,11 @@ def test_too_few_permutations_are_told_before_anything_is_computed(study, monkey
     monkeypatch.setattr(Study, "align", lambda *_, **__: pytest.fail("computed"))
     with pytest.raises(MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; given 18"):
         align_calibrated(study, X, Y, null=18)
+
+
+def test_an_unknown_metric_is_refused_by_name(study):
+    with pytest.raises(UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"):
+        align_calibrated(study, X, Y, metric="mutual_nn", null=19)
 
 
 def test_all_layers_have_no_null(study):
