@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError, MetricError, PlatoscopeError, StoreError, UnknownNameError
+from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
 from core.settings import ROOT, choose_device, store_path
 from core.training.command import add_arguments as add_training_arguments
 from core.training.command import run as run_train
@@ -320,7 +320,7 @@ def run_import(given: argparse.Namespace) -> None:
 
 
 def run_align(given: argparse.Namespace) -> None:
-    """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n`, the metric's parameters."""
+    """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n`, the parameters, `reason`."""
     from core.calibration import align_calibrated
     from core.embedding.progress import ConsoleProgress
     from core.store import Store
@@ -329,10 +329,8 @@ def run_align(given: argparse.Namespace) -> None:
     study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(_named, given.where)))
     parameters = _parameters(given)
     study.engine(given.metric, **parameters)  # a wrong metric or k is told before anything is computed
-    k = parameters.get("k", 1)
     compared = {"metric": given.metric, "layers": given.layers, **parameters}
-    x = given.x or _comparable(study, "language", k)
-    y = given.y or _comparable(study, "vision", k)
+    x, y = given.x or _all(study, "language"), given.y or _all(study, "vision")
     if given.null or given.bootstrap:
         extra = {"null": given.null, "bootstrap": given.bootstrap, "seed": given.seed}
         table = align_calibrated(study, x, y, **compared, **extra, report=ConsoleProgress())
@@ -376,15 +374,9 @@ def _named(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _comparable(study: Study, modality: Modality, k: int) -> list[str]:
-    """Return the models of a modality that have neighbors, and say which have none: one degenerate model stops no others."""
-    names = []
-    for name in study.names(modality):
-        try:
-            study.neighbors(name, k=k)
-            names.append(name)
-        except MetricError as error:
-            print(f"left out: {error}", file=sys.stderr)
+def _all(study: Study, modality: Modality) -> list[str]:
+    """Return the names of all models of a modality, and say so where there is none."""
+    names = study.names(modality)
     if not names:
         print(f"no {modality} model of {study.dataset.name!r} to align; embed or import one", file=sys.stderr)
     return names

@@ -18,7 +18,7 @@ from pages._shared.queries import Place
 COLUMNS = {
     "title_x": "language model", "title_y": "compared with", "competence": "1 − bits per byte", "score": "alignment",
     "chance": "chance", "low": "95 % from", "high": "to", "threshold": "95 % of chance", "p": "p", "p_adjusted": "p adjusted",
-    "calibrated": "calibrated", "reason": "not calibrated since",
+    "calibrated": "calibrated", "reason": "what is missing, and why",
     "layer_x": "layer", "layer_y": "its layer", "k": "k", "n": "stimuli",
 }  # fmt: skip
 READING = """**How to read it.** Each dot is a language model, each line one model it is compared with. Large dots are large

@@ -157,9 +157,10 @@ def test_a_model_without_neighbors_does_not_stop_the_others(
         assert main(["import", str(tmp_path / "f.npy"), "--dataset", "photos", "--name", name, "--modality", modality, *store]) == 0
     capsys.readouterr()
     assert main(["align", "--dataset", "photos", "--k", "2", "--json", *store]) == 0
-    out, err = capsys.readouterr()
-    assert [(row["model_x"], row["model_y"]) for row in json.loads(out)] == [("words", "eyes")]
-    assert "left out: model zeros has no layer with neighbors" in err
+    eyes, zeros = json.loads(capsys.readouterr().out)
+    assert (eyes["model_y"], eyes["reason"]) == ("eyes", "")
+    assert (zeros["model_y"], zeros["score"]) == ("zeros", None)
+    assert "model zeros has no layer with neighbors" in zeros["reason"]
     assert main(["align", "--dataset", "photos", "--k", "2", "--y", "zeros", *store]) == 2
 
 
