@@ -132,7 +132,7 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--layers", default="best", help="best, best+concatenated, last, all, A:B, or a depth from 0 to 1")
     align.add_argument("--null", type=_count, default=0, metavar="N", help="permutations: threshold, p, calibrated score")
     align.add_argument("--bootstrap", type=_count, default=0, metavar="N", help="draws of stimuli: 95 %% interval of the score")
-    align.add_argument("--seed", type=int, default=0, help="of permutations and draws")
+    align.add_argument("--seed", type=_count, default=0, help="of permutations and draws")
     align.add_argument("--where", nargs="+", default=[], metavar="FACTOR=VALUE", help="only the stimuli with these factors")
     align.add_argument("--json", action="store_true")
 

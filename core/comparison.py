@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.analyses.metric_agreement import score_pairs
+from core.analyses.metric_agreement import COMPARED, score_pairs
 from core.analyses.metric_nulls import calibrate_metrics
 from core.analyses.neighborhoods import curve_over_k, scores_over_k, spread_ks
 from core.analyses.nulls import draw_orders
@@ -49,7 +49,7 @@ def compare_metrics(
     study: Study, names: Sequence[str], *, size: int, k: int, seed: int = 0, report: Progress | None = None
 ) -> pd.DataFrame:
     """Score every pair of models by every metric in their last layers over `size` stimuli; see `score_pairs`."""
-    recipe = study.recipe("metrics", names, layers="last", size=size, k=k, seed=seed, metrics=list(METRICS))
+    recipe = study.recipe("metrics", names, layers="last", size=size, k=k, seed=seed, metrics=list(COMPARED))
     return keep(study, recipe, lambda: score_pairs(_last_layers(study, names, size, seed), k=k, report=report))
 
 
@@ -77,7 +77,7 @@ def sweep_neighborhood(study: Study, pair: Pair, *, seed: int = 0, report: Progr
 def calibrate_pair(study: Study, pair: Pair, *, k: int, null: int, seed: int = 0, report: Progress | None = None) -> pd.DataFrame:
     """Calibrate every metric on one pair of layers; see `calibrate_metrics`."""
     recipe = study.recipe("calibrated-metrics", [pair.x, pair.y], **vars(pair), size=min(study.size, LARGEST), k=k, null=null,
-                          seed=seed, metrics=list(METRICS))  # fmt: skip
+                          seed=seed, metrics=list(COMPARED))  # fmt: skip
     return keep(study, recipe, lambda: calibrate_metrics(*_layers(study, pair, seed), k=k, count=null, seed=seed, report=report))
 
 

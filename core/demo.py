@@ -51,7 +51,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
 
     dataset, progress, missing = CaveDataset(), ConsoleProgress(), missing_specs(store, folder)
     with _noting(store) as note:
-        add_dataset(store, dataset, report=progress)
+        add_dataset(store, dataset, report=_both(progress, note))
         for done, (name, spec) in enumerate(missing.items()):
             note(done, len(missing), EMBEDDING)
             if name == REALITY:
@@ -66,14 +66,19 @@ def measure_demo(store: Path) -> None:
     from core.competence.suite import measure_all
     from core.settings import choose_device
 
-    show = ConsoleProgress()
     with _noting(store) as note:
-
-        def report(done: int, total: int, what: str) -> None:
-            show(done, total, what)
-            note(done, total, what)
-
+        report = _both(ConsoleProgress(), note)
         measure_all(store, "cave", unmeasured(Store(store), "cave"), device=choose_device(), report=report)
+
+
+def _both(show: Progress, note: Progress) -> Progress:
+    """Report to a terminal and to the store's note."""
+
+    def report(done: int, total: int, what: str) -> None:
+        show(done, total, what)
+        note(done, total, what)
+
+    return report
 
 
 def under_way(store: Path) -> tuple[int, int, str] | None:

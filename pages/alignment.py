@@ -23,7 +23,7 @@ COLUMNS = {
 }  # fmt: skip
 READING = """**How to read it.** Each dot is a language model, each line one model it is compared with. Large dots are large
 language models, thick lines large vision models. The dashed line is fitted to the mean of a panel, its band is the 95 %
-interval. The dotted line is chance{chance}. **Click a dot** to see its layers below."""
+interval. {chance} **Click a dot** to see its layers below."""
 NULL = """Shuffles the stimuli of one model, so that nothing pairs them with the other's, and shows how far each score lies above
 95 % of what that gives: 0 is chance, 1 the metric's best value. One permutation serves all layers, and the best pair is sought
 anew for each."""
@@ -56,7 +56,7 @@ def show(at: Place) -> None:
     recipe = queries.recipe(at, "trend", [*x, *y], x=x, y=y, layers=layers, **compared, **calibration)
     drawn_x, drawn_y = (list(dict.fromkeys(table[side])) for side in ("model_x", "model_y"))
     command = frame.align_command(at, drawn_x, drawn_y, layers=layers, **compared, **calibration)
-    exportbar.plot(figure, key="trend", table=drawn, recipe=recipe, command=command, on_select=_open_pair)
+    exportbar.plot(figure, key="trend", table=drawn.assign(metric=metric), recipe=recipe, command=command, on_select=_open_pair)
     _explain(at, points, metric, calibrated=null > 0)
     if "k" in compared:
         frame.tell_left_out(at, [*x, *y], compared["k"])
@@ -93,9 +93,13 @@ def _open_pair() -> None:
 
 def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
     known = not points["chance"].isna().all()
-    chance = " of one pair of layers, k/(n − 1); the best of many lies a little above" if metric == "mutual_knn" else (
-        ", in each hover card" if known else "; calibrate to see it for this metric")  # fmt: skip
-    st.markdown(READING.format(chance=" after calibration" if calibrated else chance))
+    if calibrated:
+        chance = "The dotted line is chance, after calibration."
+    elif metric == "mutual_knn":
+        chance = "The dotted line is chance of one pair of layers, k/(n − 1); the best of many lies a little above it."
+    else:
+        chance = "Chance stands in the hover cards." if known else "Calibrate by permutations to see chance for this metric."
+    st.markdown(READING.format(chance=chance))
     with st.expander("The metric"):
         spec = METRICS[metric].spec
         st.latex(spec.formula)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core import comparison
 from core.analyses.convergence import trained
-from core.analyses.metric_agreement import rank_agreement, with_k
+from core.analyses.metric_agreement import COMPARED, rank_agreement, with_k
 from core.analyses.neighborhoods import scale_trends
 from core.comparison import Pair
 from core.figures import metrics as figures
@@ -18,7 +18,8 @@ from pages._shared.queries import Place
 
 AGREEMENT = """**How to read it.** Each metric ranks all {pairs} pairs of {models} trained models by alignment, each in its last
 layer. A cell says how far two metrics agree on that ranking: 1 is the same order, 0 unrelated. Metrics where low is aligned are
-turned first; of those that are not symmetric both directions are averaged. An empty cell says why when it is pointed at."""
+turned first; of those that are not symmetric both directions are averaged. An empty cell says why when it is pointed at. Linear
+predictivity is left out of this page's comparisons: it takes longer than all others together."""
 TRENDS = """**How to read it.** Each line is one size of the neighborhood. Up means: aligned more with the {vision} trained vision
 models (the mean over them, last layers) than {smallest} is, in standard deviations over the language models. Where lines of small k
 rise and those of large k do not, models agree on who is near whom before they agree on all distances."""
@@ -115,7 +116,7 @@ def _commands(at: Place, pair: Pair, *, k: int, null: int) -> str | None:
     layers = f"{pair.layer_x}:{pair.layer_y}"
     return "\n".join(
         frame.align_command(at, [pair.x], [pair.y], metric=metric, layers=layers, null=null, **with_k(metric, k))
-        for metric in METRICS
+        for metric in COMPARED
     )
 
 

@@ -33,9 +33,9 @@ def show(at: Place) -> None:
     card, every = queries.card(at), queries.models(at)
     models = every[~every["copy"]]
     counts = models["modality"].value_counts()
-    real = " and reality itself" if counts.get("world") else ""
-    seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models{real}"
-    st.markdown(f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs {seen}.")
+    known = ", and their reality is known" if counts.get("world") else ""
+    seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models"
+    st.markdown(f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs {seen}{known}.")
     frame.need_stimuli(at)
     names = {modality: list(models.loc[models["modality"] == modality, "model"]) for modality in ("language", "vision", "world")}
     k = min(K, card.size - 1)

@@ -23,7 +23,8 @@ NOWHERE = (-1, -1)  # no pair of layers has a score
 class LayerChoice:
     """The best-aligned pair, one relative depth of both models, or a fixed pair; exactly one of depth and pair may be given.
 
-    depth: 0 is the first layer of each model, 1 the last. pair: layers counted from 0, or from −1, the last, backward.
+    depth: 0 is the first layer of each model, 1 the last. pair: layers counted from 0, or from −1, the last, backward;
+    a model of one layer, as reality is, has no other to name.
     concatenated: all layers of a model side by side are one more candidate for the best pair.
     """
 
@@ -38,7 +39,7 @@ class LayerChoice:
         if self.pair is None:
             return None
         for layer, count in zip(self.pair, (layers_x, layers_y), strict=True):
-            if not -count <= layer < count:
+            if count > 1 and not -count <= layer < count:
                 raise MetricError(
                     f"layer {layer} was asked for, but there are {count}: 0 … {count - 1}, or -{count} … -1 from the end"
                 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Float64, Int64
 
-from core.analyses.metric_agreement import with_k
+from core.analyses.metric_agreement import COMPARED, with_k
 from core.analyses.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores, shuffled_scores
 from core.embedding.progress import Progress
 from core.errors import MetricError
@@ -36,11 +36,11 @@ def calibrate_metrics(
         nonlocal done
         done += shuffles
         if report:
-            report(done, count * len(METRICS), "shuffles for all metrics")
+            report(done, count * len(COMPARED), "shuffles for all metrics")
 
-    found = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in METRICS]
+    found = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in COMPARED]
     table = pd.concat(found, ignore_index=True)
-    table.insert(0, "metric", list(METRICS))
+    table.insert(0, "metric", list(COMPARED))
     return table
 
 

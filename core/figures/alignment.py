@@ -165,20 +165,20 @@ def layer_grid(scores: Float64[np.ndarray, "layers_x layers_y"], *, title_x: str
     """Draw the alignment of every layer of one model with every layer of another; the best pair is framed."""
     if np.isnan(scores).all():
         return reason("No pair of layers has an alignment here.", mode)
+    dark = spec.higher_is_more_aligned  # the more aligned, the farther from the paper's color
     beside = "" if math.isnan(chance) else f", chance {chance:.3f}"
     figure = blank(mode, height=max(340, 34 * len(layers_x) + 150), title=f"Layers of {title_x} and {title_y}")
     figure.add_heatmap(
-        z=scores, colorscale=list(INK[mode].scale), zmin=min(0.0, float(np.nanmin(scores))), xgap=2, ygap=2,
+        z=scores, colorscale=list(INK[mode].scale[:: 1 if dark else -1]), zmin=min(0.0, float(np.nanmin(scores))), xgap=2, ygap=2,
         x=list(range(scores.shape[1])), y=list(range(scores.shape[0])),
         hovertext=[[f"{plain(x)} × {plain(y)}" for y in layers_y] for x in layers_x],
         hovertemplate="%{hovertext}<br>alignment %{z:.3f}" + f"{beside}<extra></extra>",
-        colorbar={"title": {"text": "alignment", "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0},
+        colorbar={"title": {"text": "alignment" if dark else "distance", "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0},
     )  # fmt: skip
     row, column = pick(scores, LayerChoice(), spec=spec)
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", **frame, line={"color": INK[mode].text, "width": 2.5})
-    dark = spec.higher_is_more_aligned  # then the best cell has the color farthest from the paper, else the nearest
-    star = {"text": "★", "font": {"size": 16, "color": INK[mode].paper if dark else INK[mode].text}}
+    star = {"text": "★", "font": {"size": 16, "color": INK[mode].paper}}  # the best cell has the color farthest from the paper
     figure.add_annotation(x=column, y=row, showarrow=False, **star)
     best = f"★ best: {plain(layers_x[row])} × {plain(layers_y[column])}, <b>{scores[row, column]:.3f}</b>{beside}"
     figure.add_annotation(text=best, xref="paper", yref="paper", x=0, y=1, yshift=28, xanchor="left", showarrow=False)

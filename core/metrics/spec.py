@@ -58,8 +58,13 @@ class Metric:
         return self.function(x, y, **complete)
 
     def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return every parameter, its default where none is given; raises MetricError for unknown ones."""
+        """Return every parameter, its default where none is given; raises MetricError for unknown ones and for words as numbers."""
         if unknown := sorted(parameters.keys() - self.spec.defaults.keys()):
             known = ", ".join(self.spec.defaults) or "none"
             raise MetricError(f"{self.spec.id} takes the parameters {known}; given {', '.join(unknown)}")
+        for name, value in parameters.items():
+            expected = str if isinstance(self.spec.defaults[name], str) else (int, float)
+            if not isinstance(value, expected) or isinstance(value, bool):
+                kind = "a word" if expected is str else "a number"
+                raise MetricError(f"{name} of {self.spec.id} is {kind}, such as {self.spec.defaults[name]}; given {value!r}")
         return {**self.spec.defaults, **parameters}

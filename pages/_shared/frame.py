@@ -85,8 +85,8 @@ def sidebar() -> None:
         titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
         dataset = st.selectbox("Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params")
         _offer_news(dataset, len(queries.store().models(dataset)))
-    elif under_way(store_path()):
-        _await_dataset()
+    else:
+        _await_dataset(under_way(store_path()) is not None)
     problems = queries.store().problems()
     if problems:
         with st.expander(f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out", icon=":material/warning:"):
@@ -95,16 +95,23 @@ def sidebar() -> None:
 
 
 @st.fragment(run_every="2s")
-def _await_dataset() -> None:
-    if queries.store().datasets() or not under_way(store_path()):
+def _await_dataset(building: bool) -> None:
+    """Draw the page anew once a build begins or ends, or a dataset is there; until then show how far the build is."""
+    built = under_way(store_path())
+    if queries.store().datasets() or (built is not None) != building:
         st.rerun(scope="app")
+    _show_build(built)
+
+
+def _show_build(built: tuple[int, int, str] | None) -> None:
+    if built:
+        done, total, what = built
+        st.progress(done / total, f"Building the demo: {done} of {total} {what}")
 
 
 @st.fragment(run_every="10s")
 def _offer_news(dataset: str, shown: int) -> None:
-    if built := under_way(store_path()):
-        done, total, what = built
-        st.progress(done / total, f"Building the demo: {done} of {total} {what}")
+    _show_build(under_way(store_path()))
     try:
         now = len(queries.store().models(dataset))
     except UnknownNameError:  # removed or replaced while the page was open
@@ -133,7 +140,7 @@ def _place() -> Place:
         if problems:
             raise NeededError(f"No dataset in the store {store_path()} can be read: {problems[0]}")
         if under_way(store_path()):
-            raise NeededError("The demo is being built: its pictures appear here in seconds, its models one by one.")
+            raise NeededError("The demo is being built: pictures first, then models one by one. This page fills by itself.")
         raise NeededError(
             f"The store {store_path()} is empty. Build the demo, a small world with models trained in it:", command("demo")
         )

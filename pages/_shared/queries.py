@@ -111,7 +111,7 @@ def findings(at: Place, *, k: int) -> pd.DataFrame:
     return study(at).findings(k=k)
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@st.cache_data(max_entries=128, show_spinner="Comparing all layers of these models")
 def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapping[str, Any]) -> pd.DataFrame:
     return study(at).align(x, y, **compared)
 

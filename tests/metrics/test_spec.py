@@ -198,3 +198,12 @@ def test_an_unknown_parameter_is_refused(metric):
     known = ", ".join(metric.spec.defaults) or "none"
     with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes the parameters {known}; given neighbours$"):
         metric(*spaces(0), neighbours=5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "given"), [("mutual_knn", {"k": "abc"}), ("mutual_knn", {"k": True}), ("cknna", {"variant": 3})]
+)
+def test_parameters_of_another_kind_are_refused(metric, given):
+    name, value = next(iter(given.items()))
+    with pytest.raises(MetricError, match=rf"{name} of {metric} is a (number|word), such as .*; given {value!r}"):
+        METRICS[metric](np.eye(5), np.eye(5), **given)
