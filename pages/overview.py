@@ -77,7 +77,9 @@ def _seen(found: pd.DataFrame) -> str:
         parts.append(f"with {row['group']}: {row['reason'] or numbers}")
     if not parts:
         return ""
-    return f"**What is seen.** Spearman correlation of trained models' competence and alignment {frame.plain('; '.join(parts))}."
+    numbers = frame.plain("; ".join(parts))
+    caution = "Sizes of one family are not independent, so these p-values are too small."
+    return f"**What is seen.** Spearman correlation of trained models' competence and alignment {numbers}. {caution}"
 
 
 def show_ranking(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
