@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from core.cli.shared import add_command
 from core.errors import InputError
 from core.settings import CAVE_WEIGHTS, choose_device
 from core.training.configs import CONFIGS, Config, Tier, select
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what `platoscope train` takes to its parser."""
+def add(commands: Any) -> None:
+    """Add `train`."""
+    parser = add_command(commands, "train", run, "train the Cave's models from their configs", store=False)
     parser.add_argument("names", nargs="*", metavar="NAME", help="configs to train, in any order")
     parser.add_argument("--starter", action="store_true", help="the eight models of the smallest demo")
     parser.add_argument("--core", action="store_true", help="these and the rest that two CPU cores train in under three hours")

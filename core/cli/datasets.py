@@ -1,0 +1,86 @@
+"""`platoscope dataset`: add stimuli to the store, list what it has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.cli.shared import add_command, print_table, report_problems
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.stimuli.folder import FolderDataset
+    from core.stimuli.hub import HubDataset
+
+
+def add(commands: Any) -> None:
+    """Add `dataset add` and `dataset list`."""
+    kinds = commands.add_parser("dataset", help="add or list datasets").add_subparsers(required=True, metavar="add|list")
+    add = add_command(kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub")
+    add.add_argument("name", metavar="NAME")
+    source = add.add_mutually_exclusive_group(required=True)
+    source.add_argument("--folder", type=Path, metavar="DIR", help="images and a caption table")
+    source.add_argument("--hub", metavar="ID", help="a Hugging Face data set, or the preset wit_1024")
+    add.add_argument("--table", type=Path, metavar="FILE", help="the caption table, where the folder holds several")
+    add.add_argument("--skip-broken", action="store_true", help="leave out stimuli that cannot be read, and say which")
+    for option in ("revision", "split", "image-column", "text-column"):
+        add.add_argument(f"--{option}", metavar=option[0].upper())
+    listing = add_command(kinds, "list", run_dataset_list, "list the store's datasets")
+    listing.add_argument("--json", action="store_true")
+
+
+def run_dataset_add(given: argparse.Namespace) -> None:
+    """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
+    from core.embedding.progress import ConsoleProgress
+    from core.store import Store, add_dataset
+
+    dataset = _open_folder(given) if given.folder else _open_hub(given)
+    for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
+        print(remark, file=sys.stderr)
+    before = {card.name: card for card in Store(given.store).datasets()}.get(dataset.card.name)
+    idle = len(Store(given.store).models(before.name)) if before else 0
+    add_dataset(given.store, dataset, report=ConsoleProgress())
+    if before and before.revision != dataset.card.revision:
+        print(
+            f"took the place of another revision of {before.name!r} with {before.size} stimuli; its {idle} models are left out "
+            "until they are embedded again, or until the former one is added again",
+            file=sys.stderr,
+        )
+    print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {', '.join(dataset.card.levels)}")
+
+
+def _open_folder(given: argparse.Namespace) -> FolderDataset:
+    from core.stimuli.folder import FolderDataset
+
+    foreign = [name for name in ("revision", "split", "image_column", "text_column") if getattr(given, name)]
+    if foreign:
+        raise InputError(f"--{foreign[0].replace('_', '-')} belongs to --hub; a folder's table names its columns image and caption")
+    return FolderDataset.open(given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken)
+
+
+def _open_hub(given: argparse.Namespace) -> HubDataset:
+    from core.stimuli.hub import HubDataset
+
+    if given.table:
+        raise InputError("--table belongs to --folder; a hub data set has its columns: see --image-column and --text-column")
+    chosen = {name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")}
+    chosen["skip_broken"] = given.skip_broken
+    return HubDataset.open(given.hub, name=given.name, **{name: value for name, value in chosen.items() if value})
+
+
+def run_dataset_list(given: argparse.Namespace) -> None:
+    """Print one row per dataset."""
+    import pandas as pd  # a third of a second, which `platoscope app` must not pay
+
+    from core.store import Store
+
+    store = Store(given.store)
+    rows = [
+        {"name": card.name, "title": card.title, "stimuli": card.size, "levels": " ".join(card.levels),
+         "models": len(store.models(card.name)), "revision": card.revision[:16]}
+        for card in store.datasets()
+    ]  # fmt: skip
+    report_problems(store)
+    print_table(pd.DataFrame(rows), as_json=given.json)

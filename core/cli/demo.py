@@ -1,0 +1,44 @@
+"""`platoscope demo` and `app`: the embedded store, and the dashboard over a store."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from typing import Any
+
+from core.cli.shared import add_command
+from core.settings import ROOT
+
+
+def add(commands: Any) -> None:
+    """Add `demo` and `app`."""
+    add_command(commands, "demo", run_demo, "build the embedded demo store: the Cave and the models trained in it")
+    app = add_command(commands, "app", run_app, "the dashboard over a store, on localhost")
+    app.add_argument("--port", type=int, default=8501)
+    app.add_argument("--demo", action="store_true", help="build what is missing of the demo store meanwhile")
+
+
+def run_demo(given: argparse.Namespace) -> None:
+    """Build the demo store, then measure its models; returns at once where both are done."""
+    from core.competence.records import unmeasured
+    from core.demo import build_demo, measure_demo, missing_specs
+    from core.store import Store
+
+    if missing_specs(given.store):
+        build_demo(given.store)
+    if unmeasured(Store(given.store), "cave"):
+        measure_demo(given.store)
+    print(f"the demo store in {given.store} is complete", file=sys.stderr)
+
+
+def run_app(given: argparse.Namespace) -> None:
+    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower priority."""
+    os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
+    if given.demo:
+        subprocess.Popen([sys.executable, "-m", "core", "demo"], cwd=ROOT, preexec_fn=lambda: os.nice(5))
+    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(given.port)]
+    print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
+    os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
+    os.execv(sys.executable, command)

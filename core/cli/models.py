@@ -1,0 +1,98 @@
+"""`platoscope model`, `embed` and `import`: which models are in the store, and how they come in."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from core.cli.shared import USER_MISTAKE, add_command, print_table, report_problems
+from core.errors import InputError, PlatoscopeError
+from core.settings import choose_device
+
+
+def add(commands: Any) -> None:
+    """Add `model list`, `embed` and `import`."""
+    kinds = commands.add_parser("model", help="list models").add_subparsers(required=True, metavar="list")
+    listing = add_command(kinds, "list", run_model_list, "list the models embedded in the store")
+    listing.add_argument("--dataset", metavar="D", help="of this dataset only")
+    listing.add_argument("--json", action="store_true")
+
+    embed = add_command(
+        commands, "embed", run_embed, "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER"
+    )
+    embed.add_argument("--dataset", required=True, metavar="D")
+    embed.add_argument("--model", required=True, nargs="+", action="extend", metavar="SPEC")
+    embed.add_argument("--name", help="the model's name in the store, where the spec's own is taken")
+    embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
+    embed.add_argument("--caption-level", metavar="L", help="which caption of a stimulus (the dataset's first level)")
+    embed.add_argument("--pooling", choices=("mean", "last"), default="mean", help="language: mean over tokens, or the last one")
+
+    features = add_command(commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)")
+    features.add_argument("file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet")
+    features.add_argument("--dataset", required=True, metavar="D")
+    features.add_argument("--name", required=True, metavar="N")
+    features.add_argument("--modality", required=True, choices=("vision", "language"))
+
+
+def _batch_size(text: str) -> int | str:
+    if text != "auto" and not (text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected auto or a whole number above 0, got {text!r}")
+    return text if text == "auto" else int(text)
+
+
+def run_model_list(given: argparse.Namespace) -> None:
+    """Print one row per embedded model."""
+    import pandas as pd  # as above
+
+    from core.store import Store
+
+    store = Store(given.store)
+    datasets = [given.dataset] if given.dataset else [card.name for card in store.datasets()]
+    rows = [
+        {"dataset": dataset, "model": entry.card.name, "title": entry.card.title, "modality": entry.card.modality,
+         "family": entry.card.family, "objective": entry.card.objective, "parameters": entry.card.parameters,
+         "layers": len(entry.card.layers), "level": entry.level}
+        for dataset in datasets for entry in store.models(dataset)
+    ]  # fmt: skip
+    report_problems(store)
+    print_table(pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json)
+
+
+def run_embed(given: argparse.Namespace) -> int:
+    """Embed a dataset with each model; one that fails does not stop the others."""
+    from core.embedding.progress import ConsoleProgress
+    from core.embedding.runner import embed
+    from core.encoders.catalog import open_encoder
+    from core.stimuli.catalog import open_dataset
+    from core.store import Store
+
+    if given.name and len(given.model) > 1:
+        raise InputError(f"--name names one model, but {len(given.model)} were given; embed them one at a time")
+    device = choose_device(given.device)
+    dataset = open_dataset(Store(given.store).dataset(given.dataset))
+    failed = 0
+    for spec in given.model:
+        try:
+            encoder = open_encoder(spec, device=device, pooling=given.pooling)
+            path = embed(given.store, dataset, encoder, level=given.caption_level, batch_size=given.batch_size,
+                         name=given.name, report=ConsoleProgress())  # fmt: skip
+            print(path.stem)
+        except PlatoscopeError as error:
+            print(f"platoscope: {spec}: {error}", file=sys.stderr)
+            failed += 1
+    return USER_MISTAKE if failed else 0
+
+
+def run_import(given: argparse.Namespace) -> None:
+    """Import features made elsewhere as a model of a dataset."""
+    from core.embedding.runner import import_features
+    from core.encoders.imported import read_features
+    from core.store import Store
+
+    card = Store(given.store).dataset(given.dataset)
+    layers = read_features(given.file)
+    import_features(given.store, card, layers, name=given.name, modality=given.modality)
+    print(f"{given.name}: {len(layers)} layers of {card.size} stimuli")

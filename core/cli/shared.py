@@ -1,0 +1,87 @@
+"""What the commands share: their options, and how results are printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.encoders.encoder import Modality
+    from core.study import Study
+
+USER_MISTAKE = 2
+
+
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], text: str, *, store: bool = True
+) -> argparse.ArgumentParser:
+    """Add a command to a group of them and return its parser; store: whether it takes --store."""
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    command.set_defaults(run=run, store=None)
+    if store:
+        command.add_argument("--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)")
+    return command
+
+
+def add_metric(command: argparse.ArgumentParser) -> None:
+    """Add the options that choose a metric and its parameters."""
+    command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics")
+    command.add_argument("--k", type=int, default=None, help="neighbors per stimulus, 1 … n - 1, of the metrics that have any (10)")
+    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric")
+
+
+def count(text: str) -> int:
+    """Read a whole number, 0 or more."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+    return int(text)
+
+
+def parameters(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the metric's parameters that were given: k, and NAME=VALUE with numbers as numbers."""
+    found: dict[str, Any] = {} if given.k is None else {"k": given.k}
+    for name, value in map(named, given.set):
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def named(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE; raises InputError."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(f"expected a name and its value, such as variant=released or scene=city; given {text!r}")
+    return name, value
+
+
+def all_models(study: Study, modality: Modality) -> list[str]:
+    """Return the names of all models of a modality, and say so where there is none."""
+    names = study.names(modality)
+    if not names:
+        print(f"no {modality} model of {study.dataset.name!r} to align; embed or import one", file=sys.stderr)
+    return names
+
+
+def print_table(table: pd.DataFrame, *, as_json: bool) -> None:
+    """Print a table for people, or as a JSON list of rows with numbers in full."""
+    if as_json:
+        print(json.dumps(json.loads(table.to_json(orient="records", double_precision=15)), indent=1, ensure_ascii=False))
+    elif len(table):
+        print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", justify="left"))
+    else:
+        print("nothing yet", file=sys.stderr)
+
+
+def report_problems(store: Any) -> None:
+    """Say which files of a store are left out."""
+    for problem in store.problems():
+        print(f"left out: {problem}", file=sys.stderr)
