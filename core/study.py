@@ -20,6 +20,7 @@ from core.analyses.competence import tasks_solved
 from core.analyses.convergence import closeness, solving, trends
 from core.analyses.layers import LayerChoice, concatenate, read_choice
 from core.analyses.models import describe
+from core.analyses.selections import decode
 from core.competence.records import COLUMNS, measured_rows
 from core.encoders.encoder import REALITY, Modality
 from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
@@ -49,18 +50,23 @@ class Compared(NamedTuple):
 class Study:
     """A dataset's models under one preprocessing: values clamped at the model's q quantile, then rows of length 1.
 
-    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, as text, for each factor named; the
-    study is then as if the dataset held no others. Safe to share between threads. A model that is embedded again is read again.
-    Raises UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError where no stimulus is left.
+    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, as text, for each factor named.
+    stimuli: only those of a set, as `core.analyses.selections.encode` writes it; "" for all. The study is then as if the dataset
+    held no others. Safe to share between threads. A model that is embedded again is read again.
+    Raises UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set of these
+    stimuli and where none is left.
     """
 
-    def __init__(self, store: Store, dataset: str, q: float | None = Q, *, where: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, store: Store, dataset: str, q: float | None = Q, *, where: Mapping[str, str] | None = None, stimuli: str = ""
+    ) -> None:
         check_q(q)
         self.store = store
         self.dataset = store.dataset(dataset)
         self.q = q
         self.where = dict(where or {})
-        self.rows = choose_stimuli(store.stimuli(dataset), self.where) if self.where else None
+        self.stimuli = stimuli
+        self.rows = choose_stimuli(store.stimuli(dataset), self.where, stimuli) if self.where or stimuli else None
         self.size = self.dataset.size if self.rows is None else len(self.rows)
         self._held: dict[tuple[str, bool], tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
         self._compared: dict[tuple[str, str, str], Compared] = {}
@@ -83,6 +89,7 @@ class Study:
             q=self.q,
             neighbor_rule=RULE,
             **({"where": self.where} if self.where else {}),
+            **({"stimuli": self.stimuli} if self.stimuli else {}),
             **choices,
         )
 
@@ -319,12 +326,15 @@ class Study:
         return found
 
 
-def choose_stimuli(stimuli: pd.DataFrame, where: Mapping[str, str]) -> Int64[np.ndarray, " chosen"]:
-    """Return the indices of the stimuli whose factors have these values, as text.
+def choose_stimuli(stimuli: pd.DataFrame, where: Mapping[str, str], code: str = "") -> Int64[np.ndarray, " chosen"]:
+    """Return the indices of the stimuli whose factors have these values, as text, and that are in the set `code`, "" for all.
 
-    Raises UnknownNameError for a factor or a value that no stimulus has, StimuliError where none has all of them.
+    Raises UnknownNameError for a factor or a value that no stimulus has, StimuliError where none has all of them and for a code
+    that is no set of these stimuli.
     """
     kept = np.ones(len(stimuli), dtype=bool)
+    if code:
+        kept &= np.isin(np.arange(len(stimuli)), decode(code, len(stimuli)))
     for factor, value in where.items():
         if factor not in stimuli:
             raise UnknownNameError("factor", factor, stimuli.columns)
@@ -334,7 +344,7 @@ def choose_stimuli(stimuli: pd.DataFrame, where: Mapping[str, str]) -> Int64[np.
         kept &= stimuli.index.isin(known.index[known == value])
     if not kept.any():
         asked = " and ".join(f"{factor} = {value}" for factor, value in where.items())
-        raise StimuliError(f"no stimulus has {asked}; ask for less")
+        raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {asked}; ask for less")
     return np.flatnonzero(kept)
 
 

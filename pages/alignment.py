@@ -41,7 +41,7 @@ def show(at: Place) -> None:
         y = controls.pick_models("Vision models", vision, "y")
         if REALITY in set(models["model"]) and st.toggle("Reality too", value=True, key="reality", bind="query-params"):
             y = [*y, REALITY]
-        at = replace(at, where=controls.pick_stimuli(queries.stimuli(at)))
+        at = replace(at, where=controls.pick_stimuli(queries.stimuli(at)), stimuli=controls.pick_set(queries.card(at).size))
         metric = controls.pick_metric()
         compared = {"metric": metric, **controls.pick_parameters(metric, queries.size(at))}
         layers = controls.pick_layers()

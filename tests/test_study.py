@@ -12,6 +12,7 @@ import pytest
 import core.study
 from core.analyses.chance import cka_chance, roundness
 from core.analyses.layers import LayerChoice
+from core.analyses.selections import encode
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
@@ -286,6 +287,24 @@ def test_of_a_part_of_the_stimuli_a_study_is_as_if_there_were_no_others(filled):
     assert (row["n"], row["chance"]) == (len(rows), 5 / (len(rows) - 1))
     assert part.recipe("x", ["ape"]).choices["where"] == {"scene": "hill"}
     assert "where" not in Study(Store(filled), "counted").recipe("x", ["ape"]).choices
+
+
+def test_a_set_of_stimuli_is_studied_as_the_factors_that_choose_the_same(filled):
+    hills = encode(np.arange(2, SIZE, 3), SIZE)
+    by_set, by_factor = Study(Store(filled), "counted", stimuli=hills), Study(Store(filled), "counted", where={"scene": "hill"})
+    assert by_set.align(["ape"], ["bee"], k=5).equals(by_factor.align(["ape"], ["bee"], k=5))
+    assert by_set.recipe("x", ["ape"]) != by_factor.recipe("x", ["ape"])
+    assert by_set.recipe("x", ["ape"]).choices["stimuli"] == hills
+    assert "stimuli" not in by_factor.recipe("x", ["ape"]).choices
+    both = Study(Store(filled), "counted", where={"scene": "hill"}, stimuli=encode([0, 2, 5], SIZE))
+    assert both.rows.tolist() == [2, 5]
+
+
+def test_a_set_of_other_stimuli_is_refused(filled):
+    with pytest.raises(StimuliError, match=f"was chosen from {SIZE + 1} stimuli, here are {SIZE}"):
+        Study(Store(filled), "counted", stimuli=encode([0], SIZE + 1))
+    with pytest.raises(StimuliError, match="no stimulus of this set has scene = hill"):
+        Study(Store(filled), "counted", where={"scene": "hill"}, stimuli=encode([0], SIZE))
 
 
 def test_a_part_that_is_not_there_is_refused_by_name(filled):

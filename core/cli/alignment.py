@@ -26,6 +26,7 @@ def _add_align(commands: Any) -> None:
     align.add_argument("--bootstrap", type=count, default=0, metavar="N", help="draws of stimuli: 95 %% interval of the score")
     align.add_argument("--seed", type=count, default=0, help="of permutations and draws")
     align.add_argument("--where", nargs="+", default=[], metavar="FACTOR=VALUE", help="only the stimuli with these factors")
+    align.add_argument("--stimuli", default="", metavar="SET", help="only the stimuli of a set, in the text that a link carries")
     align.add_argument("--json", action="store_true")
 
 
@@ -46,7 +47,7 @@ def run_align(given: argparse.Namespace) -> None:
     from core.store import Store
     from core.study import Study
 
-    study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(named, given.where)))
+    study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(named, given.where)), stimuli=given.stimuli)
     chosen = parameters(given)
     study.engine(given.metric, **chosen)  # a wrong metric or k is told before anything is computed
     compared = {"metric": given.metric, "layers": given.layers, **chosen}

@@ -10,7 +10,8 @@ import streamlit as st
 
 from core.analyses.convergence import trained
 from core.analyses.layers import read_choice
-from core.errors import MetricError
+from core.analyses.selections import decode
+from core.errors import MetricError, StimuliError
 from core.metrics import METRICS
 
 CHOICES = {"variant": ("paper", "released"), "correlation": ("spearman", "pearson"), "unit": ("median", "feature")}
@@ -119,6 +120,25 @@ def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
         return ()
     values = sorted(stimuli[factor].dropna().astype(str).unique())
     return ((factor, st.selectbox(f"whose {_factor_name(factor)} is", values, key="value", bind="query-params")),)
+
+
+def pick_set(size: int) -> str:
+    """Return the set of stimuli that the address names, "" for all; it is said, and can be left."""
+    code = st.query_params.get("stimuli", "")
+    if code:
+        with st.container(border=True):
+            st.markdown(f"**{_set_text(code, size)}**")
+            st.button(
+                "Take all stimuli", icon=":material/close:", type="tertiary", on_click=st.query_params.pop, args=("stimuli", "")
+            )
+    return code
+
+
+def _set_text(code: str, size: int) -> str:
+    try:
+        return f"A chosen set of {len(decode(code, size)):,} of {size:,} stimuli"
+    except StimuliError:  # the page says what is wrong with it
+        return "A set that cannot be read"
 
 
 def _factor_name(factor: str) -> str:

@@ -57,7 +57,8 @@ def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: obje
     others = [f"{name}={value}" for name, value in given if name not in OPTIONS]
     where = [f"{factor}={value}" for factor, value in at.where]
     sets = [*(["--set", *others] if others else []), *(["--where", *where] if where else [])]
-    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *options, *sets)
+    chosen = ["--stimuli", at.stimuli] if at.stimuli else []
+    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *options, *sets, *chosen)
 
 
 def mode() -> Mode:

@@ -32,13 +32,15 @@ MOST_HELD = 64  # tables of one place
 class Place:
     """One dataset of the store as it is now; a new embedding makes a new place, so that no cached answer is stale.
 
-    where: the factors and values of the stimuli that are studied, all of them where it is empty.
+    where: the factors and values of the stimuli that are studied; stimuli: the set they are in, as a link carries it; all stimuli
+    where both are empty.
     """
 
     dataset: str
     digest: str
     root: str
     where: tuple[tuple[str, str], ...] = ()
+    stimuli: str = ""
 
 
 def store() -> Store:
@@ -55,7 +57,7 @@ def place(dataset: str) -> Place:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
     """Return the study of a dataset; it holds the neighbors that it has read."""
-    return Study(Store(at.root), at.dataset, where=dict(at.where))
+    return Study(Store(at.root), at.dataset, where=dict(at.where), stimuli=at.stimuli)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

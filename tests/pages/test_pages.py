@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analyses.metric_agreement import COMPARED
+from core.analyses.selections import encode
 from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
 from core.recipe import Recipe
@@ -305,6 +306,22 @@ def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, dem
     table = app.dataframe[0].value
     assert table["p"].between(1 / 101, 1).all()
     assert (table["stimuli"] == 20).all()
+
+
+def test_alignment_on_a_set_of_stimuli_from_a_link_which_can_be_left(opened, demo):
+    app = opened(demo, "alignment", stimuli=encode(range(25), 60))
+    assert_calm(app, "alignment")
+    assert any("A chosen set of 25 of 60 stimuli" in text.value for text in app.markdown)
+    assert (app.dataframe[0].value["stimuli"] == 25).all()
+    assert f"--stimuli {encode(range(25), 60)}" in app.get("code")[0].value
+    next(button for button in app.button if button.label == "Take all stimuli").click().run()
+    assert (app.dataframe[0].value["stimuli"] == 60).all()
+
+
+def test_a_set_from_a_damaged_link_is_answered_in_a_sentence(opened, demo):
+    app = opened(demo, "alignment", stimuli="60.xyz")
+    assert not app.exception
+    assert "damaged or cut short" in said(app)
 
 
 def test_a_metric_s_own_parameters_are_controls(opened, demo):
