@@ -133,7 +133,7 @@ def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Pat
         if row.stimulus in good or row.stimulus in bad:
             continue
         try:
-            path = _find_image(folder, row.stimulus)
+            path = find_image(folder, row.stimulus)
             if path in names:
                 raise StimuliError(f"{row.stimulus} and {names[path]} are the same file; use one name")
             names[path] = row.stimulus
@@ -143,7 +143,7 @@ def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Pat
     return good, bad
 
 
-def _find_image(folder: Path, name: str) -> Path:
+def find_image(folder: Path, name: str) -> Path:
     """Return the file of an image; raises StimuliError where it is missing or leads out of the folder, by .. or by a link."""
     astray = StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
     if os.path.isabs(name) or Path(name).parts[0] == os.pardir:

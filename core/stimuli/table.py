@@ -59,8 +59,8 @@ def find_table(folder: Path) -> Path:
     return files[0]
 
 
-def read_table(path: Path) -> Table:
-    """Read a caption table by its suffix and check its columns.
+def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS) -> Table:
+    """Read a table by its suffix and check its columns; wanted: those that it must have, a caption table's by default.
 
     Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a column.
     """
@@ -71,7 +71,7 @@ def read_table(path: Path) -> Table:
         columns, rows = reader(path)
     except OSError as error:
         raise StimuliError(f"cannot read the caption table {path}: {error.strerror or error}") from error
-    _check_columns(path.name, columns)
+    _check_columns(path.name, columns, wanted)
     return Table(path, tuple(columns), tuple(rows))
 
 
@@ -84,10 +84,10 @@ def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliEr
     return StimuliError(f"{where} has no column {wanted!r}; it has {found}{hint}")
 
 
-def _check_columns(where: str, columns: Sequence[str]) -> None:
-    for wanted in COLUMNS:
-        if wanted not in columns:
-            raise missing_column(where, wanted, columns)
+def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in columns:
+            raise missing_column(where, name, columns)
     if all(name in columns for name in LEVEL_COLUMNS):
         raise StimuliError(f"{where} has both {' and '.join(LEVEL_COLUMNS)}, which mean the same; keep one")
     if not all(name.strip() for name in columns):
