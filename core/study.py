@@ -21,7 +21,7 @@ from core.analyses.convergence import closeness, solving, trends
 from core.analyses.layers import LayerChoice, concatenate, read_choice
 from core.analyses.models import describe
 from core.analyses.selections import decode
-from core.competence.records import COLUMNS, measured_rows
+from core.competence.records import COLUMNS, SKILL, measured_rows
 from core.encoders.encoder import REALITY, Modality
 from core.errors import FeatureError, MetricError, StimuliError, StoreBusyError, StoreError, StoreWriteError, UnknownNameError
 from core.metrics import METRICS
@@ -37,7 +37,6 @@ from core.store import ModelEntry, Store, write_result
 KEPT = 100  # neighbors of each stimulus that are kept in the store; more are found when they are asked for
 MOST_HELD = 4096  # pairs of models whose scores are held
 Q = 0.95
-UNIT = "1 - bits per byte"
 
 
 class Compared(NamedTuple):
@@ -247,7 +246,7 @@ class Study:
         Source: released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
         """
         rows = [(name, *self._competence_of(name)) for name in self.names("language")]
-        return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=UNIT)[["model", "value", "unit", "reason"]]
+        return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=SKILL)[["model", "value", "unit", "reason"]]
 
     def competence_rows(self) -> pd.DataFrame:
         """Return every value that was measured of these models by the present tasks, with `core.competence.records.COLUMNS`."""

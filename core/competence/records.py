@@ -18,9 +18,11 @@ from core.stimuli.cave.events import SEED
 from core.store import ModelEntry, Store
 
 COLUMNS = ("model", "task", "group", "value", "low", "high", "chance", "n", "unit", "split", "origin", "source", "reason")
-MEASURED = "measured"
+MEASURED, PUBLISHED, USER = ORIGINS = ("measured", "published", "user")
 ACCURACY = "top-1"
+PERCENT = "%"
 BITS = "bits per byte"
+SKILL = "1 - bits per byte"
 _CODE = (  # on which the values depend beside the dataset's revision, which names the world's drawing and grammar
     "core/stimuli/cave/tasks.py", "core/stimuli/cave/styles.py", "core/stimuli/cave/exams.py", "core/competence/pictures.py",
     "core/competence/probes.py", "core/competence/completions.py", "core/competence/suite.py",
@@ -58,6 +60,22 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
 def result_name(model: str) -> str:
     """Return what the store calls a model's competence."""
     return f"competence-{model}"
+
+
+def measured_name(kind: str, model: str) -> str:
+    """Return what the store calls a model's rows of another kind of measurement; `measured_elsewhere` finds them by that."""
+    return f"{MEASURED}~{kind}~{model}"
+
+
+def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
+    """Return the rows of every kept measurement of the models beyond the Cave's suite.
+
+    A model that was embedded with other weights since then has none: what was measured is not it.
+    """
+    weights = {entry.card.name: entry.card.weights for entry in store.models(dataset)}
+    kept = [store.result(dataset, name) for name in store.results(dataset, f"{MEASURED}~")]
+    return [table for table, recipe in filter(None, kept)
+            if recipe.choices["model"] in weights and recipe.choices["weights"] == weights[recipe.choices["model"]]]  # fmt: skip
 
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:

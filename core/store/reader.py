@@ -120,6 +120,11 @@ class Store:
         meta = _usable(path, "result", dataset, card.revision, refused=[])
         return (_frame(path, "result"), meta.recipe) if meta else None
 
+    def results(self, dataset: str, beginning: str) -> list[str]:
+        """Return the names of a dataset's results that begin so, whether or not they can be used; raises UnknownNameError."""
+        folder = self.root / "results" / self.dataset(dataset).name
+        return [path.stem for path in published_files(folder) if path.stem.startswith(beginning)]
+
     def problems(self) -> list[str]:
         """Return one sentence for each file that is left out: damaged, of another schema, over another revision, out of place."""
         refused: list[str] = []

@@ -1,0 +1,94 @@
+"""The user's own scores: imported from CSV, kept in the store beside what is measured here.
+
+A score names its model as the store does or by spec. That of a model which is not embedded yet is kept too, and counts from the day
+it is embedded: whoever has a table of scores need not embed first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from core.competence.records import COLUMNS, USER
+from core.competence.sheet import read_sheet
+from core.errors import StoreError, UnknownNameError
+from core.recipe import Recipe
+from core.store import ModelEntry, Store, locked, write_result
+
+RESULT = f"competence~{USER}"
+REQUIRED = ("model", "task", "value", "unit")
+OPTIONAL = ("group", "low", "high", "chance", "n", "split", "source")
+NO_GROUP = "own"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did. table: its rows, with COLUMNS; replaced: how many values they took the place of; notes: for the user."""
+
+    table: pd.DataFrame
+    replaced: int
+    notes: list[str]
+
+
+def read_scores(data: bytes, *, name: str) -> pd.DataFrame:
+    """Read a CSV table of scores with the columns REQUIRED, and OPTIONAL ones, as rows with COLUMNS; see `read_sheet`.
+
+    name: of the file, the source of a row that names none. Raises InputError.
+    """
+    table = read_sheet(data, name=name, required=REQUIRED, optional=OPTIONAL)
+    source, group = table["source"].replace("", f"imported from {name}"), table["group"].replace("", NO_GROUP)
+    return table.assign(source=source, group=group, origin=USER, reason="")[list(COLUMNS)]
+
+
+def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Imported:
+    """Keep a CSV table of scores in the store; a value takes the place of the one that the same model and task had.
+
+    Raises InputError for the table, UnknownNameError for the dataset, StoreError where what was imported before cannot be read.
+    """
+    added, store = read_scores(data, name=name), Store(root)
+    card, entries = store.dataset(dataset), store.models(dataset)
+    with locked(store.root / "results" / dataset / "importing-scores.duckdb"):  # between reading and writing nobody else may import
+        before = imported_rows(store, dataset)
+        old = _keys(before, entries).isin(_keys(added, entries))
+        table = pd.concat([part for part in (before[~old], added) if len(part)], ignore_index=True)
+        recipe = Recipe.of("imported-scores", content=hashlib.sha256(table.to_csv().encode()).hexdigest())
+        write_result(root, dataset=card, name=RESULT, table=table, recipe=recipe)
+    return Imported(added, int(old.sum()), _notes(added, entries))
+
+
+def imported_rows(store: Store, dataset: str) -> pd.DataFrame:
+    """Return all that was imported, with COLUMNS; `model` as it was written.
+
+    Raises StoreError where there is something that cannot be read: to go on would lose it.
+    """
+    if stored := store.result(dataset, RESULT):
+        return stored[0]
+    if store.results(dataset, RESULT):
+        problem = next((problem for problem in store.problems() if RESULT in problem), "it cannot be read")
+        raise StoreError(f"the scores imported before are out of reach: {problem}; then import them again")
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
+def find_models(written: str, entries: Sequence[ModelEntry]) -> list[str]:
+    """Return the models that a name, or a spec, means: one by name, all of that spec; upper and lower case of a spec are alike."""
+    if any(entry.card.name == written for entry in entries):
+        return [written]
+    return [entry.card.name for entry in entries if entry.card.spec.casefold() == written.casefold()]
+
+
+def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
+    """Return what tells scores apart: the models that are meant, or their name where none is embedded, and the task."""
+    means = {model: tuple(find_models(model, entries)) or (model.casefold(),) for model in rows["model"].unique()}
+    return pd.Series(list(zip(rows["model"].map(means), rows["task"], strict=True)), index=rows.index, dtype="object")
+
+
+def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
+    """Return a sentence for each model that is not embedded, with the nearest that are."""
+    known = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
+    counts = rows["model"].value_counts(sort=False)
+    return [f"{UnknownNameError('model', str(model), known)}; its {count} scores are kept and count once it is embedded"
+            for model, count in counts.items() if not find_models(str(model), entries)]  # fmt: skip
