@@ -32,6 +32,12 @@ def reference() -> Path:
 
 
 @pytest.fixture
+def facts() -> Path:
+    """Return the folder of published figures as they were gathered, with their sources."""
+    return _shared("facts")
+
+
+@pytest.fixture
 def flickr() -> Path:
     """Return a folder of 1,000 real photographs with five captions each."""
     return _shared("real/flickr8k_1000")

@@ -48,5 +48,4 @@ def run_import(given: argparse.Namespace) -> None:
     done = import_scores(given.store, given.dataset, data, name=given.file.name)
     for note in done.notes:
         print(note, file=sys.stderr)
-    replaced = f", {done.replaced} of them in place of earlier ones" if done.replaced else ""
-    print(f"{len(done.table)} scores of {done.table['model'].nunique()} models{replaced}")
+    print(f"scores: {len(done.table)}; models: {done.table['model'].nunique()}; in place of earlier scores: {done.replaced}")

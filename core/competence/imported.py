@@ -15,7 +15,7 @@ import pandas as pd
 
 from core.competence.records import COLUMNS, USER
 from core.competence.sheet import read_sheet
-from core.errors import StoreError, UnknownNameError
+from core.errors import InputError, StoreError, UnknownNameError
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, locked, write_result
 
@@ -51,6 +51,9 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
     """
     added, store = read_scores(data, name=name), Store(root)
     card, entries = store.dataset(dataset), store.models(dataset)
+    if (twice := _keys(added, entries).duplicated()).any():
+        model, task = added.loc[twice, ["model", "task"]].iloc[0]
+        raise InputError(f"{name} gives {model!r} two values of {task!r}, by its name and by its spec; keep one")
     with locked(store.root / "results" / dataset / "importing-scores.duckdb"):  # between reading and writing nobody else may import
         before = imported_rows(store, dataset)
         old = _keys(before, entries).isin(_keys(added, entries))
@@ -89,6 +92,9 @@ def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
 def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
     """Return a sentence for each model that is not embedded, with the nearest that are."""
     known = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
-    counts = rows["model"].value_counts(sort=False)
-    return [f"{UnknownNameError('model', str(model), known)}; its {count} scores are kept and count once it is embedded"
-            for model, count in counts.items() if not find_models(str(model), entries)]  # fmt: skip
+    notes = []
+    for model, count in rows["model"].value_counts(sort=False).items():
+        if not find_models(str(model), entries):
+            why = UnknownNameError("model", str(model), known)
+            notes.append(f"{model!r} is not embedded, and its scores ({count}) are kept until it is: {why}")
+    return notes

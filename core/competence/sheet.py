@@ -134,6 +134,6 @@ def _repeated(rows: Sequence[tuple[int, Row]]) -> Iterator[str]:
     """Say which rows give a model a second value of a task."""
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
-        first = seen.setdefault((row["model"].casefold(), row["task"]), line)
+        first = seen.setdefault((row["model"], row["task"]), line)
         if first != line and row["model"] and row["task"]:
             yield f"line {line}: {row['model']!r} has a value of {row['task']!r} in line {first} already"

@@ -1,0 +1,164 @@
+"""Imported scores: kept, replaced, never lost; models that are not embedded yet are told and kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from competence.scored_models import make_store, write_model
+
+from core.cli import main
+from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
+from core.competence.records import COLUMNS
+from core.errors import InputError, StoreBusyError, StoreError, UnknownNameError
+from core.exports import to_csv
+from core.store import Store, add_dataset, locked
+from tests.store_fakes import CountedDataset
+
+HEADER = "model,task,value,unit\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """Return a store of one's own."""
+    return shutil.copytree(made, tmp_path / "store")
+
+
+def keep(root: Path, rows: str, *, header: str = HEADER, name: str = "mine.csv"):
+    return import_scores(root, "counted", (header + rows).encode(), name=name)
+
+
+def held(root: Path) -> list[tuple[str, str, float]]:
+    return list(imported_rows(Store(root), "counted")[["model", "task", "value"]].itertuples(index=False, name=None))
+
+
+def test_what_is_not_told_stays_blank():
+    (row,) = read_scores(f"{HEADER}mae,depth,0.5,top-1\n".encode(), name="mine.csv").to_dict("records")
+    assert list(row) == list(COLUMNS)
+    told = {name: value for name, value in row.items() if not pd.isna(value)}
+    assert told == {
+        "model": "mae", "task": "depth", "group": "own", "value": 0.5, "unit": "top-1", "split": "", "origin": "user",
+        "source": "imported from mine.csv", "reason": "",
+    }  # fmt: skip
+
+
+def test_all_that_is_told_is_kept(root):
+    header = "source,n,chance,high,low,split,group,unit,value,task,model\n"
+    keep(root, '"Doe, 2024",512,0.25,0.6,0.4,test,mine,top-1,0.5,depth,mae\n', header=header)
+    (row,) = imported_rows(Store(root), "counted").to_dict("records")
+    assert row == {
+        "model": "mae", "task": "depth", "group": "mine", "value": 0.5, "low": 0.4, "high": 0.6, "chance": 0.25, "n": 512,
+        "unit": "top-1", "split": "test", "origin": "user", "source": "Doe, 2024", "reason": "",
+    }  # fmt: skip
+
+
+def test_another_import_replaces_equal_models_and_tasks_and_keeps_the_rest(root):
+    first = keep(root, "mae,depth,0.5,top-1\nmae,pose,0.25,top-1\nuntold,depth,0.75,top-1\n")
+    assert (len(first.table), first.replaced) == (3, 0)
+    second = keep(root, "mae,depth,0.625,top-1\ntuned,depth,0.125,top-1\n", name="more.csv")
+    assert (len(second.table), second.replaced) == (2, 1)
+    assert held(root) == [("mae", "pose", 0.25), ("untold", "depth", 0.75), ("mae", "depth", 0.625), ("tuned", "depth", 0.125)]
+    sources = imported_rows(Store(root), "counted")["source"].tolist()
+    assert sources == ["imported from mine.csv"] * 2 + ["imported from more.csv"] * 2
+
+
+def test_a_name_and_a_spec_mean_the_same_model(root):
+    keep(root, "mae,depth,0.5,top-1\n")
+    assert keep(root, "TIMM:vit_base_patch16_224.MAE,depth,0.25,top-1\n").replaced == 1
+    assert len(held(root)) == 1
+    with pytest.raises(InputError, match=r"mine\.csv gives 'timm:vit_base_patch16_224\.mae' two values of 'depth', by its name"):
+        keep(root, "mae,depth,0.5,top-1\ntimm:vit_base_patch16_224.mae,depth,0.5,top-1\n")
+
+
+def test_a_table_with_a_mistake_changes_nothing(root):
+    keep(root, "mae,depth,0.5,top-1\n")
+    before = Store(root).digest("counted")
+    with pytest.raises(InputError, match="line 3: value 'NaN' is no plain number"):
+        keep(root, "mae,depth,0.75,top-1\ntuned,depth,NaN,top-1\n")
+    assert held(root) == [("mae", "depth", 0.5)]
+    assert Store(root).digest("counted") == before
+
+
+def test_every_import_changes_what_caches_go_by(root):
+    digests = [Store(root).digest("counted")]
+    for value in (0.5, 0.75):
+        keep(root, f"mae,depth,{value},top-1\n")
+        digests.append(Store(root).digest("counted"))
+    assert len(set(digests)) == 3
+
+
+def test_models_that_are_not_embedded_are_told_with_the_nearest_and_kept(root):
+    done = keep(root, "tund,depth,0.5,top-1\ntund,pose,0.5,top-1\nmae,depth,0.5,top-1\n")
+    told = "'tund' is not embedded, and its scores (2) are kept until it is: no model named 'tund'; did you mean tuned or untold?"
+    assert done.notes == [told]
+    assert len(held(root)) == 3
+    write_model(root, "tund", "hf:tund", "language")
+    assert keep(root, "hf:TUND,depth,0.25,top-1\n").notes == []
+    assert held(root) == [("tund", "pose", 0.5), ("mae", "depth", 0.5), ("hf:TUND", "depth", 0.25)]
+
+
+def test_a_model_that_is_not_embedded_is_replaced_too(root):
+    keep(root, "hf:a/later,depth,0.5,top-1\n")
+    assert keep(root, "hf:A/Later,depth,0.25,top-1\n").replaced == 1
+    assert held(root) == [("hf:A/Later", "depth", 0.25)]
+
+
+def test_a_spec_means_all_of_its_models_and_nothing_near_it(made):
+    entries = Store(made).models("counted")
+    assert find_models("hf:bigscience/bloomz-560m", entries) == ["again", "bloomz"]
+    assert find_models("timm:vit_base_patch16_224.mae", entries) == ["mae"]
+    assert find_models("vit_base_patch16_224.mae", entries) == find_models("bigscience/bloomz-560m", entries) == []
+    assert find_models("MAE", entries) == []
+
+
+def test_a_formula_is_a_text_that_exports_disarm(root):
+    keep(root, "=cmd|' /C calc'!A0,=1+1,0.5,top-1\n")
+    rows = imported_rows(Store(root), "counted")
+    assert rows["task"].tolist() == ["=1+1"]
+    assert b"\"'=cmd|" in to_csv(rows)
+
+
+def test_nothing_is_imported_into_an_unknown_dataset(root):
+    with pytest.raises(UnknownNameError, match="no dataset named 'counter'; did you mean counted"):
+        import_scores(root, "counter", f"{HEADER}mae,depth,1,top-1\n".encode(), name="mine.csv")
+
+
+def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
+    keep(root, "mae,depth,0.5,top-1\n")
+    file = root / "results" / "counted" / f"{RESULT}.duckdb"
+    whole = file.read_bytes()
+    add_dataset(root, CountedDataset(revision="r2"))
+    for said in ("was made over revision r1", "is truncated|is damaged|not a DuckDB file"):
+        with pytest.raises(StoreError, match=rf"the scores imported before are out of reach: .*({said}).*; then import them again"):
+            keep(root, "tuned,depth,0.5,top-1\n")
+        file.write_bytes(whole[:2000])
+
+
+def test_two_imports_do_not_lose_each_other_s_scores(root):
+    with (
+        locked(root / "results" / "counted" / "importing-scores.duckdb"),
+        pytest.raises(StoreBusyError, match=r"is writing 'importing-scores' .*; wait until it is done"),
+    ):
+        keep(root, "mae,depth,0.5,top-1\n")
+    assert keep(root, "mae,depth,0.5,top-1\n").replaced == 0
+
+
+def test_the_command_imports_and_says_what_it_did(root, tmp_path, capsys):
+    (tmp_path / "mine.csv").write_text(f"{HEADER}mae,depth,0.5,top-1\nmea,depth,0.5,top-1\n")
+    words = ["competence", "import", str(tmp_path / "mine.csv"), "--dataset", "counted", "--store", str(root)]
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert out == "scores: 2; models: 2; in place of earlier scores: 0\n"
+    assert err == "'mea' is not embedded, and its scores (1) are kept until it is: no model named 'mea'; did you mean mae?\n"
+    assert main(words) == 0
+    assert capsys.readouterr().out == "scores: 2; models: 2; in place of earlier scores: 2\n"
+    words[2] = str(tmp_path / "no.csv")
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"platoscope: cannot read {words[2]}: No such file or directory; give a CSV file\n"
