@@ -92,6 +92,13 @@ class Store:
             found = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
         return [found[index] for index in indices]
 
+    def image_sizes(self, dataset: str) -> pd.DataFrame | None:
+        """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset that was added without them."""
+        path = dataset_file(self.root, self.dataset(dataset).name)
+        with _reading(path) as connection:
+            known = _has_table(connection, "sizes")
+        return _frame(path, "sizes") if known else None
+
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not copied on the way.
 

@@ -54,7 +54,7 @@ class Embedding:
 
 
 def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None) -> Path:
-    """Publish a dataset's stimuli, factors, captions and thumbnails; returns at once where it is published already.
+    """Publish a dataset's stimuli, factors, captions, thumbnails and image sizes; returns at once where it is published already.
 
     Another revision takes the place of the one before; its embeddings are then left out until they are made again.
     Raises StimuliError for repeated ids or captions, and whatever the dataset raises for a broken image.
@@ -68,7 +68,7 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
         _write_frame(connection, "stimuli", dataset.stimuli)
         _write_frame(connection, "captions", dataset.captions)
-        _write_thumbnails(connection, dataset, report)
+        _write_images(connection, dataset, report)
         recipe = Recipe.of("dataset", name=card.name, revision=card.revision, source=dict(card.source))
         _write_meta(connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(card)))
 
@@ -193,17 +193,20 @@ def _arrow(name: str, frame: pd.DataFrame | pa.Table) -> pa.Table:
         raise InputError(f"the table of {name} mixes text and numbers in one column; make each one kind ({error})") from error
 
 
-def _write_thumbnails(connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None) -> None:
+def _write_images(connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None) -> None:
     connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
-    size = dataset.card.size
+    size, sizes = dataset.card.size, []
     for start in range(0, size, CHUNK):
         indices = range(start, min(start + CHUNK, size))
         images = []
         for index in indices:
-            images.append(thumbnail(dataset.image(index)))
+            image = dataset.image(index)
+            images.append(thumbnail(image))
+            sizes.append(image.size)
             if report:
                 report(index + 1, size, f"thumbnails of {dataset.card.name}")
         _insert(connection, "thumbnails", pa.table({"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())}))
+    _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
 
 
 def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: Embedding) -> int:

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -63,6 +64,17 @@ def test_thumbnails_are_small_webp_in_the_order_asked_for(root: Path) -> None:
 def test_a_thumbnail_is_not_larger_than_its_image() -> None:
     assert Image.open(io.BytesIO(thumbnail(Image.new("RGB", (1, 1))))).size == (1, 1)
     assert Image.open(io.BytesIO(thumbnail(Image.new("RGB", (3000, 2))))).size == (224, 1)
+
+
+def test_images_keep_the_size_that_they_had(root: Path) -> None:
+    sizes = Store(root).image_sizes("counted")
+    assert sizes[["width", "height"]].to_numpy().tolist() == [[320, 160]] * 20
+
+
+def test_a_dataset_that_was_added_without_sizes_has_none(root: Path) -> None:
+    with duckdb.connect(str(root / "datasets" / "counted.duckdb")) as connection:
+        connection.execute("DROP TABLE sizes")
+    assert Store(root).image_sizes("counted") is None
 
 
 @pytest.mark.parametrize("index", [-1, 20])
