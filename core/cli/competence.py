@@ -10,7 +10,7 @@ from typing import Any
 from core.cli.shared import add_command, print_table
 from core.errors import InputError
 
-SHOWN = ["model", "task", "value", "low", "high", "unit", "origin", "source"]  # columns that a terminal has room for
+SHOWN = ["model", "task", "value", "low", "high", "unit", "origin", "embedded", "source"]  # columns that a terminal has room for
 
 
 def add(commands: Any) -> None:

@@ -16,8 +16,8 @@ from core.errors import InputError
 
 REQUIRED, OPTIONAL = ("model", "task", "value", "unit"), ("low", "high", "chance", "n", "source")
 HEADER = "model,task,value,unit\n"
-TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
-WORDS = TEXTS.filter(lambda text: text.isprintable() and text == text.strip())
+SHOWN = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=10)
+WORDS = st.lists(SHOWN, min_size=1, max_size=2).map(" ".join)
 
 
 def read(data: str | bytes):
