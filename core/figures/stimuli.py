@@ -1,12 +1,67 @@
-"""The Stimuli page's figure: on how many neighbors two models agree, stimulus by stimulus."""
+"""The Stimuli page's figures: a map of stimuli, one stimulus's residuals, and on how many neighbors two models agree."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Integer
 
-from core.figures.theme import INK, Mode, blank, chance_line, clear, reason
+from core.figures.theme import INK, Mode, blank, chance_line, clear, hue, plain, reason, scatter_of, wrap
+
+
+def stimulus_map(
+    points: pd.DataFrame, *, axes: tuple[str, str], value: str, title: str, chosen: Collection[int] = (), square: bool, mode: Mode
+) -> go.Figure:
+    """Draw a dot per stimulus, to be brushed; its index is the dot's customdata.
+
+    points: index, caption, x, y, value. axes, value: what these are. chosen: the indices that get a ring. square: one unit is as
+    long across as it is up, as for distances.
+    """
+    ink = INK[mode]
+    figure = blank(mode, height=520, title=title)
+    cards = [
+        f"<b>stimulus {row['index']}</b><br>{wrap(plain(row['caption'][:200]))}<br>{value} {row['value']:.3g}"
+        for row in points.to_dict("records")
+    ]
+    bar = {"title": {"text": wrap(value, 16), "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0, "nticks": 6}
+    marker = {"color": points["value"], "colorscale": list(ink.scale[1:]), "size": 8, "opacity": 0.9, "colorbar": bar,
+              "line": {"color": ink.chance, "width": 0.5}}  # fmt: skip
+    kind = scatter_of(len(points))
+    figure.add_trace({"type": kind, "x": points["x"], "y": points["y"], "mode": "markers", "marker": marker, "showlegend": False,
+                      "customdata": points[["index"]].to_numpy(), "hovertext": cards, "unselected": {"marker": {"opacity": 0.25}},
+                      "hovertemplate": "%{hovertext}<extra></extra>"})  # fmt: skip
+    ringed = points[points["index"].isin(list(chosen))]
+    ring = {"color": "rgba(0,0,0,0)", "size": 11, "line": {"color": ink.text, "width": 1.5}}
+    figure.add_trace({"type": kind, "x": ringed["x"], "y": ringed["y"], "mode": "markers", "marker": ring, "hoverinfo": "skip",
+                      "name": "chosen", "showlegend": len(ringed) > 0})  # fmt: skip
+    figure.update_xaxes(title_text=axes[0]).update_yaxes(title_text=axes[1])
+    if square:
+        figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    return figure.update_layout(dragmode="lasso", margin_t=12)
+
+
+def residuals(rows: pd.DataFrame, *, mode: Mode) -> go.Figure:
+    """Draw one stimulus's residual in each model as a bar with its rank, over the middle half of all stimuli.
+
+    rows: a row per model: title, group, residual, rank (1 is closest to the consensus), n, lower, upper (quartiles of all stimuli).
+    """
+    ink, names = INK[mode], [plain(title) for title in rows["title"]]
+    figure = blank(mode, height=34 * len(rows) + 110, title="Residual of the stimulus by model")
+    middle = {"base": rows["lower"], "marker": {"color": clear(ink.chance, 0.35)}, "name": "middle half of all stimuli"}
+    figure.add_bar(x=rows["upper"] - rows["lower"], y=names, orientation="h", width=0.9, **middle, hoverinfo="skip")
+    cards = [f"<b>{plain(row.title)}</b><br>residual {row.residual:.3g}<br>rank {row.rank:,} of {row.n:,}"
+             for row in rows.itertuples(index=False)]  # fmt: skip
+    ranks = [f" {row.rank:,} of {row.n:,}" for row in rows.itertuples(index=False)]
+    figure.add_bar(x=rows["residual"], y=names, orientation="h", width=0.45, text=ranks, textposition="outside", cliponaxis=False,
+                   marker={"color": [hue(group, mode) for group in rows["group"]]}, showlegend=False, hovertext=cards,
+                   hovertemplate="%{hovertext}<extra></extra>")  # fmt: skip
+    most = 1.25 * max(rows["residual"].max(), rows["upper"].max())
+    figure.update_xaxes(title_text="residual: distance to the consensus", range=[0, most or 1.0])
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    return figure.update_layout(barmode="overlay", margin_t=8)
 
 
 def agreement(shared: Integer[np.ndarray, "n"], *, chosen: int, k: int, title_x: str, title_y: str, mode: Mode) -> go.Figure:

@@ -166,6 +166,11 @@ def wrap(text: str, width: int = 44) -> str:
     return "<br>".join(lines)
 
 
+def scatter_of(points: int) -> str:
+    """Return the kind of scatter trace that draws so many points quickly: above a thousand the graphics card's."""
+    return "scattergl" if points > 1000 else "scatter"
+
+
 def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
     """Return the look of every chance level: dotted and gray."""
     return {
