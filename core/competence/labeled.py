@@ -1,0 +1,128 @@
+"""Sets of images with a label each, for probes: drawn by a seed, divided into parts, read from their files when asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int64
+from PIL import Image
+
+from core.competence.probes import Split, split
+from core.errors import InputError, StimuliError
+from core.stimuli.images import load_image
+
+LIMIT = 10_000  # samples of a task at most
+SEED = 0  # of the draw
+_TEST = 1 / 3  # of the samples, as in `split`
+_VALIDATION = 1 / 4  # of what is not test, as there
+
+
+class Sample(NamedTuple):
+    """One image's bytes inside a file, and its class from 0. size: None for the whole file."""
+
+    path: Path
+    label: int
+    start: int = 0
+    size: int | None = None
+
+    def read(self) -> bytes:
+        """Return the image's bytes; raises StimuliError where they cannot be read."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.start)
+                return file.read(self.size)
+        except OSError as error:
+            raise StimuliError(f"image {self.path} cannot be read: {error.strerror}; put it back") from error
+
+
+@dataclass(frozen=True)
+class Found:
+    """All samples of a source: those to learn from and those to be tested on, or `train` alone where it does not divide them."""
+
+    train: Sequence[Sample]
+    test: Sequence[Sample] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One thing to be told from every image of a set: classes from 0, and which images train, validate and test.
+
+    split: what the images to be tested on are called.
+    """
+
+    task: str
+    group: str
+    labels: Int64[np.ndarray, "n"]
+    parts: Split
+    split: str = "test"
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Images, the questions about them, and in `source` all that both depend on, as plain data.
+
+    name: for people. size: number of images. images: gives those of start … stop − 1.
+    """
+
+    name: str
+    source: Mapping[str, Any]
+    size: int
+    images: Callable[[int, int], list[Image.Image]]
+    questions: tuple[Question, ...]
+
+
+def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
+    """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to test.
+
+    Where the source has a test part, the test samples are drawn from it and all others from its training part.
+    Raises InputError for a limit, and StimuliError for a source, that leaves a part empty; StimuliError for a single class.
+    """
+    dice = np.random.default_rng(seed)
+    if limit < 6:
+        raise InputError(f"a probe takes at least 6 samples to train, validate and test, not {limit}; raise --limit")
+    if not found.test:
+        kept = _some(found.train, limit, dice)
+        parts = split(len(kept))
+    else:
+        test = _some(found.test, round(limit * _TEST), dice)
+        learned = _some(found.train, limit - round(limit * _TEST), dice)
+        kept = [*learned, *test]
+        first = len(learned) - round(len(learned) * _VALIDATION)
+        ends = (0, first), (first, len(learned)), (len(learned), len(kept))
+        parts = Split(*(np.arange(*each, dtype=np.int64) for each in ends))
+    if not all(len(part) for part in vars(parts).values()):
+        raise StimuliError(f"{len(kept)} labeled images are too few to train, validate and test a probe; give at least 6")
+    if len({sample.label for sample in kept}) < 2:
+        raise StimuliError("all labeled images are of one class, which nobody can get wrong; give at least two classes")
+    return kept, parts
+
+
+def as_set(name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]) -> ImageSet:
+    """Return drawn samples as a set with one question, which has the set's name."""
+    labels = np.array([sample.label for sample in samples], dtype=np.int64)
+
+    def images(start: int, stop: int) -> list[Image.Image]:
+        return [load_image(sample.read(), name=_named(sample)) for sample in samples[start:stop]]
+
+    return ImageSet(name, source, len(samples), images, (Question(name, group, labels, parts),))
+
+
+def digest(samples: Sequence[Sample]) -> str:
+    """Return the SHA-256 over the labels and bytes of samples in order, in hexadecimal."""
+    total = hashlib.sha256()
+    for sample in samples:
+        total.update(f"{sample.label} {hashlib.sha256(sample.read()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> list[Sample]:
+    return [samples[place] for place in dice.permutation(len(samples))[:limit]]
+
+
+def _named(sample: Sample) -> str:
+    return str(sample.path) if sample.size is None else f"at byte {sample.start:,} of {sample.path}"

@@ -1,0 +1,83 @@
+"""Labeled images as the hub's image benchmarks keep them: tar files of KEY.webp and KEY.cls, one folder for each part.
+
+    SET/train/0.tar 1.tar … nshards.txt      nshards.txt says how many there are
+    SET/test/0.tar … nshards.txt
+
+Nothing is unpacked: an image is read where it lies in its tar.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import BinaryIO
+
+from core.competence.labeled import Found, Sample
+from core.embedding.progress import Progress
+from core.errors import StimuliError
+
+COUNT = "nshards.txt"
+IMAGES = (".webp", ".jpg", ".jpeg", ".png")
+LABEL = ".cls"
+_LONGEST = 20  # bytes of a label
+
+
+def has_shards(folder: Path) -> bool:
+    """Tell whether a folder holds at least one part in this form."""
+    return any((folder / part / COUNT).is_file() for part in ("train", "test"))
+
+
+def read_shards(folder: Path, *, report: Progress | None = None) -> Found:
+    """List the samples of both parts, of one where there is only one; raises StimuliError for what is not in this form."""
+    parts = [part for part in ("train", "test") if (folder / part / COUNT).is_file()]
+    if not parts:
+        raise StimuliError(f"{folder} has neither train/{COUNT} nor test/{COUNT}; expected tar files with images and labels")
+    return Found(*(_read_part(folder / part, report) for part in parts))
+
+
+def _listed(part: Path) -> list[Path]:
+    text = (part / COUNT).read_text("utf-8", errors="replace").strip()
+    if not text.isdecimal() or not 0 < int(text) < 100_000:
+        raise StimuliError(f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it")
+    return [part / f"{number}.tar" for number in range(int(text))]
+
+
+def _read_part(part: Path, report: Progress | None) -> list[Sample]:
+    paths, samples = _listed(part), []
+    for done, path in enumerate(paths, start=1):
+        samples += _read_shard(path)
+        if report:
+            report(done, len(paths), f"lists of {part.parent.name}/{part.name}")
+    return samples
+
+
+def _read_shard(path: Path) -> list[Sample]:
+    """Return the samples of a tar in the order of their images; each key has one image and one label."""
+    images: dict[str, tuple[int, int]] = {}
+    labels: dict[str, int] = {}
+    try:
+        with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
+            for member in tar:
+                key, dot, suffix = member.name.rpartition(".")
+                if member.isfile() and dot + suffix.lower() in IMAGES:
+                    images[key] = member.offset_data, member.size
+                elif member.isfile() and dot + suffix == LABEL:
+                    labels[key] = _read_label(file, member, path)
+    except OSError as error:
+        raise StimuliError(f"{path} cannot be read: {error.strerror or error}; fetch it again") from error
+    except tarfile.TarError as error:
+        raise StimuliError(f"{path} is no whole tar file ({error}); fetch it again") from error
+    if odd := sorted(images.keys() ^ labels.keys()):
+        raise StimuliError(f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png) and KEY{LABEL}")
+    return [Sample(path, labels[key], *place) for key, place in images.items()]
+
+
+def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:
+    """Return a label without moving the file from where tarfile reads on."""
+    here = file.tell()
+    file.seek(member.offset_data)
+    text = file.read(min(member.size, _LONGEST)).strip()
+    file.seek(here)
+    if not text.isdigit():
+        raise StimuliError(f"the label {member.name} in {path} is {text!r}; expected a class number from 0")
+    return int(text)

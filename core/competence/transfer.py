@@ -1,0 +1,131 @@
+"""Linear probes of the store's vision models on any labeled images, on their last layer or on all, kept as rows of competence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float32
+
+from core.competence.folders import open_folder
+from core.competence.keeping import digest_code, keep_rows, kept_rows
+from core.competence.labeled import LIMIT, ImageSet, Question
+from core.competence.opened import entries_to_measure, reopen
+from core.competence.probes import probe
+from core.competence.records import ACCURACY, COLUMNS, measured_name, row
+from core.competence.vtab import ALL, open_vtab, task_names
+from core.embedding.batches import auto_batch_size, encode_fitting
+from core.embedding.progress import Progress
+from core.encoders.encoder import Encoder
+from core.encoders.precision import precision
+from core.errors import FeatureError, UnknownNameError
+from core.recipe import Recipe
+from core.store import ModelEntry, Store
+
+Layers = Literal["last", "all"]
+_CODE = ("core/competence/probes.py", "core/competence/labeled.py", "core/competence/transfer.py")  # on which every value depends
+
+
+def open_tasks(given: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None) -> list[ImageSet]:
+    """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at most `limit` samples of each.
+
+    Raises UnknownNameError for what is neither, and what the two kinds raise.
+    """
+    names = [name for each in given for name in (task_names() if each == ALL else [each])]
+    return [_open_task(name, limit, report) for name in dict.fromkeys(names)]
+
+
+def probe_models(
+    store: Path,
+    dataset: str,
+    models: Sequence[str],
+    given: Sequence[ImageSet],
+    *,
+    layers: Layers = "last",
+    device: torch.device,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Probe models on every question of the sets given, keep the rows in the store and return them: COLUMNS, then `layer`.
+
+    models: names of vision models, all of the dataset where empty. What is kept by the same recipe is not measured again, and each
+    question is kept as soon as it is answered. Those of the last layer are competence, as the store's other rows are; those of all
+    layers are kept beside it.
+    Raises UnknownNameError, InputError for models that see no images, EncoderError where weights are no longer those embedded.
+    """
+    held = Store(store)
+    tables: list[pd.DataFrame] = []
+    for entry in entries_to_measure(held, dataset, models, "vision"):
+        name, encoder = _result(entry, layers), None
+        for images in given:
+            recipes = {question: _recipe(entry, images, question, layers, device) for question in images.questions}
+            kept = {question: kept_rows(held, dataset, name, entry, recipe) for question, recipe in recipes.items()}
+            if left := [question for question in recipes if kept[question] is None]:
+                encoder = encoder or reopen(entry, device)
+                spaces = _embed(encoder, images, layers, report)
+            for question in left:
+                rows = _probe_layers(spaces, question, device=device, report=report)
+                kept[question] = keep_rows(held, dataset, name, entry, recipes[question], rows)
+            tables += [table for table in kept.values() if table is not None]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*COLUMNS, "layer"])
+
+
+def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:
+    if name in task_names():
+        return open_vtab(name, limit=limit, report=report)
+    if not Path(name).expanduser().exists():
+        raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
+    return open_folder(Path(name).expanduser(), limit=limit, report=report)
+
+
+def _embed(encoder: Encoder, images: ImageSet, layers: Layers, report: Progress | None) -> dict[str, Float32[np.ndarray, "n _"]]:
+    """Return the vectors of all images, of the last layer or of each, by the layer's name."""
+    wanted = encoder.card.layers[-1:] if layers == "last" else encoder.card.layers
+    parts: list[list[np.ndarray]] = [[] for _ in wanted]
+    size, limit = auto_batch_size(encoder.device), 0
+    for start in range(0, images.size, size):
+        stop = min(start + size, images.size)
+        encoding, limit = encode_fitting(encoder, images.images(start, stop), limit=limit)
+        for part, layer in zip(parts, encoding.layers[-len(wanted) :], strict=True):
+            part.append(layer)
+        if report:
+            report(stop, images.size, f"{encoder.card.name} over {images.name}")
+    return {name: np.concatenate(part) for name, part in zip(wanted, parts, strict=True)}
+
+
+def _probe_layers(
+    spaces: dict[str, np.ndarray], question: Question, *, device: torch.device, report: Progress | None
+) -> list[dict[str, Any]]:
+    """Return a row for each layer, NaN with the reason where a layer cannot be probed."""
+    rows = []
+    for done, (layer, space) in enumerate(spaces.items(), start=1):
+        answer = partial(row, question.task, question.group, unit=ACCURACY, split=question.split)
+        try:
+            found = answer(**vars(probe(space, question.labels, question.parts, device=device)))
+        except FeatureError as error:
+            found = answer(reason=str(error))
+        rows.append(found | {"layer": layer})
+        if report:
+            report(done, len(spaces), f"linear probes of {question.task}")
+    return rows
+
+
+def _recipe(entry: ModelEntry, images: ImageSet, question: Question, layers: Layers, device: torch.device) -> Recipe:
+    return Recipe.of(
+        "probe",
+        weights=entry.card.weights,
+        layers=layers,
+        precision=precision(device),
+        images=dict(images.source),
+        task=question.task,
+        code=digest_code(*_CODE),
+    )
+
+
+def _result(entry: ModelEntry, layers: Layers) -> str:
+    """Return what the store calls a model's rows; those of all layers are no competence of the model's."""
+    return measured_name("probes", entry.card.name) if layers == "last" else f"layers~{entry.card.name}"

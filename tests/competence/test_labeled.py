@@ -1,0 +1,196 @@
+"""Labeled images: what is drawn of them, and the forms in which a folder holds them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.competence.folders import open_folder
+from core.competence.labeled import Found, Sample, draw
+from core.competence.shards import read_shards
+from core.errors import InputError, StimuliError
+from tests.competence.labeled_files import picture, write_classes, write_part, write_shard
+
+
+def samples(count: int, part: str = "a", classes: int = 3) -> list[Sample]:
+    return [Sample(Path(f"{part}{number}"), number % classes) for number in range(count)]
+
+
+@given(st.integers(6, 80), st.integers(6, 100))
+def test_a_draw_is_of_the_given_samples_half_sixth_third_and_always_the_same(count, limit):
+    found = Found(samples(count))
+    kept, parts = draw(found, limit=limit)
+    assert len(set(kept)) == len(kept) == min(count, limit)
+    assert set(kept) <= set(found.train)
+    sizes = [len(part) for part in (parts.train, parts.validation, parts.test)]
+    assert np.abs(np.array(sizes) - len(kept) * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
+    assert np.concatenate([parts.train, parts.validation, parts.test]).tolist() == list(range(len(kept)))
+    assert draw(found, limit=limit)[0] == kept
+    assert count < 30 or draw(found, limit=limit, seed=1)[0] != kept
+
+
+@given(st.integers(6, 80), st.integers(3, 80), st.integers(9, 100))
+def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit):
+    kept, parts = draw(Found(samples(learned, "train"), samples(asked, "test")), limit=limit)
+    assert len(kept) <= limit
+    names = [sample.path.name.rstrip("0123456789") for sample in kept]
+    assert {names[place] for place in parts.test} == {"test"}
+    assert {names[place] for place in (*parts.train, *parts.validation)} == {"train"}
+    assert len(parts.test) == min(asked, round(limit / 3))
+
+
+def test_draws_that_could_measure_nothing_are_refused():
+    with pytest.raises(InputError, match=r"at least 6 samples .* not 5; raise --limit"):
+        draw(Found(samples(100)), limit=5)
+    with pytest.raises(StimuliError, match="1 labeled images are too few"):
+        draw(Found(samples(1)))
+    with pytest.raises(StimuliError, match="0 labeled images are too few"):
+        draw(Found([]))
+    with pytest.raises(StimuliError, match="all labeled images are of one class"):
+        draw(Found(samples(20, classes=1)))
+
+
+def shades(images) -> np.ndarray:
+    """Return the gray level of every image of a set."""
+    return np.array([np.asarray(image).mean() for image in images.images(0, images.size)])
+
+
+def test_a_folder_for_each_class(tmp_path):
+    folder = write_classes(tmp_path / "tones", {"dark": 0, "light": 200, "middle": 100}, each=8)
+    (folder / "light" / "deeper").mkdir()
+    picture(200).save(folder / "light" / "deeper" / "x.JPG", "JPEG")
+    (folder / "light" / "notes.txt").write_text("not an image")
+    (folder / "empty").mkdir()
+    (folder / ".hidden").mkdir()
+    images = open_folder(folder)
+    question = images.questions[0]
+    assert (images.name, images.size, question.task, question.group) == ("folder tones", 25, "folder tones", "own")
+    assert Counter(question.labels.tolist()) == {0: 8, 1: 9, 2: 8}
+    assert ((shades(images) // 90).astype(int) == np.array([0, 2, 1])[question.labels]).all()
+    assert len(open_folder(folder, limit=10).questions[0].labels) == 10
+
+
+def test_folders_for_parts_and_classes(tmp_path):
+    write_classes(tmp_path / "train", {"dark": 0, "light": 200}, each=8)
+    write_classes(tmp_path / "val", {"dark": 0, "light": 200}, each=3, first=500)
+    question = open_folder(tmp_path).questions[0]
+    assert [len(part) for part in vars(question.parts).values()] == [12, 4, 6]
+    assert (question.labels == (shades(open_folder(tmp_path)) > 100)).all()
+    write_classes(tmp_path / "val", {"gray": 100}, each=1)
+    with pytest.raises(StimuliError, match=r"val/gray is a class that .*train does not have"):
+        open_folder(tmp_path)
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_a_table_of_images_and_labels(tmp_path, divided):
+    rows = [f"{number}.png,{number % 2}" + (",test" if number > 8 else ",train") * divided for number in range(12)]
+    for number in range(12):
+        picture(200 * (number % 2), seed=number).save(tmp_path / f"{number}.png")
+    (tmp_path / "labels.csv").write_text("\n".join(["image,label" + ",split" * divided, *rows]))
+    images = open_folder(tmp_path)
+    assert (images.questions[0].labels == (shades(images) > 100)).all()
+    assert len(images.questions[0].parts.test) == (3 if divided else 4)
+
+
+def test_the_source_changes_with_every_pixel_and_label(tmp_path):
+    folder = write_classes(tmp_path / "tones", {"dark": 0, "light": 200}, each=5)
+    before = open_folder(folder).source
+    assert open_folder(folder).source == before
+    picture(0, seed=77).save(folder / "dark" / "000.png")
+    changed = open_folder(folder).source
+    (folder / "light" / "000.png").rename(folder / "dark" / "other.png")
+    assert before != changed != open_folder(folder).source != before
+
+
+@pytest.mark.parametrize("suffix", ["webp", "jpg", "png"])
+def test_tar_files_are_read_where_they_lie(tmp_path, suffix):
+    write_part(tmp_path / "set" / "train", [[0, 10, 20], [30, 40, 0, 10, 20]], suffix=suffix)
+    write_part(tmp_path / "set" / "test", [[20, 30, 40]], suffix=suffix)
+    heard: list[tuple[int, int, str]] = []
+    found = read_shards(tmp_path / "set", report=lambda *state: heard.append(state))
+    assert heard == [(1, 2, "lists of set/train"), (2, 2, "lists of set/train"), (1, 1, "lists of set/test")]
+    assert [sample.label for sample in found.train] == [0, 10, 20, 30, 40, 0, 10, 20]
+    assert [sample.label for sample in found.test] == [20, 30, 40]
+    images = open_folder(tmp_path / "set")
+    assert shades(images) - 19.5 == pytest.approx(5.0 * images.questions[0].labels, abs=4)
+    assert sorted(path.name for path in (tmp_path / "set" / "train").iterdir()) == ["0.tar", "1.tar", "nshards.txt"]
+
+
+def test_a_single_part_is_divided_here(tmp_path):
+    write_part(tmp_path / "test", [[0, 1] * 6])
+    assert [len(part) for part in vars(open_folder(tmp_path).questions[0].parts).values()] == [6, 2, 4]
+
+
+def odd_tar(path: Path, **members: bytes) -> None:
+    with tarfile.open(path, "w") as tar:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name.replace("_", "."))
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+
+
+def test_damaged_sets_are_refused(tmp_path):
+    write_part(tmp_path / "train", [[0, 1], [0, 1]])
+    shard = tmp_path / "train" / "1.tar"
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:2000])
+    with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(.*\); fetch it again"):
+        read_shards(tmp_path)
+    shard.unlink()
+    with pytest.raises(StimuliError, match=r"1.tar cannot be read: No such file or directory; fetch it again"):
+        read_shards(tmp_path)
+    odd_tar(shard, a_cls=b"1", a_webp=b"x", b_webp=b"x")
+    with pytest.raises(StimuliError, match=r"'b' in .*1.tar lacks its image or its label; expected KEY.webp"):
+        read_shards(tmp_path)
+    odd_tar(shard, a_cls=b"cat", a_webp=b"x")
+    with pytest.raises(StimuliError, match=r"the label a.cls in .*1.tar is b'cat'; expected a class number from 0"):
+        read_shards(tmp_path)
+    (tmp_path / "train" / "nshards.txt").write_text("many")
+    with pytest.raises(StimuliError, match=r"nshards.txt says 'many'; expected the number of tar files"):
+        read_shards(tmp_path)
+    with pytest.raises(StimuliError, match=r"has neither train/nshards.txt nor test/nshards.txt"):
+        read_shards(tmp_path / "train")
+
+
+def test_a_broken_image_is_named_by_its_place(tmp_path):
+    write_part(tmp_path / "test", [[0, 1] * 6])
+    path = tmp_path / "test" / "0.tar"
+    path.write_bytes(path.read_bytes().replace(b"RIFF", b"RAFF", 1))
+    with pytest.raises(StimuliError, match=r"at byte [\d,]+ of .*0.tar is not an image"):
+        shades(open_folder(tmp_path))
+
+
+def test_folders_in_no_form_are_refused(tmp_path):
+    with pytest.raises(StimuliError, match=r"nothing is not a folder; expected DIR/CLASS"):
+        open_folder(tmp_path / "nothing")
+    with pytest.raises(StimuliError, match=r"has no folders of images and 0 tables; expected DIR/CLASS"):
+        open_folder(tmp_path)
+    picture(0).save(tmp_path / "a.png")
+    table = tmp_path / "labels.csv"
+    for text, message in {
+        "image,class\na.png,x\n": "has no column 'label'",
+        "image,label\na.png,\n": "row 1 of labels.csv has image 'a.png', label '' and split 'train'; expected an image",
+        "image,label\n,x\n": "row 1 of labels.csv has image ''",
+        "image,label,split\na.png,x,later\n": "split 'later'; expected",
+        "image,label\nb.png,x\n": "image b.png is not in the folder",
+        "image,label\n../a.png,x\n": "image ../a.png leads out of the folder",
+    }.items():
+        table.write_text(text)
+        with pytest.raises(StimuliError, match=message):
+            open_folder(tmp_path)
+    (tmp_path / "more.csv").write_text("image,label\n")
+    with pytest.raises(StimuliError, match="2 tables"):
+        open_folder(tmp_path)
+
+
+def test_a_sample_that_is_gone_says_so(tmp_path):
+    write_shard(tmp_path / "a.tar", [1])
+    with pytest.raises(StimuliError, match=r"image .*gone.png cannot be read: No such file or directory; put it back"):
+        Sample(tmp_path / "gone.png", 0).read()
