@@ -1,32 +1,92 @@
-"""`platoscope probe`: how good the models are at their jobs."""
+"""`platoscope probe` and `bits-per-byte`: how good the models are at their jobs."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, print_table
+from core.cli.shared import add_command, count, print_table
+from core.errors import InputError
 from core.settings import choose_device
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.embedding.progress import Progress
 
 
 def add(commands: Any) -> None:
-    """Add `probe`."""
+    """Add `probe` and `bits-per-byte`."""
     probe = add_command(
         commands, "probe", run_probe, "measure models in the Cave: linear probes, exams, bits per byte; one row per task"
     )
-    probe.add_argument("--dataset", required=True, metavar="D")
-    probe.add_argument("--model", nargs="+", action="extend", metavar="M", help="models (all that can be opened again)")
-    probe.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-    probe.add_argument("--json", action="store_true")
+    _add_choices(probe, "models (all that can be opened again)")
+    probe.add_argument("--task", nargs="+", action="extend", metavar="NAME|DIR",
+                       help="in place of the Cave: tasks of VTAB, vtab for all of them, or folders of labeled images")  # fmt: skip
+    probe.add_argument("--layers", choices=("last", "all"), default="last", help="which layers of vision models to probe")
+    probe.add_argument("--limit", type=count, metavar="N", help="samples of a task at most (10000)")
+
+    code = add_command(commands, "bits-per-byte", run_bits_per_byte, "let language models code texts: total bits over total bytes")
+    _add_choices(code, "language models (all that can be opened again)")
+    code.add_argument("--text", default="owt", metavar="FILE|owt|cave",
+                      help=".txt, .jsonl or .parquet; owt: OpenWebText; cave: its held-out captions")  # fmt: skip
+    code.add_argument("--tokens", type=_positive, default=4_000_000, metavar="N", help="of the texts, for each model")
+    code.add_argument("--context", type=_positive, metavar="N", help="tokens of a window (1024, or as many as the model reads)")
 
 
 def run_probe(given: argparse.Namespace) -> None:
     """Measure the models that have not been measured yet and print the competence of all that were named."""
+    from core.embedding.progress import ConsoleProgress
+
+    report = ConsoleProgress()
+    if given.limit is not None and not given.task:
+        raise InputError("--limit belongs to --task; the Cave's tasks have numbers of samples of their own")
+    table = _probe_images(given, report) if given.task or given.layers == "all" else _measure_in_cave(given, report)
+    print_table(table, as_json=given.json)
+
+
+def run_bits_per_byte(given: argparse.Namespace) -> None:
+    """Let the models that have not coded these texts code them, and print two rows for each model that was named."""
+    from core.competence.coding import code_models
+    from core.competence.texts import open_texts
+    from core.embedding.progress import ConsoleProgress
+
+    chosen = {"tokens": given.tokens, "context": given.context, "device": choose_device(given.device), "report": ConsoleProgress()}
+    table = code_models(given.store, given.dataset, given.model or [], open_texts(given.text), **chosen)
+    print_table(table, as_json=given.json)
+
+
+def _measure_in_cave(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
     from core.competence.records import can_measure
     from core.competence.suite import measure_all
-    from core.embedding.progress import ConsoleProgress
     from core.store import Store
 
     models = given.model or [entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)]
-    device = choose_device(given.device)
-    print_table(measure_all(given.store, given.dataset, models, device=device, report=ConsoleProgress()), as_json=given.json)
+    return measure_all(given.store, given.dataset, models, device=choose_device(given.device), report=report)
+
+
+def _probe_images(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
+    from core.competence.cave_tasks import cave_tasks
+    from core.competence.labeled import LIMIT
+    from core.competence.transfer import open_tasks, probe_models
+    from core.store import Store
+
+    if given.task:
+        sets = open_tasks(given.task, limit=LIMIT if given.limit is None else given.limit, report=report)
+    else:
+        sets = cave_tasks(Store(given.store).dataset(given.dataset), report=report)
+    chosen = {"layers": given.layers, "device": choose_device(given.device), "report": report}
+    return probe_models(given.store, given.dataset, given.model or [], sets, **chosen)
+
+
+def _positive(text: str) -> int:
+    if count(text) == 0:
+        raise argparse.ArgumentTypeError("expected a whole number above 0, got '0'")
+    return count(text)
+
+
+def _add_choices(command: argparse.ArgumentParser, models: str) -> None:
+    command.add_argument("--dataset", required=True, metavar="D")
+    command.add_argument("--model", nargs="+", action="extend", metavar="M", help=models)
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    command.add_argument("--json", action="store_true")

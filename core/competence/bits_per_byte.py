@@ -1,0 +1,146 @@
+"""Bits per byte of any texts, however long: each token is coded once, in a window with what stands before it.
+
+    bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
+
+A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`), which cost nothing; the first
+window of a text has no other context, and every further one begins with the second half of the one before. The first token of a
+text that has nothing in front of it cannot be coded; its bytes count, as in the bits per byte of captions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core.embedding.progress import Progress
+from core.encoders.language import LanguageEncoder, count_bits, pad
+from core.encoders.precision import forward_on
+from core.errors import EncoderError, InputError
+
+TOKENS = 4_000_000  # as many of OpenWebText the published study takes
+CONTEXT = 1_024  # tokens of a window, where the model can read so many
+_TOGETHER = 64  # windows at most
+_LOGITS = 1 << 28  # values at most that a batch may return: 1 GB
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text as tokens. front: special tokens before it. bytes: UTF-8 bytes that the tokens stand for."""
+
+    front: list[int]
+    ids: list[int]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """Tokens of text number `text`, of which those from `start` on are coded."""
+
+    text: int
+    ids: list[int]
+    start: int
+
+
+@torch.inference_mode()
+def code_texts(
+    encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int, context: int | None = None, report: Progress | None = None
+) -> pd.DataFrame:
+    """Return `bits`, `bytes` and `tokens` of each text that is not empty, up to `tokens` in all.
+
+    Bits are NaN for a text of a single token that nothing stands before. tokens: special ones not
+    counted; a text that goes beyond is cut there, behind a whole character. context: tokens of a window, special ones included;
+    None for CONTEXT, or the longest text that the model can read where that is less.
+    Raises EncoderError for a context that the model cannot read, InputError for less than two tokens of text in a window.
+    """
+    length, costs = _window_length(encoder, context), []
+    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
+
+    def windows() -> Iterator[Window]:
+        for piece in read_pieces(encoder, texts, tokens=tokens):
+            costs.append([0.0 if len(piece.front) + len(piece.ids) > 1 else np.nan, piece.bytes, len(piece.ids)])
+            yield from cut_windows(piece, length, text=len(costs) - 1)
+
+    done = 0
+    for batch in _batches(windows(), vocabulary):
+        for window, bits in zip(batch, _code(encoder, batch), strict=True):
+            costs[window.text][0] += bits
+            done += len(window.ids) - window.start
+        if report:
+            report(done, tokens, f"tokens by {encoder.card.name}")
+    return pd.DataFrame(costs, columns=["bits", "bytes", "tokens"], dtype=float)
+
+
+def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) -> Iterator[Piece]:
+    """Yield texts as tokens until there are `tokens`; texts without any are left out."""
+    known = encoder.model.get_input_embeddings().weight.shape[0]
+    for text in texts:
+        piece = _tokenize(encoder, text, tokens)
+        if not piece.ids:
+            continue
+        if max(piece.ids) >= known:
+            raise EncoderError(f"token {max(piece.ids)} is not among the {known} of {encoder.card.name}; use its own tokenizer")
+        yield piece
+        tokens -= len(piece.ids)
+        if tokens <= 0:
+            return
+
+
+def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]:
+    """Yield windows of at most `length` tokens that code each token once; raises InputError for one that could hold no context."""
+    front, room = len(piece.front), length - len(piece.front)
+    if room < 2:
+        raise InputError(f"a window of {length} tokens leaves {room} for text beside {front} special ones; use a longer --context")
+    begin, coded = 0, 0 if front else 1
+    while coded < len(piece.ids):
+        end = min(begin + room, len(piece.ids))
+        yield Window(text, piece.front + piece.ids[begin:end], front + coded - begin)
+        begin, coded = begin + room // 2, end
+
+
+def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
+    """Return the first tokens of a text, `most` or a few more to the end of a character that several tokens spell."""
+    read = encoder.tokenizer([text], verbose=False).encodings[0]
+    own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
+    if not own:
+        return Piece([], [], 0)
+    kept, end = own[:most], max(read.offsets[place][1] for place in own[:most])
+    for place in own[most:]:
+        if read.offsets[place][0] >= end:
+            text = text[:end]
+            break
+        kept.append(place)
+    return Piece(read.ids[: own[0]], [read.ids[place] for place in kept], len(text.encode()))
+
+
+def _window_length(encoder: LanguageEncoder, context: int | None) -> int:
+    if context is None:
+        return min(CONTEXT, encoder.limit or CONTEXT)
+    if encoder.limit is not None and context > encoder.limit:
+        raise EncoderError(f"{encoder.card.name} reads at most {encoder.limit} tokens, not {context}; use a shorter --context")
+    return context
+
+
+def _batches(windows: Iterable[Window], vocabulary: int) -> Iterator[list[Window]]:
+    """Gather windows as long as the logits of all of them, padded to the longest, fit."""
+    batch: list[Window] = []
+    for window in windows:
+        longest = max(len(each.ids) for each in [*batch, window])
+        if batch and (len(batch) == _TOGETHER or (len(batch) + 1) * longest * vocabulary > _LOGITS):
+            yield batch
+            batch = []
+        batch.append(window)
+    if batch:
+        yield batch
+
+
+def _code(encoder: LanguageEncoder, windows: list[Window]) -> list[float]:
+    """Return the bits of what each window codes."""
+    ids, mask = (part.to(encoder.device) for part in pad([window.ids for window in windows]))
+    with forward_on(encoder.device):
+        logits = encoder.model(input_ids=ids, attention_mask=mask).logits
+    parts = zip(logits, windows, strict=True)
+    return [count_bits(own[each.start - 1 : len(each.ids)], each.ids[each.start - 1 :]) for own, each in parts]

@@ -1,0 +1,115 @@
+"""Where texts come from that models are to code: a file, OpenWebText from the hub or its cache, the Cave's held-out captions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from core.encoders.checkpoint import digest_files
+from core.errors import InputError, UnknownNameError
+
+WEB, CAVE = "owt", "cave"
+_HUB_ID = "Skylion007/openwebtext"
+_FILES = 80  # Parquet files of 100,000 documents each
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts in order, read one at a time. name: for people. source: all that they depend on, as plain data."""
+
+    name: str
+    source: Mapping[str, Any]
+    read: Callable[[], Iterator[str]]
+
+
+def open_texts(given: str) -> Texts:
+    """Open `owt`, `cave` or a file: .txt (one text), .jsonl or .parquet (a column `text`).
+
+    Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached, InputError for a file that is none of
+    these, UnknownNameError for what is neither. Source of OpenWebText: Gokaslan and Cohen (2019).
+    """
+    if given == WEB:
+        revision = _fetch_web(0).parent.parent.name
+        return Texts("OpenWebText", {"hub": _HUB_ID, "revision": revision}, _read_web)
+    if given == CAVE:
+        return _open_cave()
+    path = Path(given).expanduser()
+    if not path.is_file():
+        raise UnknownNameError("text file", given, [WEB, CAVE])
+    if path.suffix.lower() not in _READERS:
+        raise InputError(f"{path} is no text; expected a file ending in {', '.join(_READERS)}, or {WEB} or {CAVE}")
+    return Texts(path.name, {"file": digest_files([path])}, lambda: _READERS[path.suffix.lower()](path))
+
+
+def _open_cave() -> Texts:
+    from core.stimuli.cave.events import TEST_SIZE, events  # the Cave takes a moment, only for those who ask for it
+    from core.stimuli.cave.grammar import LEVELS, describe
+
+    captions = [describe(event, LEVELS[0]) for event in events("test", TEST_SIZE)]
+    return Texts("the Cave's captions", {"cave": hashlib.sha256("\n".join(captions).encode()).hexdigest()}, lambda: iter(captions))
+
+
+def _read_web() -> Iterator[str]:
+    """Read documents file by file, each fetched when the one before is read: the first has more than ten times the usual sample."""
+    for number in range(_FILES):
+        yield from _read_parquet(_fetch_web(number))
+
+
+def _fetch_web(number: int) -> Path:
+    from huggingface_hub import hf_hub_download  # half a second, only for those who use the hub
+
+    from core.encoders.hub import hub_errors
+
+    with hub_errors(f"OpenWebText ({_HUB_ID})", instead=f"--text FILE with texts of your own, or --text {CAVE}"):
+        return Path(hf_hub_download(_HUB_ID, f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet", repo_type="dataset"))
+
+
+def _read_text(path: Path) -> Iterator[str]:
+    try:
+        yield path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start:,}; save it as UTF-8") from error
+
+
+def _read_jsonl(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, line in zip(count(1), file, strict=False):
+            if line.strip():
+                yield _checked(_record(line), f"line {number} of {path}")
+
+
+def _record(line: bytes) -> Any:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found.get("text") if isinstance(found, dict) else None
+
+
+def _read_parquet(path: Path) -> Iterator[str]:
+    """Read a file a thousand rows at a time, so that the rest of a large one is not read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file, rows = pq.ParquetFile(path), count(1)
+        for batch in file.iter_batches(1_000, columns=["text"]):
+            for text in batch.column("text").to_pylist():
+                yield _checked(text, f"row {next(rows)} of {path}")
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise InputError(f"{path} is no Parquet table with a column text ({error}); fetch or write it again") from error
+
+
+def _checked(text: Any, where: str) -> str:
+    """Return a text; raises InputError for what is none, or has half a character in it that no UTF-8 can spell."""
+    if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f'{where} holds no text; expected {{"text": "…"}} in UTF-8')
+    return text
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[str]]] = {".txt": _read_text, ".jsonl": _read_jsonl, ".parquet": _read_parquet}

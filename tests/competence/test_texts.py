@@ -1,0 +1,84 @@
+"""Texts for models to code: files in three forms, OpenWebText from a cache of the hub, the Cave's captions."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from huggingface_hub import constants
+
+from core.competence.texts import open_texts
+from core.errors import InputError, OfflineError, UnknownNameError
+from core.stimuli.cave import CaveDataset
+from core.stimuli.cave.events import TEST_SIZE
+from core.stimuli.cave.grammar import LEVELS
+from tests.competence.labeled_files import put_in_cache
+
+ODD = ["one\u2028line", "", "🦙 two\nlines", "x" * 9]
+
+
+def test_files_in_three_forms(tmp_path):
+    (tmp_path / "a.txt").write_text(ODD[2])
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text, "n": 1}, ensure_ascii=False) for text in ODD) + "\n\n")
+    pd.DataFrame({"n": range(4), "text": ODD}).to_parquet(tmp_path / "a.parquet")
+    for name, wanted in (("a.txt", ODD[2:3]), ("a.jsonl", ODD), ("a.parquet", ODD)):
+        texts = open_texts(str(tmp_path / name))
+        assert texts.name == name
+        assert list(texts.read()) == list(texts.read()) == wanted
+    assert open_texts(str(tmp_path / "a.txt")).source != open_texts(str(tmp_path / "a.jsonl")).source
+
+
+def test_the_cave_s_captions_are_its_held_out_ones():
+    captions, texts = CaveDataset(12).captions, list(open_texts("cave").read())
+    assert texts[:12] == captions.loc[captions["level"] == LEVELS[0], "text"].tolist()
+    assert len(texts) == TEST_SIZE
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path
+
+
+def test_the_web_s_texts_are_read_file_by_file(cache):
+    folder = put_in_cache(cache, "Skylion007/openwebtext") / "plain_text"
+    folder.mkdir(parents=True)
+    for number, texts in enumerate((["first", "second"], ["third"])):
+        pd.DataFrame({"text": texts}).to_parquet(folder / f"train-{number:05d}-of-00080.parquet")
+    texts = open_texts("owt")
+    assert (texts.name, texts.source) == ("OpenWebText", {"hub": "Skylion007/openwebtext", "revision": "0" * 40})
+    reading = texts.read()
+    assert [next(reading) for _ in range(3)] == ["first", "second", "third"]
+    with pytest.raises(OfflineError, match=r"OpenWebText \(Skylion007/openwebtext\) is not in the cache folder"):
+        next(reading)
+
+
+@pytest.mark.usefixtures("cache")
+def test_without_network_and_cache_one_sentence_says_what_to_do():
+    with pytest.raises(OfflineError, match=r"OpenWebText .* connect .* or use --text FILE .* or --text cave"):
+        open_texts("owt")
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    with pytest.raises(UnknownNameError, match="no text file named 'cav'; did you mean cave"):
+        open_texts("cav")
+    for name, data, message in (
+        ("a.pdf", b"x", r"a.pdf is no text; expected a file ending in .txt, .jsonl, .parquet, or owt or cave"),
+        ("a.txt", b"ab\xff", r"a.txt is not UTF-8: .* at byte 2; save it as UTF-8"),
+        ("a.jsonl", b'{"text": "a"}\n{"text": 1}', r"line 2 of .*a.jsonl holds no text; expected"),
+        ("a.jsonl", b'{"text": "a"}\n\n["text"]', r"line 3 of .*a.jsonl holds no text"),
+        ("a.jsonl", b"nothing", r"line 1 of .*a.jsonl holds no text"),
+        ("a.jsonl", b'{"text": "\\ud800"}', r"line 1 of .*a.jsonl holds no text"),
+        ("a.parquet", b"PAR1", r"a.parquet is no Parquet table with a column text"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(InputError, match=message):
+            list(open_texts(str(tmp_path / name)).read())
+    pd.DataFrame({"words": ["a"]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="no Parquet table with a column text"):
+        list(open_texts(str(tmp_path / "a.parquet")).read())
+    pd.DataFrame({"text": ["a", None]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"row 2 of .*a.parquet holds no text"):
+        list(open_texts(str(tmp_path / "a.parquet")).read())

@@ -1,0 +1,202 @@
+"""Probes of stored models on labeled images: what is right, what is kept, and what is not measured twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tiny_models import make_language, make_vision
+
+from core.cli import main
+from core.competence import cave_tasks as cave
+from core.competence import opened, transfer
+from core.competence.folders import open_folder
+from core.competence.pictures import draw_pictures
+from core.competence.probes import probe
+from core.competence.records import COLUMNS, measured_name
+from core.competence.suite import measure_all
+from core.competence.transfer import open_tasks, probe_models
+from core.embedding.runner import embed, import_features
+from core.encoders.catalog import open_encoder
+from core.errors import EncoderError, InputError, UnknownNameError
+from core.stimuli.cave import CaveDataset, tasks
+from core.store import Store, add_dataset
+from tests.competence.labeled_files import picture, write_classes
+from tests.store_fakes import CountedDataset
+
+CPU = torch.device("cpu")
+TONES = {"dark": 0, "light": 200, "middle": 100}
+FEW = {"plain": 36, "lines": 30, "duotone": 30, "relief": 30}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the Cave and two tiny vision models and a language model, and three tones in folders."""
+    root = tmp_path_factory.mktemp("transfer")
+    add_dataset(root / "store", CaveDataset(12))
+    for name, depth in (("vit-a", 1), ("vit-b", 2)):
+        place = make_vision(root / name, "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=depth, num_heads=2)
+        embed(root / "store", CaveDataset(12), open_encoder(f"timm:vit_tiny_patch16_224@{place}", device=CPU))
+    embed(root / "store", CaveDataset(12), open_encoder(f"hf:{make_language(root / 'tiny-bloom', 'bloom')}", device=CPU))
+    write_classes(root / "tones", TONES, each=20)
+    return root
+
+
+@pytest.fixture
+def world(models: Path) -> Path:
+    """Nothing is measured yet."""
+    for path in (models / "store").rglob("*~*.duckdb"):
+        path.unlink()
+    return models
+
+
+def probed(world: Path, *names: str, **choices) -> pd.DataFrame:
+    given = choices.pop("given", None) or open_tasks([str(world / "tones")])
+    return probe_models(world / "store", "cave", names, given, device=CPU, **choices)
+
+
+def test_classes_that_look_different_are_told_apart(world):
+    rows = probed(world)
+    assert list(rows.columns) == [*COLUMNS, "layer"]
+    assert rows["model"].tolist() == ["vit-a", "vit-b"]
+    assert rows["layer"].tolist() == ["block 1", "block 2"]
+    assert (rows["value"] == 1.0).all()
+    assert set(rows["n"]) == {20}
+    assert rows[["task", "group", "unit", "split", "origin"]].drop_duplicates().values.tolist() == [
+        ["folder tones", "own", "top-1", "test", "measured"]
+    ]
+
+
+def test_labels_that_mean_nothing_are_told_by_chance(world, tmp_path):
+    names = np.random.default_rng(0).choice(["heads", "tails"], size=300)
+    for number in range(300):
+        picture(100, seed=number).save(tmp_path / f"{number}.png")
+    lines = [f"{number}.png,{name}" for number, name in enumerate(names)]
+    (tmp_path / "labels.csv").write_text("\n".join(["image,label", *lines]))
+    row = probed(world, "vit-a", given=open_tasks([str(tmp_path)])).iloc[0]
+    assert row["low"] < 0.5 < row["high"]
+    assert row["n"] == 100
+
+
+def test_a_value_is_that_of_a_probe_on_the_embedding(world):
+    images = open_folder(world / "tones", limit=30)
+    encoder = open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU)
+    layers = encoder.encode(images.images(0, 30)).layers
+    question = images.questions[0]
+    rows = probed(world, "vit-b", given=[images], layers="all")
+    assert rows["layer"].tolist() == list(encoder.card.layers) == ["block 1", "block 2"]
+    assert rows["value"].tolist() == [probe(layer, question.labels, question.parts).value for layer in layers]
+    last = probed(world, "vit-b", given=[images])
+    pd.testing.assert_frame_equal(last.drop(columns="source"), rows.tail(1).reset_index(drop=True).drop(columns="source"))
+
+
+def test_what_is_kept_is_not_measured_again(world, monkeypatch):
+    rows, every = probed(world), probed(world, layers="all")
+    monkeypatch.setattr(opened, "open_encoder", None)
+    pd.testing.assert_frame_equal(probed(world), rows)
+    pd.testing.assert_frame_equal(probed(world, layers="all"), every)
+    kept, recipe = Store(world / "store").result("cave", measured_name("probes", "vit-a"))
+    assert kept["task"].tolist() == ["folder tones"]
+    assert recipe.choices["made"].keys() == set(rows["source"][:1])
+    assert recipe.choices["weights"] == Store(world / "store").model("cave", "vit-a").card.weights
+
+
+def test_another_draw_is_measured_anew_in_place_of_the_old(world):
+    before = probed(world, "vit-a")
+    after = probed(world, "vit-a", given=open_tasks([str(world / "tones")], limit=30))
+    assert (before["n"][0], after["n"][0]) == (20, 10)
+    kept, recipe = Store(world / "store").result("cave", measured_name("probes", "vit-a"))
+    pd.testing.assert_frame_equal(kept, after)
+    assert list(recipe.choices["made"]) == [after["source"][0]]
+
+
+def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch):
+    given = [*open_tasks([str(world / "tones")]), *open_tasks([str(write_classes(tmp_path / "more", TONES, each=6))])]
+    asked: list[str] = []
+
+    def killed(space, labels, parts, **choices):
+        asked.append("one")
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return probe(space, labels, parts, **choices)
+
+    monkeypatch.setattr(transfer, "probe", killed)
+    with pytest.raises(KeyboardInterrupt):
+        probed(world, given=given)
+    rows = probed(world, given=given)
+    assert len(asked) == 5
+    assert rows[["model", "task"]].values.tolist() == [
+        [model, task] for model in ("vit-a", "vit-b") for task in ("folder tones", "folder more")
+    ]
+
+
+def test_models_of_other_weights_have_nothing_kept(world, monkeypatch):
+    probed(world, "vit-a")
+    monkeypatch.setattr(
+        opened, "open_encoder", lambda *_, **__: open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU)
+    )
+    with pytest.raises(EncoderError, match="other weights now than when 'vit-a' was embedded; embed it again"):
+        probed(world, "vit-a", given=open_tasks([str(world / "tones")], limit=12))
+
+
+def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
+    monkeypatch.setattr(transfer, "encode_fitting", lambda encoder, items, **_: (broken(encoder, items), 0))
+
+    def broken(encoder, items):
+        encoding = encoder.encode(items)
+        encoding.layers[0][0, 0] = np.nan
+        return encoding
+
+    rows = probed(world, "vit-b", layers="all")
+    assert rows["value"].isna().tolist() == [True, False]
+    assert "NaN or infinity" in rows["reason"][0]
+
+
+def test_models_that_cannot_see_are_refused(world):
+    with pytest.raises(InputError, match="'tiny-bloom' is no vision model that can be opened again"):
+        probed(world, "tiny-bloom")
+    with pytest.raises(UnknownNameError, match="vit-a"):
+        probed(world, "vit-c")
+    card = Store(world / "store").dataset("cave")
+    import_features(world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision")
+    with pytest.raises(InputError, match="'foreign' is no vision model that can be opened again"):
+        probed(world, "foreign")
+
+
+def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world, monkeypatch):
+    monkeypatch.setattr(tasks, "SAMPLES", FEW)
+    monkeypatch.setattr(tasks, "TASKS", tasks.TASKS[::3])
+    for module in (cave, "core.competence.suite"):
+        place = module if isinstance(module, str) else module.__name__
+        monkeypatch.setattr(f"{place}.draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1))
+    given = cave.cave_tasks(Store(world / "store").dataset("cave"))
+    rows = probed(world, "vit-b", given=given, layers="all")
+    assert len(rows) == 2 * len(tasks.TASKS)
+    suite = measure_all(world / "store", "cave", ["vit-b"], device=CPU).set_index("task")
+    last = rows[rows["layer"] == "block 2"].set_index("task").loc[suite.index]
+    same = ["group", "value", "low", "high", "chance", "n", "unit", "split", "reason"]
+    pd.testing.assert_frame_equal(last[same], suite[same])
+
+
+def test_the_cave_s_tasks_are_of_the_cave(tmp_path):
+    add_dataset(tmp_path, CountedDataset())
+    with pytest.raises(InputError, match="'counted' is not made of them; name tasks with --task"):
+        cave.cave_tasks(Store(tmp_path).dataset("counted"))
+
+
+def test_the_command_prints_rows_of_named_tasks(world, capsys):
+    command = ["probe", "--dataset", "cave", "--device", "cpu", "--json", "--store", str(world / "store")]
+    assert main([*command, "--task", str(world / "tones"), "--limit", "30", "--layers", "all", "--model", "vit-b"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["task"], row["layer"], row["n"]) for row in rows] == [
+        ("folder tones", "block 1", 10),
+        ("folder tones", "block 2", 10),
+    ]
+    assert main([*command, "--limit", "30"]) == 2
+    assert "--limit belongs to --task" in capsys.readouterr().err
+    assert main([*command, "--task", "nothing"]) == 2
+    assert "no folder or task of VTAB named 'nothing'" in capsys.readouterr().err
