@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from core.embedding.batches import auto_batch_size, encode_fitting
 from core.embedding.progress import Progress
 from core.encoders.encoder import Encoder
 from core.encoders.precision import precision
-from core.errors import FeatureError, UnknownNameError
+from core.errors import FeatureError, InputError, UnknownNameError
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
 
@@ -34,10 +35,14 @@ _CODE = ("core/competence/probes.py", "core/competence/labeled.py", "core/compet
 def open_tasks(given: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None) -> list[ImageSet]:
     """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at most `limit` samples of each.
 
-    Raises UnknownNameError for what is neither, and what the two kinds raise.
+    Raises UnknownNameError for what is neither, InputError for two folders of one name, and what the two kinds raise.
     """
     names = [name for each in given for name in (task_names() if each == ALL else [each])]
-    return [_open_task(name, limit, report) for name in dict.fromkeys(names)]
+    sets = [_open_task(name, limit, report) for name in dict.fromkeys(names)]
+    for name, times in Counter(images.name for images in sets).items():
+        if times > 1:
+            raise InputError(f"{times} tasks are called {name!r}, and each takes the place of the other; rename a folder")
+    return sets
 
 
 def probe_models(

@@ -230,3 +230,10 @@ def test_the_command_codes_the_cave_s_captions(world, folders, capsys):
     with pytest.raises(SystemExit):
         main([*command, "--tokens", "0"])
     assert "expected a whole number above 0" in capsys.readouterr().err
+
+
+@pytest.mark.gpu
+def test_a_gpu_codes_almost_as_the_cpu_does(folders):
+    costs = [code_texts(open_encoder(f"hf:{folders / 'fronted'}", device=torch.device(name)), [TEXT], tokens=99, context=20)
+             for name in ("cpu", "cuda")]  # fmt: skip
+    assert costs[1]["bits"][0] == pytest.approx(costs[0]["bits"][0], rel=0.02)  # bfloat16 has two to three digits

@@ -33,9 +33,11 @@ def answers(rows: np.ndarray, labels: np.ndarray, parts: Split) -> list[tuple[fl
     return found
 
 
-@pytest.mark.parametrize(("classes", "apart"), [(2, 0.1), (4, 0.3), (16, 0.35)])
-def test_a_probe_is_as_right_as_scikit_learn_s(classes, apart):
-    rows, labels = clusters(classes, apart=apart)
+@pytest.mark.parametrize(
+    ("classes", "apart", "n", "d"), [(2, 0.1, 1500, 40), (4, 0.3, 1500, 40), (16, 0.35, 1500, 40), (5, 0.3, 600, 400)]
+)
+def test_a_probe_is_as_right_as_scikit_learn_s(classes, apart, n, d):
+    rows, labels = clusters(classes, apart=apart, n=n, d=d)
     parts = split(len(rows))
     theirs = answers(rows, labels, parts)
     best = max(theirs, key=lambda pair: pair[0])
@@ -96,3 +98,10 @@ def test_features_that_do_not_fit_are_refused():
     rows[5, 1] = np.nan
     with pytest.raises(FeatureError, match="NaN or infinity"):
         probe(rows, labels, split(60))
+
+
+@pytest.mark.gpu
+def test_a_gpu_answers_as_the_cpu_does():
+    rows, labels = clusters(16, apart=0.35)
+    parts = split(len(rows))
+    assert probe(rows, labels, parts, device="cuda").value == pytest.approx(probe(rows, labels, parts).value, abs=0.005)

@@ -9,7 +9,7 @@ from huggingface_hub import constants
 from core.competence.published import vtab_tasks
 from core.competence.transfer import open_tasks
 from core.competence.vtab import RAW_CLASSES, open_vtab, task_names
-from core.errors import OfflineError, StimuliError, UnknownNameError
+from core.errors import InputError, OfflineError, StimuliError, UnknownNameError
 from tests.competence.labeled_files import put_in_cache, write_part
 
 HUB = dict(zip(vtab_tasks()["task"], vtab_tasks()["hub"], strict=True))
@@ -84,6 +84,9 @@ def test_names_stand_for_tasks_and_folders(cache, tmp_path):
     publish(cache, "SVHN", [[0, 1] * 6], [[0, 1] * 6])
     write_part(tmp_path / "own" / "test", [[0, 1] * 6])
     assert [images.name for images in open_tasks(["SVHN", str(tmp_path / "own"), "SVHN"])] == ["SVHN", "folder own"]
+    write_part(tmp_path / "other" / "own" / "test", [[0, 1] * 6])
+    with pytest.raises(InputError, match="2 tasks are called 'folder own', and each takes the place of the other; rename a folder"):
+        open_tasks([str(tmp_path / "own"), str(tmp_path / "other" / "own")])
     with pytest.raises(UnknownNameError, match="no folder or task of VTAB named 'SVNH'; did you mean SVHN"):
         open_tasks(["SVNH"])
     with pytest.raises(UnknownNameError, match="no task of VTAB named 'svhn'"):
