@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace as change
 from pathlib import Path
 from typing import Any, Literal
@@ -20,15 +20,19 @@ from jaxtyping import Float32
 from core.embedding.batches import auto_batch_size, check_encoding, check_finite, encode_fitting
 from core.embedding.progress import Progress
 from core.embedding.shards import SavedLayers, Shard, discard, parts_folder, resume, saved_costs, write_shard
+from core.embedding.texts import AveragingEncoder, read_texts
 from core.encoders.encoder import REALITY, Encoder, ModelCard
 from core.errors import FeatureError, InputError, StimuliError, StoreError, StoreVersionError, UnknownNameError
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.levels import offered_levels
 from core.store import Store, add_dataset, write_embedding
 from core.store.examine import examine_if_usable
 from core.store.publishing import locked
 from core.store.schema import dataset_file, embedding_file
 from core.store.writer import Embedding, publish_embedding
+
+Items = Callable[[int, int], Sequence[Any]]  # gives those of the stimuli start … stop − 1
 
 
 def embed(
@@ -44,7 +48,8 @@ def embed(
 ) -> Path:
     """Embed a dataset with a model and return the published file; returns at once where the same recipe is published.
 
-    level: the captions that a language model reads, the dataset's default where None; other models read no captions.
+    level: the captions that a language model reads (see `core.embedding.texts.read_texts`), the dataset's default where None; other
+    models read no captions.
     batch_size: items at a time, `auto` as in `auto_batch_size`; halved where they do not fit. name: what the store calls the
     model, its own name (with `~level` for captions that are not the default) where None. replace: whether another recipe of
     that name gives way. A dataset that the store does not have is added.
@@ -52,9 +57,10 @@ def embed(
     Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not finite, DeviceError where one
     item does not fit, StoreError where the name is taken by another recipe, StoreBusyError where another process embeds it.
     """
-    level = _level(dataset.card, encoder.card, level)
+    written = _written(store, dataset.card)
+    level = _level(dataset.card, written, encoder.card, level)
     card = _named(encoder.card, dataset.card, level, name)
-    recipe = _recipe(dataset.card, card, level, encoder.recipe)
+    recipe = _recipe(dataset.card, card, level, encoder.recipe, texts=written.get(str(level)))
     size = _batch_size(batch_size, encoder)
     target = embedding_file(store, dataset.card.name, card.name)
     _hold_dataset(store, dataset, report)
@@ -62,7 +68,8 @@ def embed(
         return target
     with locked(target):
         if not _is_published(target, recipe, replace=replace):
-            shards = _run(parts_folder(target) / recipe.digest, dataset, encoder, level=level, size=size, report=report)
+            reader, items = _reading(store, dataset, encoder, level)
+            shards = _run(parts_folder(target) / recipe.digest, dataset, reader, items, size=size, report=report)
             publish_embedding(target, _assemble(shards, dataset.card, card, level, recipe, str(encoder.device)))
         discard(target)
     return target
@@ -98,9 +105,9 @@ def import_features(
     return _publish_ready(store, dataset, layers, card, replace=replace)
 
 
-def _run(folder: Path, dataset: Dataset, encoder: Encoder, *, level: str | None, size: int, report: Progress | None) -> list[Shard]:
+def _run(folder: Path, dataset: Dataset, encoder: Encoder, take: Items, *, size: int, report: Progress | None) -> list[Shard]:
     """Encode what no shard holds yet, batch by batch, and return all shards."""
-    take, ids, n = _items(dataset, level), list(dataset.stimuli["stimulus"]), dataset.card.size
+    ids, n = list(dataset.stimuli["stimulus"]), dataset.card.size
     shards = resume(folder)
     done, limit = (shards[-1].stop, shards[-1].limit) if shards else (0, 0)
     what = f"{encoder.card.name} over {dataset.card.name}"
@@ -116,19 +123,15 @@ def _run(folder: Path, dataset: Dataset, encoder: Encoder, *, level: str | None,
     return shards
 
 
-def _items(dataset: Dataset, level: str | None) -> Callable[[int, int], Sequence[Any]]:
-    """Return what gives the items start … stop − 1 that this model reads; raises StimuliError for captions that are not there."""
+def _reading(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> tuple[Encoder, Items]:
+    """Return what reads the items, and what gives those of stimuli start … stop − 1; raises StimuliError for missing captions."""
     if level is None:
-        return lambda start, stop: [dataset.image(index) for index in range(start, stop)]
-    rows = dataset.captions[dataset.captions["level"] == level]
-    texts: dict[int, str] = dict(zip(rows["index"], rows["text"], strict=True))
-    if lacking := [index for index in range(dataset.card.size) if index not in texts]:
-        some = ", ".join(repr(dataset.stimuli["stimulus"][index]) for index in lacking[:3])
-        raise StimuliError(
-            f"{len(lacking)} of {dataset.card.size} stimuli have no caption of level {level!r}: {some}"
-            f"{' …' if len(lacking) > 3 else ''}; add them, or choose another of: {', '.join(dataset.card.levels)}"
-        )
-    return lambda start, stop: [texts[index] for index in range(start, stop)]
+        return encoder, lambda start, stop: [dataset.image(index) for index in range(start, stop)]
+    texts = read_texts(Store(store), dataset.card.name, level)
+    if any(len(several) > 1 for several in texts):
+        return AveragingEncoder(encoder), lambda start, stop: texts[start:stop]
+    single = [text for (text,) in texts]
+    return encoder, lambda start, stop: single[start:stop]
 
 
 def _assemble(
@@ -200,15 +203,27 @@ def _is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
     )
 
 
-def _recipe(dataset: DatasetCard, card: ModelCard, level: str | None, choices: Any) -> Recipe:
-    """Return what the vectors depend on. Where the weights lie does not count, so the spec stays on the card."""
+def _recipe(dataset: DatasetCard, card: ModelCard, level: str | None, choices: Any, *, texts: Recipe | None = None) -> Recipe:
+    """Return what the vectors depend on: also how captions were written that are not the dataset's own.
+
+    Where the weights lie does not count, so the spec stays on the card.
+    """
     data = {"name": dataset.name, "revision": dataset.revision}
-    return Recipe.of("embedding", dataset=data, modality=card.modality, weights=card.weights, level=level, encoder=dict(choices))
+    written = {"texts": texts.digest} if texts else {}
+    return Recipe.of(
+        "embedding", dataset=data, modality=card.modality, weights=card.weights, level=level, encoder=dict(choices), **written
+    )
 
 
-def _level(dataset: DatasetCard, card: ModelCard, given: str | None) -> str | None:
-    if given is not None and given not in dataset.levels:
-        raise UnknownNameError("caption level", given, dataset.levels)
+def _written(store: Path, dataset: DatasetCard) -> dict[str, Recipe]:
+    """Return the caption levels that were written since the dataset was added, if it was."""
+    return Store(store).summaries(dataset.name) if examine_if_usable(dataset_file(store, dataset.name)) else {}
+
+
+def _level(dataset: DatasetCard, written: Collection[str], card: ModelCard, given: str | None) -> str | None:
+    offered = offered_levels(dataset.levels, tuple(written))
+    if given is not None and given not in offered:
+        raise UnknownNameError("caption level", given, offered)
     return (given or dataset.levels[0]) if card.modality == "language" else None
 
 

@@ -21,9 +21,11 @@ from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store.duck import attached
 from core.store.examine import examine, stamp
+from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
     ORDER,
+    SUMMARY,
     Kind,
     Meta,
     ModelEntry,
@@ -58,14 +60,27 @@ class Store:
             raise UnknownNameError("dataset", name, cards)
         return cards[name]
 
-    def models(self, dataset: str) -> list[ModelEntry]:
+    def embeddings(self, dataset: str) -> list[ModelEntry]:
         """Return what is embedded of a dataset, by name; raises UnknownNameError for the dataset."""
         card = self.dataset(dataset)
         return [model_entry(meta) for meta in self._over(self.root / "embeddings" / dataset, "embedding", card.revision, [])]
 
+    def models(self, dataset: str) -> list[ModelEntry]:
+        """Return the embeddings of a dataset, each model once: those of its captions at further levels are left out.
+
+        Raises UnknownNameError for the dataset.
+        """
+        entries = self.embeddings(dataset)
+        retold = find_retellings(entries, self.dataset(dataset).levels)
+        return [entry for entry in entries if entry.card.name not in retold]
+
+    def retellings(self, dataset: str) -> dict[str, str]:
+        """Return the names of the embeddings that are no models of their own, and of which model; see `find_retellings`."""
+        return find_retellings(self.embeddings(dataset), self.dataset(dataset).levels)
+
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry; raises UnknownNameError."""
-        entries = {entry.card.name: entry for entry in self.models(dataset)}
+        entries = {entry.card.name: entry for entry in self.embeddings(dataset)}
         if name not in entries:
             raise UnknownNameError("model", name, entries)
         return entries[name]
@@ -77,6 +92,19 @@ class Store:
     def captions(self, dataset: str) -> pd.DataFrame:
         """Return `index`, `level`, `text`, by index, then level."""
         return _frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+
+    def summaries(self, dataset: str) -> dict[str, Recipe]:
+        """Return the caption levels that were written for a dataset after it was added, and how each was; see `summary`."""
+        names = self.results(dataset, SUMMARY)
+        found = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
+        return {level: kept[1] for level, kept in found.items() if kept}
+
+    def summary(self, dataset: str, level: str) -> pd.DataFrame:
+        """Return `index`, `level`, `text` of a level of `summaries`; raises UnknownNameError."""
+        kept = self.result(dataset, f"{SUMMARY}{level}")
+        if kept is None:
+            raise UnknownNameError("caption level", level, self.summaries(dataset))
+        return kept[0]
 
     def thumbnail(self, dataset: str, index: int) -> bytes:
         """Return a stimulus's image as WebP, its longer side at most 224 px; raises StimuliError for an index that is not there."""

@@ -30,6 +30,8 @@ ORDER = "#"  # the column that keeps the order of a table's rows; a name that no
 
 DERIVED = ("neighbors-", "alignment-")  # what the names of results begin with that follow from the embeddings alone
 
+SUMMARY = "captions-"  # what the names of results begin with that are captions, written after the dataset was added
+
 Kind = Literal["dataset", "embedding", "result"]
 
 
