@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
     embed.add_argument("--name", help="the model's name in the store, where the spec's own is taken")
     embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
-    embed.add_argument("--caption-level", metavar="L", help="which caption of a stimulus (the dataset's first level)")
+    embed.add_argument("--caption-level", nargs="+", action="extend", metavar="L",
+                       help="which captions of the stimuli, one embedding for each (the dataset's first level)")  # fmt: skip
     embed.add_argument("--pooling", choices=("mean", "last"), default="mean", help="language: mean over tokens, or the last one")
 
     features = add_command(commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)")
@@ -55,7 +56,7 @@ def run_model_list(given: argparse.Namespace) -> None:
         {"dataset": dataset, "model": entry.card.name, "title": entry.card.title, "modality": entry.card.modality,
          "family": entry.card.family, "objective": entry.card.objective, "parameters": entry.card.parameters,
          "layers": len(entry.card.layers), "level": entry.level}
-        for dataset in datasets for entry in store.models(dataset)
+        for dataset in datasets for entry in store.embeddings(dataset)
     ]  # fmt: skip
     report_problems(store)
     print_table(pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json)
@@ -69,17 +70,19 @@ def run_embed(given: argparse.Namespace) -> int:
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    if given.name and len(given.model) > 1:
-        raise InputError(f"--name names one model, but {len(given.model)} were given; embed them one at a time")
+    levels = given.caption_level or [None]
+    if given.name and (many := len(given.model) * len(levels)) > 1:
+        raise InputError(f"--name names one model, but {many} were given, each caption level counted; embed them one at a time")
     device = choose_device(given.device)
     dataset = open_dataset(Store(given.store).dataset(given.dataset))
     failed = 0
     for spec in given.model:
         try:
             encoder = open_encoder(spec, device=device, pooling=given.pooling)
-            path = embed(given.store, dataset, encoder, level=given.caption_level, batch_size=given.batch_size,
-                         name=given.name, report=ConsoleProgress())  # fmt: skip
-            print(path.stem)
+            for level in levels:
+                path = embed(given.store, dataset, encoder, level=level, batch_size=given.batch_size, name=given.name,
+                             report=ConsoleProgress())  # fmt: skip
+                print(path.stem)
         except PlatoscopeError as error:
             print(f"platoscope: {spec}: {error}", file=sys.stderr)
             failed += 1
