@@ -1,0 +1,139 @@
+"""What the page and the command show of deep linear networks, as rows and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core.embedding.progress import Progress
+from core.errors import InputError
+from core.theory.deep_linear.alignment import align_layers, disproportion
+from core.theory.deep_linear.breakers import BREAKERS, alignments, break_alignment
+from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
+from core.theory.deep_linear.descent import descend_entropic
+from core.theory.deep_linear.nets import Net
+from core.theory.deep_linear.network import Weights, entropy, hidden_maps, loss
+from core.theory.deep_linear.sgd import activate, run_sgd
+from core.theory.deep_linear.sharpness import sharpness
+
+SGD_STEP, SGD_COUNTS = 0.003, (0, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+SEEN = 1_000  # inputs on which layers with an activation are compared
+
+
+class Look(NamedTuple):
+    """One look at two networks in training.
+
+    figures: one value by name. layers: alignment of every hidden layer with every other, of both networks, first those of a.
+    """
+
+    figures: dict[str, float]
+    layers: torch.Tensor
+
+
+def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
+    """Descend on the entropic loss with both networks and look at them every few steps; see `look`."""
+    runs = [descend_entropic(net.start, net.frame, net.world) for net in nets]
+    held = [net.start for net in nets]
+    yield look(nets, held, at=0)
+    for number, found in enumerate(zip_longest(*runs), start=1):
+        held = [now if now is not None else before for now, before in zip(found, held, strict=True)]
+        yield look(nets, held, at=number)
+
+
+def train_noisily(
+    nets: tuple[Net, Net], *, step: float = SGD_STEP, counts: Sequence[int] = SGD_COUNTS, activation: str = "linear"
+) -> Iterator[Look]:
+    """Train both networks by SGD on single samples and look after each number of steps; see `look`.
+
+    Raises InputError where a run diverges.
+    """
+    runs = [
+        run_sgd(net.start, net.frame, net.world, step=step, counts=counts, seed=net.seed, activation=activation) for net in nets
+    ]
+    for count, *held in zip(counts, *runs, strict=True):
+        if not all(weight.isfinite().all() for weights in held for weight in weights):
+            raise InputError(f"descent diverged before {count:,} steps of size {step:g}; take a smaller step")
+        yield look(nets, held, at=count) if activation == "linear" else look_at_samples(nets, held, activation, at=count)
+
+
+def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
+    """Measure both networks by exact moments.
+
+    Figures: at; min_alignment (the smallest linear CKA of any two hidden layers of both); max_disproportion (definition 1); and of
+    each network the loss above its floor, the entropy over its least, the sharpness, and the distance to the closed form (the
+    largest disproportion of a layer with the closed form's), named with _a and _b.
+    """
+    maps = [hidden_maps(weights, net.frame) for net, weights in zip(nets, held, strict=True)]
+    both = [*maps[0], *maps[1]]
+    layers = align_layers(both, both, nets[0].world.inputs)
+    figures = {
+        "at": float(at),
+        "min_alignment": float(layers.min()),
+        "max_disproportion": max(disproportion(x, y) for x in both for y in both),
+    }
+    for name, net, weights, hidden in zip("ab", nets, held, maps, strict=True):
+        aligned = hidden_maps(least_entropy(net.world, net.frame, net.widths), net.frame)
+        least = least_entropy_value(net.world, net.frame, len(weights))
+        figures[f"excess_loss_{name}"] = float(loss(weights, net.frame, net.world)) - net.world.floor
+        figures[f"entropy_{name}"] = float(entropy(weights, net.frame, net.world)) / least
+        figures[f"sharpness_{name}"] = sharpness(weights, net.frame, net.world)
+        figures[f"distance_{name}"] = max(disproportion(x, y) for x, y in zip(hidden, aligned, strict=True))
+    return Look(figures, layers)
+
+
+def look_at_samples(nets: tuple[Net, Net], held: Sequence[Weights], activation: str, *, at: int) -> Look:
+    """Measure layers with an activation on inputs drawn anew: only at and min_alignment, since no moments are known."""
+    draws = np.random.default_rng(0).standard_normal((len(nets[0].world.inputs), SEEN))
+    inputs = torch.linalg.cholesky(nets[0].world.inputs).numpy() @ draws
+    shown = []
+    for net, weights in zip(nets, held, strict=True):
+        values = net.frame.before.numpy() @ inputs
+        for weight in weights[:-1]:
+            values = activate(weight.numpy() @ values, activation)
+            shown.append(torch.from_numpy(values))
+    layers = align_layers(shown, shown, torch.eye(SEEN, dtype=torch.float64) / SEEN)
+    return Look({"at": float(at), "min_alignment": float(layers.min())}, layers)
+
+
+def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0) -> list[float]:
+    """Return the least alignment between a's and b's layers at other global minima of the loss, each as good as the aligned one.
+
+    Both networks are at their least entropy; then each hidden layer of a is taken through a random T⁻¹, T = exp(spread · G) with G
+    normal and of unit norm for each dimension. Source: Ziyin and Chuang 2025, section 3.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    first, second = (least_entropy(net.world, net.frame, net.widths) for net in nets)
+    other = hidden_maps(second, nets[1].frame)
+    found = []
+    for _ in range(count):
+        weights: Weights = first
+        for layer, width in enumerate(nets[0].widths, start=1):
+            noise = torch.randn(width, width, generator=draw, dtype=torch.float64) / width**0.5
+            weights = transform(weights, layer=layer, by=torch.linalg.matrix_exp(spread * noise))
+        found.append(float(align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs).min()))
+    return found
+
+
+def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = (), report: Progress | None = None) -> pd.DataFrame:
+    """Break the theorem at each strength (the breaker's own where none is given), a row each.
+
+    Returns strength; measured, measured_mean: least and mean alignment of a's layers with b's; predicted, predicted_mean: those of
+    the theory, NaN where it says nothing; and the breaker's other figures. Raises as `break_alignment`.
+    """
+    chosen = strengths or (BREAKERS[name].strengths if name in BREAKERS else (0.0,))
+    rows = []
+    for done, strength in enumerate(chosen, start=1):
+        broken = break_alignment(name, nets, strength)
+        row: dict[str, Any] = {"strength": strength}
+        for kind, layers in (("measured", broken.trained), ("predicted", broken.predicted)):
+            found = alignments(layers, broken) if layers else torch.tensor([torch.nan])
+            row |= {kind: float(found.min()), f"{kind}_mean": float(found.mean())}
+        rows.append(row | dict(broken.figures))
+        if report:
+            report(done, len(chosen), "strengths")
+    return pd.DataFrame(rows)

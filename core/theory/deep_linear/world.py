@@ -1,0 +1,107 @@
+"""The world that embedded deep linear networks learn from: inputs, labels with noise, frozen matrices and views.
+
+    y = V x + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
+
+A network sees Z x instead of x and is f(x) = M^O W_D … W_1 M^I Z x, where only the W are trained: see `Frame`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from core.errors import InputError
+
+Matrix = Float64[Tensor, "_ _"]
+
+
+@dataclass(frozen=True)
+class World:
+    """Inputs of second moment Σx (d, d), labels V x + ε with V (c, d), noise of covariance Σε (c, c); both of full rank."""
+
+    inputs: Matrix
+    target: Matrix
+    noise: Matrix
+
+    @property
+    def floor(self) -> float:
+        """Return Tr Σε: the loss of the best network of full rank."""
+        return float(torch.trace(self.noise))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What surrounds the trained layers and never changes: before = M^I Z (d, d), after = M^O (c, c), both invertible."""
+
+    before: Matrix
+    after: Matrix
+
+
+def make_world(*, d: int, c: int, rank: int, seed: int, noise: float = 0.3, condition: float = 3.0) -> World:
+    """Draw a world of d inputs and c labels whose map has a rank; Tr Σx = d, Tr Σε = noise · c.
+
+    condition: largest over smallest eigenvalue of Σx; that of Σε is its root. Raises InputError for a rank above d or c.
+    """
+    if not 1 <= rank <= min(d, c):
+        raise InputError(f"a map from {d} inputs to {c} labels has a rank of 1 … {min(d, c)}, not {rank}")
+    draw = _generator(seed)
+    target = _normal(draw, c, rank) @ _normal(draw, rank, d)
+    inputs, errors = draw_positive(draw, d, condition), draw_positive(draw, c, math.sqrt(condition))
+    size = math.sqrt(rank) / float(torch.linalg.matrix_norm(target))
+    return World(inputs * d / torch.trace(inputs), target * size, errors * noise * c / torch.trace(errors))
+
+
+def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
+    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations. Norms are those of rotations."""
+    draw = _generator(seed)
+    before = _rotation(draw, len(world.inputs)) @ draw_positive(draw, len(world.inputs), condition)
+    after = _rotation(draw, len(world.noise)) @ draw_positive(draw, len(world.noise), math.sqrt(condition))
+    return Frame(_scaled(before), _scaled(after))
+
+
+def bare_frame(world: World) -> Frame:
+    """Return the frame in which M^O, M^I and Z are identities."""
+    return Frame(*(torch.eye(len(matrix), dtype=torch.float64) for matrix in (world.inputs, world.noise)))
+
+
+def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
+    """Draw a symmetric positive matrix with eigenvalues spread evenly in the logarithm from 1 to `condition`."""
+    turn = _rotation(draw, size)
+    return (turn * torch.logspace(0.0, math.log10(condition), size, dtype=torch.float64)) @ turn.T
+
+
+def draw_weights(widths: Sequence[int], frame: Frame, *, seed: int, scale: float = 1.0) -> list[Matrix]:
+    """Draw the weights of a network with hidden layers of these widths: entries of variance scale² / width of the layer before."""
+    if not widths:
+        raise InputError("a network needs at least one hidden layer, that is two trained matrices; given none")
+    draw = _generator(seed)
+    sizes = [len(frame.before), *widths, frame.after.shape[1]]
+    return [_normal(draw, out, into) * scale / math.sqrt(into) for into, out in pairwise(sizes)]
+
+
+def root(matrix: Matrix) -> Matrix:
+    """Return the symmetric square root of a positive semi-definite matrix."""
+    values, vectors = torch.linalg.eigh(matrix)
+    return (vectors * values.clamp(min=0.0).sqrt()) @ vectors.T
+
+
+def _scaled(matrix: Matrix) -> Matrix:
+    return matrix * math.sqrt(len(matrix)) / torch.linalg.matrix_norm(matrix)
+
+
+def _rotation(draw: torch.Generator, size: int) -> Matrix:
+    return torch.linalg.qr(_normal(draw, size, size))[0]
+
+
+def _normal(draw: torch.Generator, *shape: int) -> Matrix:
+    return torch.randn(*shape, generator=draw, dtype=torch.float64)
+
+
+def _generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)

@@ -1,0 +1,57 @@
+"""Each way to break the theorem leaves both networks aligned at strength 0, and lowers alignment by a margin above it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from core.errors import InputError, UnknownNameError
+from core.theory.deep_linear import breakers
+from core.theory.deep_linear.breakers import BREAKERS, break_alignment
+from core.theory.deep_linear.nets import make_nets
+from core.theory.deep_linear.runs import sweep
+
+HARD = {  # a strength, how far below 1 the alignment falls at least, and how near the prediction lies where there is one
+    "weight-decay": (1.0, 0.1, 1e-3),
+    "gradient-flow": (0.5, 0.1, None),
+    "labels": (0.5, 0.03, 5e-3),
+    "saddle": (2.0, 0.1, None),
+    "private-data": (0.5, 0.2, 5e-3),
+    "edge-of-stability": (2.0, 0.05, None),
+}
+
+
+@pytest.fixture(autouse=True)
+def _shorter(monkeypatch) -> None:
+    monkeypatch.setattr(breakers, "STEPS", 10_000)
+    monkeypatch.setattr(breakers, "FLOW_TIME", 30.0)
+
+
+@pytest.mark.parametrize("name", BREAKERS)
+def test_alignment_is_perfect_without_a_breaker_and_falls_with_it(name) -> None:
+    strength, margin, near = HARD[name]
+    reports = []
+    table = sweep(name, make_nets(widths=((4,), (5, 4))), strengths=(0.0, strength), report=lambda *seen: reports.append(seen))
+    none, hard = table["measured"]
+    assert none > (0.9 if name == "edge-of-stability" else 1 - 1e-4)  # at a finite step noise never settles
+    assert hard < none - margin
+    if near:
+        assert table["predicted"].tolist() == pytest.approx([none, hard], abs=near)
+    assert [seen[0] for seen in reports] == [1, 2]
+
+
+def test_where_the_theory_is_silent_nothing_is_predicted() -> None:
+    table = sweep("gradient-flow", make_nets(widths=((4,), (4,))), strengths=(0.25,))
+    assert math.isnan(table["predicted"][0])
+    assert table["drift of the conserved"][0] < 1e-4
+
+
+def test_what_is_no_breaker_or_no_strength_is_refused() -> None:
+    nets = make_nets(widths=((4,), (4,)))
+    with pytest.raises(UnknownNameError, match="no breaker named 'weight'; did you mean weight-decay"):
+        break_alignment("weight", nets, 0.5)
+    with pytest.raises(InputError, match=r"strength of labels lies in 0 … 1 \(spread of log Φ\), not 3"):
+        break_alignment("labels", nets, 3.0)
+    with pytest.raises(InputError, match="lacks a whole number of the 3 modes"):
+        break_alignment("saddle", nets, 0.5)
