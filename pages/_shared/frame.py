@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import streamlit as st
 
@@ -51,14 +52,19 @@ def command(*words: str) -> str:
 
 
 def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: object) -> str:
-    """Return the `align` command of these models; choices are its options and the metric's parameters, defaults left out."""
+    """Return the `align` command of these models; choices as of `compared_words`."""
+    values = [f"{factor}={value}" for factor, value in at.where]
+    where = ["--where", *values] if values else []
+    chosen = ["--stimuli", at.stimuli] if at.stimuli else []
+    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *compared_words(**choices), *where, *chosen)
+
+
+def compared_words(**choices: object) -> list[str]:
+    """Return how models are compared in words of the command line: its options and the metric's parameters, defaults left out."""
     given = [(name, value) for name, value in choices.items() if value != DEFAULTS.get(name)]
     options = [word for name, value in given if name in OPTIONS for word in (f"--{name}", str(value))]
     others = [f"{name}={value}" for name, value in given if name not in OPTIONS]
-    where = [f"{factor}={value}" for factor, value in at.where]
-    sets = [*(["--set", *others] if others else []), *(["--where", *where] if where else [])]
-    chosen = ["--stimuli", at.stimuli] if at.stimuli else []
-    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *options, *sets, *chosen)
+    return [*options, *(["--set", *others] if others else [])]
 
 
 def mode() -> Mode:
@@ -125,8 +131,15 @@ def _offer_news(dataset: str, shown: int) -> None:
 def draw(question: str, show: Callable[[Place], None]) -> None:
     """Draw a page: its question first, then what `show` draws, or one sentence that says what to do next."""
     st.title(question, anchor=False)
-    try:
+    with part():
         show(_place())
+
+
+@contextmanager
+def part() -> Iterator[None]:
+    """Draw a part of a page, or one sentence that says what to do next; what comes after it is drawn all the same."""
+    try:
+        yield
     except NeededError as needed:
         st.info(plain(needed), icon=":material/lightbulb:")
         if needed.command:
