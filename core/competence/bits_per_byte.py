@@ -56,22 +56,19 @@ def code_texts(
     None for CONTEXT, or the longest text that the model can read where that is less.
     Raises EncoderError for a context that the model cannot read, InputError for less than two tokens of text in a window.
     """
-    length, costs = _window_length(encoder, context), []
-    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
-
-    def windows() -> Iterator[Window]:
-        for piece in read_pieces(encoder, texts, tokens=tokens):
-            costs.append([0.0 if len(piece.front) + len(piece.ids) > 1 else np.nan, piece.bytes, len(piece.ids)])
-            yield from cut_windows(piece, length, text=len(costs) - 1)
-
-    done = 0
-    for batch in _batches(windows(), vocabulary):
-        for window, bits in zip(batch, _code(encoder, batch), strict=True):
-            costs[window.text][0] += bits
+    length, vocabulary = _window_length(encoder, context), encoder.model.get_input_embeddings().weight.shape[0]
+    pieces = list(read_pieces(encoder, texts, tokens=tokens))
+    bits = [0.0 if piece.front or len(piece.ids) > 1 else np.nan for piece in pieces]
+    windows = (window for place, piece in enumerate(pieces) for window in cut_windows(piece, length, text=place))
+    done, total = 0, sum(len(piece.ids) - (not piece.front) for piece in pieces)
+    for batch in _batches(windows, vocabulary):
+        for window, cost in zip(batch, _code(encoder, batch), strict=True):
+            bits[window.text] += cost
             done += len(window.ids) - window.start
         if report:
-            report(done, tokens, f"tokens by {encoder.card.name}")
-    return pd.DataFrame(costs, columns=["bits", "bytes", "tokens"], dtype=float)
+            report(done, total, f"tokens by {encoder.card.name}")
+    counts = {"bytes": [piece.bytes for piece in pieces], "tokens": [len(piece.ids) for piece in pieces]}
+    return pd.DataFrame({"bits": bits} | counts, dtype=float)
 
 
 def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) -> Iterator[Piece]:
@@ -104,16 +101,17 @@ def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]
 def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
     """Return the first tokens of a text, `most` or a few more to the end of a character that several tokens spell."""
     read = encoder.tokenizer([text], verbose=False).encodings[0]
+    ids, spans = read.ids, read.offsets  # lists that are made anew at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
     if not own:
         return Piece([], [], 0)
-    kept, end = own[:most], max(read.offsets[place][1] for place in own[:most])
+    kept, end = own[:most], max(spans[place][1] for place in own[:most])
     for place in own[most:]:
-        if read.offsets[place][0] >= end:
+        if spans[place][0] >= end:
             text = text[:end]
             break
         kept.append(place)
-    return Piece(read.ids[: own[0]], [read.ids[place] for place in kept], len(text.encode()))
+    return Piece(ids[: own[0]], [ids[place] for place in kept], len(text.encode()))
 
 
 def _window_length(encoder: LanguageEncoder, context: int | None) -> int:
