@@ -1,0 +1,191 @@
+"""What linear adapters do on stimuli that taught them nothing: alignment with a reference, and retrieval across encoders.
+
+The proposal's inequality: m(K_repr, K_ref) > mean over encoders of m(K_encoder, K_ref), where K_repr is the kernel of the vectors
+in the common space. Its left side minus its right is called the gain, positive where adapters bring nearer to the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Float32, Float64
+
+from core.adapters.model import Adapters, Parts, joined
+from core.analyses.chance import known_chance
+from core.analyses.intervals import LEVEL, draw_halves
+from core.analyses.linear_maps import METHODS
+from core.analyses.retrieval import DEPTHS, median_rank, rank_own, recall
+from core.embedding.progress import Progress
+from core.errors import InputError, MetricError
+from core.metrics import METRICS
+from core.metrics.preprocess import normalize_rows
+
+COLUMNS = ("measure", "method", "what", "seed", "value", "low", "high", "reason")
+ALIGNMENT, GAIN, RECALL, RANK = "alignment", "gain", "recall", "median_rank"
+BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
+AVERAGE, MEAN = "average", "mean"
+ALL = -1  # in place of a seed: over all of them
+VERDICTS = {"yes": "brings nearer to", "no": "takes away from", "undecided": "does not decidedly move toward or away from"}
+
+Row = dict[str, Any]
+Space = Float[np.ndarray, "n _"]
+Views = Mapping[str, Space]
+
+
+def row(measure: str, method: str, what: str, value: float, *, seed: int = ALL, low: float = np.nan, high: float = np.nan,
+        reason: str = "") -> Row:  # fmt: skip
+    """Return one row with COLUMNS: what was measured, by what method, of what, and its interval where it has one."""
+    return dict(zip(COLUMNS, (measure, method, what, seed, value, low, high, reason), strict=True))
+
+
+def views_before(spaces: Views, parts: Parts, *, centered: bool) -> dict[str, Space]:
+    """Return each encoder's test stimuli with rows of length 1; centered: less the mean of the training stimuli.
+
+    Adapters center, too: what that alone does must not be mistaken for theirs.
+    """
+    middles = {name: space[parts.train].mean(axis=0) if centered else 0 for name, space in spaces.items()}
+    return {name: normalize_rows(space[parts.test] - middles[name]) for name, space in spaces.items()}
+
+
+def views_after(adapters: Adapters, spaces: Views, parts: Parts) -> dict[str, Float32[np.ndarray, "n width"]]:
+    """Return the test stimuli in the common space by each encoder, and as the MEAN of all."""
+    adapted = adapters.apply({name: space[parts.test] for name, space in spaces.items()})
+    return {**adapted, MEAN: joined(adapted)}
+
+
+def score_views(views: Views, reference: Space, *, metric: str, **parameters: Any) -> dict[str, float]:
+    """Return the alignment of each view with the reference over the same stimuli; raises MetricError as the metric does."""
+    return {name: METRICS[metric](view, reference, **parameters) for name, view in views.items()}
+
+
+def alignment_rows(spaces: Views, reference: Space, parts: Parts, *, metric: str, **parameters: Any) -> list[Row]:
+    """Measure the encoders and their average as they are and centered, beside the metric's chance where a formula tells it."""
+    truth = normalize_rows(reference[parts.test])
+    chance = known_chance(metric, n=len(truth), **METRICS[metric].complete(parameters))
+    rows = [row(ALIGNMENT, CHANCE, AVERAGE, chance, reason="" if np.isfinite(chance) else "no formula tells this metric's chance")]
+    for method in (BEFORE, CENTERED):
+        scores = score_views(views_before(spaces, parts, centered=method == CENTERED), truth, metric=metric, **parameters)
+        average = float(np.mean(list(scores.values())))
+        rows += [row(ALIGNMENT, method, what, score) for what, score in {**scores, AVERAGE: average}.items()]
+    return rows
+
+
+def gain_rows(
+    before: Views,
+    after: Sequence[Views],
+    reference: Space,
+    *,
+    metric: str,
+    draws: int,
+    seed: int,
+    report: Progress | None = None,
+    **parameters: Any,
+) -> list[Row]:
+    """Measure alignment and gain by each encoder's adapter and by the mean of all, per seed, and the mean gain with its interval.
+
+    before: from `views_before`; after: from `views_after`, one per seed; reference: all over the same test stimuli.
+    The 95 % interval is paired: in each of `draws` both sides are measured on one random half of the test stimuli (neighbor metrics
+    with half of k), the left side averaged over seeds drawn with replacement; as for `half_interval`, how these vary around their
+    mean is laid around the gain. So it covers other test stimuli and other seeds (weights at the start, order and choice of the
+    training pairs), not other encoders, layers or worlds. With one seed it covers stimuli alone.
+    Raises MetricError where a half has no score, and for draws < 1.
+    """
+    if draws < 1:
+        raise MetricError(f"an interval needs at least one draw of the stimuli; given {draws}")
+    sides = partial(_sides, before, after, normalize_rows(reference), metric=metric)
+    average, scores = sides(slice(None), **parameters)
+    halved = {**parameters, "k": max(1, parameters["k"] // 2)} if "k" in parameters else parameters
+    varied = []
+    for done, half in enumerate(draw_halves(len(reference), count=draws, seed=seed), start=1):
+        lower, higher = sides(half, **halved)
+        varied.append(higher - lower)
+        if report:
+            report(done, draws, "halves of the test stimuli")
+    toward = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+    gains, halves = toward * (scores - average), toward * np.array(varied)
+    low, high = gains.mean(axis=0) + _spread(halves, seed=seed)
+    rows = []
+    for place, what in enumerate(after[0]):
+        rows += [row(ALIGNMENT, ADAPTERS, what, value, seed=number) for number, value in enumerate(scores[:, place])]
+        rows += [row(GAIN, ADAPTERS, what, value, seed=number) for number, value in enumerate(gains[:, place])]
+        rows.append(row(GAIN, ADAPTERS, what, gains[:, place].mean(), low=low[place], high=high[place]))
+    return rows
+
+
+def _spread(halves: Float64[np.ndarray, "draws seeds whats"], *, seed: int) -> Float64[np.ndarray, "2 whats"]:
+    """Return how far the mean over seeds varies: the quantiles of its draws, each over seeds drawn anew, less their mean."""
+    draws, seeds, _ = halves.shape
+    weights = np.random.default_rng(seed).multinomial(seeds, np.full(seeds, 1 / seeds), size=draws) / seeds
+    means = np.einsum("ds,dsw->dw", weights, halves)
+    return np.quantile(means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0)
+
+
+def _sides(
+    before: Views, after: Sequence[Views], truth: Space, rows: slice | Bool[np.ndarray, "n"], *, metric: str, **parameters: Any
+) -> tuple[float, Float64[np.ndarray, "seeds whats"]]:
+    """Return the average alignment before, and that of every view after by seed, over some of the stimuli."""
+    scores = [
+        list(score_views({name: view[rows] for name, view in views.items()}, truth[rows], metric=metric, **parameters).values())
+        for views in (before, *after)
+    ]
+    return float(np.mean(scores[0])), np.array(scores[1:])
+
+
+def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> list[Row]:
+    """Measure retrieval of the test stimuli from each encoder to each other one, by the adapters and by METHODS, beside chance.
+
+    Recall at 1, 5 and 10 and the median rank (see `core.analyses.retrieval`); NaN with the reason where a method cannot be had.
+    """
+    rows = []
+    for query, found in permutations(spaces, 2):
+        what = f"{query} → {found}"
+        rows += _retrieved(ADAPTERS, what, seed, partial(_pick, after, query, found))
+        for name, method in METHODS.items():
+            rows += _retrieved(name, what, seed, partial(method, spaces[query], spaces[found], parts))
+        n = len(parts.test)
+        rows += [row(f"{RECALL}_{k}", CHANCE, what, min(k / n, 1), seed=seed) for k in DEPTHS]
+        rows.append(row(RANK, CHANCE, what, (n + 1) / 2, seed=seed))
+    return rows
+
+
+def _pick(views: Views, query: str, found: str) -> tuple[Space, Space]:
+    return views[query], views[found]
+
+
+def _retrieved(method: str, what: str, seed: int, compare: Callable[[], tuple[Space, Space]]) -> list[Row]:
+    try:
+        ranks, reason = rank_own(*compare()), ""
+    except (InputError, np.linalg.LinAlgError) as error:
+        ranks, reason = None, str(error)
+    values = {f"{RECALL}_{k}": recall(ranks, k) if ranks else np.nan for k in DEPTHS}
+    values[RANK] = median_rank(ranks) if ranks else np.nan
+    return [row(name, method, what, value, seed=seed, reason=reason) for name, value in values.items()]
+
+
+def summarize(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per measure, method and what: value (the mean over seeds), sd, seeds (their number), low, high, holds, reason.
+
+    holds: of a gain by its interval, what becomes of the proposal's inequality: "yes", "no" or "undecided" (0 lies within).
+    """
+    keys = ["measure", "method", "what"]
+    overall = rows[rows["seed"] == ALL].set_index(keys)[["low", "high"]]
+    single = rows[(rows["seed"] != ALL) | ~rows.duplicated(keys, keep=False)]
+    table = single.groupby(keys, sort=False).agg(value=("value", "mean"), sd=("value", "std"), seeds=("seed", "size"),
+                                                 reason=("reason", "first")).join(overall).reset_index()  # fmt: skip
+    decided = np.select([table["low"] > 0, table["high"] < 0, table["low"].notna()], ["yes", "no", "undecided"], "")
+    return table.assign(holds=decided)[[*keys, "value", "sd", "seeds", "low", "high", "holds", "reason"]]
+
+
+def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
+    """Say in words what becomes of the proposal's inequality, a sentence for each view of the common space."""
+    found = summarize(rows).query("measure == @GAIN")
+    return " ".join(
+        f"The common space by {'the mean of all encoders' if gain['what'] == MEAN else gain['what']} {VERDICTS[gain['holds']]} "
+        f"{reference}: gain {gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}."
+        for gain in found.to_dict("records")
+    )

@@ -1,0 +1,182 @@
+"""Adapters learn what encoders share, nothing where they share nothing, and never from the test stimuli."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from core.adapters.model import Parts, joined, split
+from core.adapters.training import Settings, train
+from core.analyses.retrieval import rank_own, recall
+from core.errors import FeatureError, InputError, MetricError, TrainingError
+
+N = 256
+QUICK = Settings(width=24, temperature=0.1, batch=64, rate=0.01, epochs=60, patience=15)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def planted(*widths: int, noise: float = 0.0, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return spaces that are linear maps of one latent of 8 dimensions, far from the origin and of unequal scales."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(N, 8))
+    spaces = [latent @ rng.normal(size=(8, width)) * 10**i + 3 * 10**i for i, width in enumerate(widths)]
+    noises = [noise * 10**i * rng.normal(size=space.shape) for i, space in enumerate(spaces)]
+    return {f"e{i}": (space + extra).astype(np.float32) for i, (space, extra) in enumerate(zip(spaces, noises, strict=True))}
+
+
+def unrelated(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(size=(N, width)).astype(np.float32) for name, width in (("e0", 20), ("e1", 16))}
+
+
+def on(rows: np.ndarray, spaces: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: space[rows] for name, space in spaces.items()}
+
+
+@pytest.mark.parametrize("widths", [(20, 12), (20, 12, 9)])
+def test_planted_linear_relations_are_found(widths: tuple[int, ...]) -> None:
+    spaces, parts = planted(*widths), split(N)
+    *_, last = train(spaces, parts, QUICK)
+    views = last.best.apply(on(parts.test, spaces))
+    for a, b in pairwise(views):
+        assert recall(rank_own(views[a], views[b]), 1) == 1
+        assert recall(rank_own(views[b], views[a]), 1) == 1
+
+
+def test_unrelated_encoders_stay_at_chance() -> None:
+    spaces, parts = unrelated(), split(N)
+    found = []
+    for seed in range(4):
+        *_, last = train(spaces, parts, QUICK, seed=seed)
+        views = last.best.apply(on(parts.test, spaces))
+        found.append(recall(rank_own(views["e0"], views["e1"]), 10))
+    assert np.mean(found) == pytest.approx(10 / len(parts.test), abs=0.1)  # 4 runs of 64 queries: sd 0.02 and more
+    assert last.best_validation > np.log(len(parts.validation)) - 0.2
+
+
+@pytest.mark.parametrize("temperature", [0.07, 1.0])
+def test_the_loss_starts_at_log_n(temperature: float) -> None:
+    spaces, parts = planted(20, 12, 9), split(N)
+    first = next(train(spaces, parts, replace(QUICK, temperature=temperature)))
+    assert first.number == 0
+    assert first.loss == pytest.approx(np.log(len(parts.train) / np.ceil(len(parts.train) / 64)), abs=0.02)
+    assert first.validation == pytest.approx(np.log(len(parts.validation)), abs=1e-5)
+
+
+def test_test_stimuli_never_enter_training() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    poisoned = {name: space.copy() for name, space in spaces.items()}
+    for space in poisoned.values():
+        space[parts.test] = np.nan
+    clean, dirty = ([*train(given, parts, QUICK)][-1] for given in (spaces, poisoned))
+    for name in spaces:
+        np.testing.assert_array_equal(clean.best.maps[name].weight, dirty.best.maps[name].weight)
+        np.testing.assert_array_equal(clean.best.maps[name].offset, dirty.best.maps[name].offset)
+    assert clean.best_validation == dirty.best_validation
+
+
+def test_validation_stimuli_choose_when_to_stop_but_do_not_teach() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    changed = {name: space.copy() for name, space in spaces.items()}
+    changed["e0"][parts.validation] = np.roll(changed["e0"][parts.validation], 1, axis=0)
+    losses = [[epoch.loss for epoch in islice(train(given, parts, QUICK), 5)] for given in (spaces, changed)]
+    assert losses[0] == losses[1]
+
+
+def test_parts_are_disjoint_and_tests_stay_the_same() -> None:
+    seen = [split(100, pairs=pairs, draw=draw) for pairs, draw in ((None, 0), (20, 0), (None, 1))]
+    for parts in seen:
+        together = np.concatenate([parts.train, parts.validation, parts.test])
+        assert len(set(together.tolist())) == len(together)
+        np.testing.assert_array_equal(parts.test, seen[0].test)
+    assert [len(part) for part in (seen[0].test, seen[0].validation, seen[0].train)] == [25, 12, 63]
+    np.testing.assert_array_equal(seen[1].train, seen[0].train[:20])
+    assert set(seen[2].validation.tolist()) != set(seen[0].validation.tolist())
+    assert set(split(100, seed=1).test.tolist()) != set(seen[0].test.tolist())
+
+
+@pytest.mark.parametrize(("n", "pairs"), [(20, None), (100, 64), (100, 1)])
+def test_too_few_stimuli_and_too_many_pairs_are_refused(n: int, pairs: int | None) -> None:
+    with pytest.raises(InputError, match=r"adapters need at least 32 stimuli|25 test and 12 validate, so 2 to 63 can train"):
+        split(n, pairs=pairs)
+
+
+def test_a_seed_gives_the_same_adapters_and_another_gives_others() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    first, again, other = ([*islice(train(spaces, parts, QUICK, seed=seed), 4)][-1].best for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.maps["e0"].weight, again.maps["e0"].weight)
+    assert not np.allclose(first.maps["e0"].weight, other.maps["e0"].weight)
+
+
+def test_training_stops_when_validation_no_longer_falls_and_keeps_the_best() -> None:
+    spaces, parts = unrelated(), split(N)
+    course = [*train(spaces, parts, replace(QUICK, patience=5))]
+    assert len(course) < QUICK.epochs
+    assert course[-1].number == course[-1].best_number + 5
+    assert course[-1].best_validation == min(epoch.validation for epoch in course)
+
+
+def test_whoever_stops_listening_stops_the_training() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    course = train(spaces, parts, QUICK)
+    best = next(course).best
+    course.close()
+    assert next(course, None) is None
+    assert joined(best.apply(on(parts.test, spaces))).shape == (len(parts.test), 24)
+
+
+def test_a_learned_temperature_moves_and_a_fixed_one_does_not() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    for learned in (True, False):
+        last = [*islice(train(spaces, parts, replace(QUICK, learned=learned)), 8)][-1]
+        assert (last.temperature != pytest.approx(0.1)) == learned
+
+
+def test_adapted_vectors_ignore_the_encoders_scale_and_origin() -> None:
+    spaces, parts = planted(20, 12, noise=0.3), split(N)
+    moved = {name: space * 8 + 64 for name, space in spaces.items()}
+    plain, shifted = ([*islice(train(given, parts, QUICK), 6)][-1].best.apply(on(parts.test, given)) for given in (spaces, moved))
+    np.testing.assert_allclose(plain["e0"], shifted["e0"], atol=2e-3)
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    with pytest.raises(InputError, match="two or more encoders together; given 1"):
+        next(train({"e0": spaces["e0"]}, parts))
+    with pytest.raises(InputError, match="a dimension for each of 2 encoders, or more; given 1"):
+        next(train(spaces, parts, replace(QUICK, width=1)))
+    with pytest.raises(InputError, match="temperature must be above 0; given 0"):
+        next(train(spaces, parts, replace(QUICK, temperature=0.0)))
+    with pytest.raises(InputError, match="a batch of 2 or more pairs"):
+        next(train(spaces, parts, replace(QUICK, batch=1)))
+    with pytest.raises(MetricError, match="have the same vector"):
+        next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
+    with pytest.raises(TrainingError, match="take a lower rate or a higher temperature"):
+        [*train(spaces, parts, replace(QUICK, temperature=1e-42))]
+
+
+def test_adapters_refuse_other_encoders() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    best = next(train(spaces, parts, QUICK)).best
+    with pytest.raises(FeatureError, match="these adapters are of e0, e1; none is of e2"):
+        best.apply({"e2": spaces["e0"]})
+    with pytest.raises(FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; given 12"):
+        best.apply({"e0": spaces["e1"]})
+
+
+def test_parts_may_be_given_in_any_order() -> None:
+    rows = np.arange(N)
+    parts = Parts(rows[:128], rows[128:160], rows[160:])
+    *_, last = train(planted(20, 12), parts, QUICK)
+    assert last.best_number > 0
