@@ -1,0 +1,60 @@
+"""All pairs of a set of models, against the engine asked for each pair alone."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from core.errors import MetricError
+from core.pairs import among
+from core.pairs.among import scores_among
+from core.pairs.engine import make_engine
+
+RNG = np.random.default_rng(0)
+SPACES = {f"m{i}": [RNG.standard_normal((40, 5)).astype(np.float32) for _ in range(1 + i % 3)] for i in range(7)}
+SPACES["m3"][0] = np.zeros((40, 5), np.float32)  # m3 has one layer, which is refused
+NAMES = list(SPACES)
+
+
+def prepared(engine):
+    def prepare(few):
+        ready = {}
+        for name in few:
+            try:
+                ready[name] = engine.prepare(SPACES[name])
+            except MetricError:
+                continue
+        return ready
+
+    return prepare
+
+
+@pytest.mark.parametrize("held", [2, 100])
+@pytest.mark.parametrize("metric", ["mutual_knn", "cka", "rsa", "procrustes"])
+def test_every_pair_has_the_scores_that_the_engine_gives_it_alone(metric, held, monkeypatch):
+    monkeypatch.setattr(among, "HELD", held)
+    engine = make_engine(metric)
+    found = {(x, y): scores for x, y, scores in scores_among(engine, NAMES, prepared(engine), symmetric=True)}
+    sound = [name for name in NAMES if name != "m3"]
+    assert set(found) == set(combinations(sound, 2))
+    for (x, y), scores in found.items():
+        alone = engine.scores(engine.prepare(SPACES[x]), engine.prepare(SPACES[y]))
+        np.testing.assert_allclose(scores, alone, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["cycle_knn", "pwcca"])
+def test_a_metric_that_is_not_symmetric_gives_the_mean_of_both_directions(metric):
+    engine = make_engine(metric)
+    found = {(x, y): scores for x, y, scores in scores_among(engine, ["m1", "m2"], prepared(engine), symmetric=False)}
+    one, two = engine.prepare(SPACES["m1"]), engine.prepare(SPACES["m2"])
+    forth, back = engine.scores(one, two), engine.scores(two, one)
+    np.testing.assert_allclose(found["m1", "m2"], (forth + back.T) / 2)
+    assert not np.allclose(forth, back.T)
+
+
+def test_no_models_and_one_model_make_no_pair():
+    engine = make_engine("mutual_knn")
+    assert not list(scores_among(engine, [], prepared(engine), symmetric=True))
+    assert not list(scores_among(engine, ["m0"], prepared(engine), symmetric=True))
