@@ -1,0 +1,126 @@
+"""Does one thing grow with another all along, or only from a point on? A line against a broken stick, judged on points left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float64
+
+from core.errors import InputError
+
+LEAST = 6  # points: a stick has four numbers, and one point is left out
+DISTINCT = 5  # different x
+COLUMNS = ("fit", "parameters", "points", "cv_rmse", "cv_r2", "intercept", "slope", "bend", "knot", "reason")
+
+Points = Float64[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class Stick:
+    """y = intercept + slope · x + bend · max(0, x − knot); a line has the bend 0 and no knot (NaN)."""
+
+    intercept: float
+    slope: float
+    bend: float = 0.0
+    knot: float = np.nan
+
+    def at(self, x: Float[np.ndarray, " n"]) -> Points:
+        """Return y at each x."""
+        line = self.intercept + self.slope * x
+        return line + self.bend * np.maximum(0.0, x - self.knot) if self.bend else line
+
+
+Fit = Callable[[Points, Points], Stick]
+
+
+def fit_line(x: Points, y: Points) -> Stick:
+    """Fit y = intercept + slope · x by least squares; raises InputError where x is constant."""
+    if not len(x) or np.ptp(x) == 0:
+        raise InputError("a line needs two different x")
+    intercepts, slopes = _lines(x, y[None])
+    return Stick(float(intercepts[0]), float(slopes[0]))
+
+
+def fit_stick(x: Points, y: Points) -> Stick:
+    """Fit the broken stick with the least squared error of all: continuous, one knot, between the second and the last but one x.
+
+    The best knot is either one of the points or where the lines through both sides cross between their two nearest points, so
+    trying these finds it exactly; of equally good ones the first. Raises InputError for fewer than four different x.
+    Source: Hudson 1966.
+    """
+    places = np.unique(x)
+    if len(places) < 4:
+        raise InputError(f"a broken stick needs four different x; given {len(places)}")
+    knots = np.sort([*places[1:-1], *_crossings(x, y, places)])
+    hinges = np.maximum(0.0, x - knots[:, None])
+    line, (intercepts, slopes) = fit_line(x, y), _lines(x, hinges)
+    left = y - line.at(x)  # what a line leaves of y, and of each hinge: the bend is the slope of one on the other
+    hinges = hinges - intercepts[:, None] - slopes[:, None] * x
+    bends = hinges @ left / (hinges**2).sum(axis=1)
+    best = int(np.argmax(bends * (hinges @ left)))
+    bend = float(bends[best])
+    intercept, slope = line.intercept - bend * float(intercepts[best]), line.slope - bend * float(slopes[best])
+    return Stick(intercept, slope, bend, float(knots[best]))
+
+
+def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
+    """Return, for each point, y minus what a fit to all other points says of it."""
+    others = ~np.eye(len(x), dtype=bool)
+    return np.array([y[i] - fit(x[others[i]], y[others[i]]).at(x[i : i + 1])[0] for i in range(len(x))])
+
+
+def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.DataFrame:
+    """Return what a line and a broken stick are worth on points they were not fitted to, a row for each.
+
+    cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ error² / Σ error² of the others'
+    mean, at most 1; 0 and less is no better than that mean. The stick speaks for emergence where it has the smaller error, a slope
+    near 0 and a bend above 0; with few points a small difference says little. The other columns describe the fit to all points.
+    Points with a NaN are left out. Both rows are NaN, with the reason, below 6 points, 5 different x, and for constant y.
+    Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question); Stone 1974 (leaving one out).
+    """
+    if len(x) != len(y):
+        raise InputError(f"one y for each x expected; given {len(x)} and {len(y)} values")
+    sound = np.isfinite(x) & np.isfinite(y)
+    x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
+    reason, none = _reason_against(x, y), [np.nan] * 6
+    fits: tuple[tuple[str, int, Fit], ...] = ("line", 2, fit_line), ("broken stick", 4, fit_stick)
+    rows = [(name, size, len(x), *(none if reason else _judged(fit, x, y)), reason) for name, size, fit in fits]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _judged(fit: Fit, x: Points, y: Points) -> tuple[Any, ...]:
+    errors, whole = left_out_errors(fit, x, y), fit(x, y)
+    means = (y - y.mean()) * len(y) / (len(y) - 1)  # y minus the mean of the others
+    cv_r2 = 1 - (errors @ errors) / (means @ means)
+    return np.sqrt((errors**2).mean()), cv_r2, whole.intercept, whole.slope, whole.bend, whole.knot
+
+
+def _reason_against(x: Points, y: Points) -> str:
+    if len(x) < LEAST:
+        return f"a comparison of fits needs at least {LEAST} models with both values; there are {len(x)}"
+    if (different := len(np.unique(x))) < DISTINCT:
+        return f"a broken stick needs {DISTINCT} different x; there are {different}"
+    return f"all {len(y)} models have the same value" if np.ptp(y) == 0 else ""
+
+
+def _lines(x: Points, y: Float64[np.ndarray, "many n"]) -> tuple[Float64[np.ndarray, " many"], Float64[np.ndarray, " many"]]:
+    """Return intercept and slope of the least-squares line through each row of y."""
+    centered = x - x.mean()
+    slopes = y @ centered / (centered @ centered)
+    return y.mean(axis=1) - slopes * x.mean(), slopes
+
+
+def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> list[float]:
+    """Return where the best lines of the points up to a place and beyond it cross, where that is between the two."""
+    found = []
+    for last, first in pairwise(places[1:-1]):
+        left, right = fit_line(x[x <= last], y[x <= last]), fit_line(x[x >= first], y[x >= first])
+        if left.slope != right.slope:
+            cross = (right.intercept - left.intercept) / (left.slope - right.slope)
+            found += [cross] if last < cross < first else []
+    return found
