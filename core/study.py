@@ -16,7 +16,7 @@ from jaxtyping import Float32, Float64, Int32, Int64
 
 from core.analyses.alignment import align, align_all_layers
 from core.analyses.chance import cka_chance, known_chance, roundness
-from core.analyses.competence import tasks_solved
+from core.analyses.competence import THRESHOLD, tasks_solved
 from core.analyses.convergence import closeness, solving, trends
 from core.analyses.layers import LayerChoice, concatenate, read_choice
 from core.analyses.models import describe
@@ -258,11 +258,11 @@ class Study:
         """Return a row per embedded model; see `core.analyses.models.describe`."""
         return describe([entry.card for entry in self.store.models(self.dataset.name)])
 
-    def tasks_solved(self) -> pd.DataFrame:
+    def tasks_solved(self, *, threshold: float = THRESHOLD) -> pd.DataFrame:
         """Return the share of the vision tasks that each model solves, of those that were measured; see `tasks_solved`."""
         rows = self.competence_rows()
         vision = self.models().query("modality == 'vision'")["model"]
-        return tasks_solved(rows[rows["model"].isin(vision)])
+        return tasks_solved(rows[rows["model"].isin(vision)], threshold=threshold)
 
     def findings(self, *, k: int = 10) -> pd.DataFrame:
         """Return the study's answer to the hypothesis, a row per figure; see `core.analyses.convergence`.
