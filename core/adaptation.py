@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
-from core.adapters.model import Adapters, Parts, joined, split
+from core.adapters.model import DEFAULTS, Adapters, Parts, Settings, joined, split
 from core.analyses import adapters as measures
 from core.analyses.retrieval import rank_own, recall
 from core.consensus import Layer, find_space, find_spaces
 from core.embedding.progress import Progress
+from core.errors import InputError
 from core.kept import keep
 from core.metrics import METRICS
 from core.metrics.preprocess import clamp_outliers, normalize_rows
@@ -25,7 +27,7 @@ from core.recipe import Recipe
 from core.study import Study
 
 if TYPE_CHECKING:
-    from core.adapters.training import Epoch, Settings
+    from core.adapters.training import Epoch
 
 SEEDS, DRAWS = 5, 200
 SMALLEST = 32  # training pairs from which a learning curve starts
@@ -75,20 +77,25 @@ def watch(lesson: Lesson, adapters: Adapters, *, metric: str = "mutual_knn", **p
 
 
 def train_adapters(
-    study: Study, spaces: Sequence[str], settings: Settings, *, pairs: int | None = None, seed: int = 0, device: str = "cpu"
+    study: Study,
+    spaces: Sequence[str],
+    *,
+    settings: Settings = DEFAULTS,
+    pairs: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
 ) -> tuple[Adapters, Recipe]:
     """Train adapters of a study's spaces to the end; return them with the recipe that their file keeps."""
-    places = find_spaces(study, spaces)
     lesson = prepare(study, spaces, reference=spaces[0], pairs=pairs, seed=seed)
-    *_, last = _trained(lesson, settings, seed=seed, device=device)
-    return last.best, adapters_recipe(study, [str(place) for place in places], settings, lesson.parts, seed=seed)
+    *_, last = _trained(lesson, settings, seed=0, device=device)
+    return last.best, adapters_recipe(study, lesson, settings, seed=seed)
 
 
-def adapters_recipe(study: Study, spaces: Sequence[str], settings: Settings, parts: Parts, *, seed: int) -> Recipe:
-    """Return all that trained adapters depend on."""
-    models = [find_space(study, name).model for name in spaces]
-    choices = {"pairs": len(parts.train), "settings": asdict(settings), "seed": seed}
-    return study.recipe("adapters", models, spaces=list(spaces), **choices)
+def adapters_recipe(study: Study, lesson: Lesson, settings: Settings, *, seed: int = 0) -> Recipe:
+    """Return all that adapters depend on that were trained on a lesson of this seed."""
+    models = [find_space(study, name).model for name in lesson.spaces]
+    choices = {"pairs": len(lesson.parts.train), "settings": asdict(settings), "seed": seed}
+    return study.recipe("adapters", models, spaces=list(lesson.spaces), **choices)
 
 
 def adapt(
@@ -96,10 +103,8 @@ def adapt(
     spaces: Sequence[str],
     *,
     reference: str,
+    settings: Settings = DEFAULTS,
     pairs: int | None = None,
-    width: int = 256,
-    temperature: float = 0.07,
-    learned: bool = False,
     seeds: int = SEEDS,
     metric: str = "mutual_knn",
     draws: int = DRAWS,
@@ -110,35 +115,36 @@ def adapt(
 ) -> pd.DataFrame:
     """Train adapters of two or more spaces with several seeds and measure them on test stimuli, beside what needs no training.
 
-    Returns the rows of `core.analyses.adapters`: alignment with the reference before, centered and after; the gain with its
-    interval; retrieval; and the course of each training (start_loss, validation_loss, epochs, temperature).
-    pairs: training pairs, all that are left by test and validation where None. width, temperature, learned: see `Settings`.
-    seeds: trainings; the test stimuli are the same in all, what else is drawn differs. draws: halves of the test stimuli for the
-    interval. seed: of the test stimuli and the draws.
+    Returns `pairs`, then the columns of `core.analyses.adapters`: alignment with the reference before, centered and after; the gain
+    with its interval; retrieval; and the course of each training (start_loss, validation_loss, epochs, temperature).
+    pairs: training pairs, all that are left by test and validation where None. seeds: trainings; the test stimuli are the same in
+    all, what else is drawn differs. metric, parameters: of the alignment. draws: halves of the test stimuli for the interval.
+    seed: of the test stimuli and the draws.
     Raises UnknownNameError, MetricError and InputError as what it calls does.
     """
-    from core.adapters.training import Settings  # torch takes seconds, which a kept table must not cost
-
+    if seeds < 1:
+        raise InputError(f"at least one training expected; given {seeds} seeds")
     places, truth = find_spaces(study, spaces), find_space(study, reference)
-    complete = METRICS[metric].complete(parameters)
-    settings = Settings(width=width, temperature=temperature, learned=learned)
-    parts = split(study.size, pairs=pairs, seed=seed)
-    choices = {"pairs": len(parts.train), "settings": asdict(settings), "seeds": seeds, "metric": metric, "parameters": complete,
-               "draws": draws, "seed": seed}  # fmt: skip
+    compared = {"metric": metric, **METRICS[metric].complete(parameters)}
+    lessons = partial(prepare, study, spaces, reference=reference, pairs=pairs, seed=seed)
+    count = len(split(study.size, pairs=pairs, seed=seed).train)
     recipe = study.recipe(
-        "adapted", [*(place.model for place in places), truth.model],
-        spaces=[str(place) for place in places], reference=str(truth), **choices,
+        "adapted", [*(place.model for place in places), truth.model], spaces=[str(place) for place in places],
+        reference=str(truth), pairs=count, settings=asdict(settings), seeds=seeds, compared=compared, draws=draws, seed=seed,
     )  # fmt: skip
 
     def make() -> pd.DataFrame:
-        lessons = [prepare(study, spaces, reference=reference, pairs=pairs, seed=seed, draw=draw) for draw in range(seeds)]
-        rows, after = _train_all(lessons, settings, device=device, report=report)
-        first, chosen = lessons[0], {"metric": metric, **complete}
-        rows += measures.alignment_rows(first.spaces, first.reference, first.parts, **chosen)
+        drawn = [lessons(draw=draw) for draw in range(seeds)]
+        rows, after = _train_all(drawn, settings, device=device, report=report)
+        first = drawn[0]
+        rows += measures.alignment_rows(first.spaces, first.reference, first.parts, **compared)
         before = measures.views_before(first.spaces, first.parts, centered=False)
-        truth = first.reference[first.parts.test]
-        rows += measures.gain_rows(before, after, truth, draws=draws, seed=seed, report=report, **chosen)
-        return pd.DataFrame(rows, columns=list(measures.COLUMNS))
+        rows += measures.gain_rows(
+            before, after, first.reference[first.parts.test], draws=draws, seed=seed, report=report, **compared
+        )
+        table = pd.DataFrame(rows, columns=list(measures.COLUMNS))
+        table.insert(0, measures.PAIRS, count)
+        return table
 
     return keep(study, recipe, make)
 
@@ -162,28 +168,18 @@ def _train_all(
 
 
 def _trained(lesson: Lesson, settings: Settings, *, seed: int, device: str) -> Iterator[Epoch]:
-    from core.adapters.training import train
+    from core.adapters.training import train  # torch takes seconds, which a kept table must not cost
 
     return train(lesson.spaces, lesson.parts, settings, seed=seed, device=device)
 
 
 def learning_curve(
-    study: Study,
-    spaces: Sequence[str],
-    *,
-    reference: str,
-    sizes: Sequence[int] = (),
-    report: Progress | None = None,
-    **choices: Any,
+    study: Study, spaces: Sequence[str], *, sizes: Sequence[int] = (), report: Progress | None = None, **choices: Any
 ) -> pd.DataFrame:
-    """Return the table of `adapt` for several numbers of training pairs, with a column pairs in front; choices: as for `adapt`.
+    """Return the table of `adapt` for several numbers of training pairs, one under the other; choices: as for `adapt`.
 
     sizes: by default all pairs that are left by test and validation, and their halves, quarters … down to SMALLEST.
     """
     most = len(split(study.size, seed=choices.get("seed", 0)).train)
-    wanted = sizes or sorted(most >> halving for halving in range(most.bit_length()) if most >> halving >= SMALLEST)
-    tables = []
-    for size in wanted:
-        tables.append(adapt(study, spaces, reference=reference, pairs=size, report=report, **choices))
-        tables[-1].insert(0, "pairs", size)
-    return pd.concat(tables, ignore_index=True)
+    halvings = sorted(most >> halving for halving in range(most.bit_length()) if most >> halving >= SMALLEST)
+    return pd.concat([adapt(study, spaces, pairs=size, report=report, **choices) for size in sizes or halvings], ignore_index=True)

@@ -1,4 +1,4 @@
-"""Adapters as plain matrices, and which stimuli may teach them."""
+"""Adapters as plain matrices, how they are trained, and which stimuli may teach them. Nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -40,6 +40,28 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
     if not 2 <= pairs <= most:
         raise InputError(f"of {n} stimuli {test} test and {validation} validate, so 2 to {most} can train; {pairs} were asked for")
     return Parts(rest[validation : validation + pairs], rest[:validation], order[:test])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How adapters are trained.
+
+    width: dimensions of the common space. temperature: τ; learned: whether it is trained from there. batch: pairs at a time.
+    rate, decay: of AdamW. epochs: passes over the training pairs, at most. patience: passes without a lower validation loss after
+    which training stops.
+    """
+
+    width: int = 256
+    temperature: float = 0.07
+    learned: bool = False
+    batch: int = 256
+    rate: float = 1e-3
+    decay: float = 0.1
+    epochs: int = 200
+    patience: int = 30
+
+
+DEFAULTS = Settings()
 
 
 @dataclass(frozen=True)

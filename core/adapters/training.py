@@ -12,28 +12,9 @@ from jaxtyping import Float, Float32, Int64
 from torch import Tensor
 
 from core.adapters.infonce import joint_infonce
-from core.adapters.model import Adapter, Adapters, Parts
+from core.adapters.model import DEFAULTS, Adapter, Adapters, Parts, Settings
 from core.errors import InputError, TrainingError
 from core.metrics.inputs import check_space
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How adapters are trained.
-
-    width: dimensions of the common space. temperature: τ; learned: whether it is trained from there. batch: pairs at a time.
-    rate, decay: of AdamW. epochs: passes over the training pairs, at most. patience: passes without a lower validation loss after
-    which training stops.
-    """
-
-    width: int = 256
-    temperature: float = 0.07
-    learned: bool = False
-    batch: int = 256
-    rate: float = 1e-3
-    decay: float = 0.1
-    epochs: int = 200
-    patience: int = 30
 
 
 @dataclass(frozen=True)
@@ -57,7 +38,7 @@ class Epoch:
 def train(
     spaces: Mapping[str, Float32[np.ndarray, "n _"]],
     parts: Parts,
-    settings: Settings | None = None,
+    settings: Settings = DEFAULTS,
     *,
     seed: int = 0,
     device: torch.device | str = "cpu",
@@ -68,11 +49,10 @@ def train(
     space and scaled to length 1; the loss is `joint_infonce`. At the start each encoder has dimensions of its own in the common
     space, so that all products are 0 and the loss is log n exactly.
     Whoever stops iterating stops the training; the last `best` is the answer.
-    spaces: by encoder, the same stimuli in each. settings: the defaults where None. seed: of first weights and order.
+    spaces: by encoder, the same stimuli in each. seed: of first weights and order.
     Raises InputError for fewer than two encoders and settings out of range, MetricError for degenerate vectors, TrainingError where
     the loss is no number.
     """
-    settings = settings or Settings()
     _check(spaces, settings)
     training = _Training(spaces, parts, settings, seed=seed, device=torch.device(device))
     least, best, best_number = float("inf"), training.freeze(), 0

@@ -25,6 +25,7 @@ from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
 
+PAIRS = "pairs"  # of stimuli that trained
 COLUMNS = ("measure", "method", "what", "seed", "value", "low", "high", "reason")
 ALIGNMENT, GAIN, RECALL, RANK = "alignment", "gain", "recall", "median_rank"
 BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
@@ -168,11 +169,11 @@ def _retrieved(method: str, what: str, seed: int, compare: Callable[[], tuple[Sp
 
 
 def summarize(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per measure, method and what: value (the mean over seeds), sd, seeds (their number), low, high, holds, reason.
+    """Return the mean over seeds per pairs, measure, method and what: value, sd, seeds (how many), low, high, holds, reason.
 
     holds: of a gain by its interval, what becomes of the proposal's inequality: "yes", "no" or "undecided" (0 lies within).
     """
-    keys = ["measure", "method", "what"]
+    keys = [PAIRS, "measure", "method", "what"]
     overall = rows[rows["seed"] == ALL].set_index(keys)[["low", "high"]]
     single = rows[(rows["seed"] != ALL) | ~rows.duplicated(keys, keep=False)]
     table = single.groupby(keys, sort=False).agg(value=("value", "mean"), sd=("value", "std"), seeds=("seed", "size"),

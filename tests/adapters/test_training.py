@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from core.adapters.model import Parts, joined, split
-from core.adapters.training import Settings, train
+from core.adapters.model import Settings
+from core.adapters.training import train
 from core.analyses.retrieval import rank_own, recall
 from core.errors import FeatureError, InputError, MetricError, TrainingError
 

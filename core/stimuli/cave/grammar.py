@@ -240,11 +240,11 @@ def _relations(left: Sequence[Thing], right: Sequence[Thing]) -> tuple[str, ...]
 
 def _shared(things: Sequence[Thing], detail: str) -> str | None:
     """Return the concept that a detail has in common for all the things, if any."""
-    concepts = {_concept(thing, detail) for thing in things}
+    concepts = {concept(thing, detail) for thing in things}
     return concepts.pop() if len(concepts) == 1 else None
 
 
-def _concept(thing: Thing, detail: str) -> str | None:
+def concept(thing: Thing, detail: str) -> str | None:
     """Return what holds of a thing; None between left and middle, near and far, where a word could mislead."""
     if detail == "color":
         return thing.color

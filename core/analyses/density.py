@@ -1,0 +1,95 @@
+"""Does a caption that says more align better? Alignment by caption level, over language models that read every level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.analyses.discoveries import adjust
+from core.analyses.intervals import LEVEL
+
+LEAST_MODELS, LEAST_LEVELS = 2, 3  # of a trend test
+
+
+def by_level(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per target and level, from the fewest words to the most: words, mean, deviation, models, chance.
+
+    mean and deviation (n − 1; NaN for one): of the scores over language models. rows: model, level, words, model_y, score, chance;
+    those without a score are left out.
+    Source: Huh et al. 2024, figure 9 (deviation over language models).
+    """
+    known = rows.dropna(subset="score")
+    table = known.groupby(["model_y", "level"], sort=False).agg(
+        words=("words", "first"), mean=("score", "mean"), deviation=("score", "std"), models=("model", "nunique"),
+        chance=("chance", "mean"),
+    )  # fmt: skip
+    return table.reset_index().sort_values(["model_y", "words"], kind="stable", ignore_index=True)
+
+
+def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows with each language model's mean score over the targets of a group in place of them; see `level_trends`.
+
+    groups: of each target, its objective say. A target without one is left out.
+    """
+    named = rows.assign(model_y=rows["model_y"].map(groups)).dropna(subset=["model_y", "score"])
+    keys = ["model", "level", "words", "model_y"]
+    return named.groupby(keys, sort=False).agg(score=("score", "mean"), chance=("chance", "mean")).reset_index()
+
+
+def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
+    """Test for each target whether alignment goes with the number of words, paired over the language models that have all levels.
+
+    slope: how much the score changes when the words double, by least squares over log₂ words for each model, then their mean; low,
+    high: its 95 % interval by Student's t over the models. p: Page's test that every model ranks the levels by their words or
+    against them, two-sided (twice the smaller one-sided p). p_adjusted: for the false discovery rate over the targets.
+    Models of one family are not independent samples, so that the interval is rather too narrow.
+    rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, p, p_adjusted, reason; NaN with a
+    reason below two models or three levels.
+    Source: Page 1963.
+    """
+    found = [_trend(str(target), _paired(part)) for target, part in rows.groupby("model_y", sort=False)]
+    table = pd.DataFrame(found, columns=["model_y", "models", "levels", "slope", "low", "high", "p", "reason"])
+    table.insert(7, "p_adjusted", adjust(table["p"].to_numpy(np.float64)))
+    return table
+
+
+def _paired(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per language model that has every level and a column per level, named by its words, rising."""
+    words = rows.groupby("level")["words"].first().sort_values()
+    return rows.pivot(index="model", columns="level", values="score")[words.index].dropna().set_axis(words, axis=1)
+
+
+def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, str]:
+    models, levels = table.shape
+    if models < LEAST_MODELS or levels < LEAST_LEVELS:
+        reason = f"a trend needs {LEAST_MODELS} language models at {LEAST_LEVELS} caption levels; {models} have all {levels}"
+        return target, models, levels, np.nan, np.nan, np.nan, np.nan, reason
+    from scipy.stats import page_trend_test, t  # a third of a second that pages without a trend must not pay
+
+    scores, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
+    slopes = _slopes(scores, doublings)
+    half = t.ppf((1 + LEVEL) / 2, models - 1) * slopes.std(ddof=1) / np.sqrt(models)
+    rising = [float(page_trend_test(part).pvalue) for part in (scores, scores[:, ::-1])]
+    middle = float(slopes.mean())
+    return target, models, levels, middle, middle - half, middle + half, min(1.0, 2 * min(rising)), ""
+
+
+def _slopes(scores: Float64[np.ndarray, "models levels"], x: Float64[np.ndarray, "levels"]) -> Float64[np.ndarray, "models"]:
+    around = x - x.mean()
+    return scores @ around / (around @ around)
+
+
+def by_share(
+    told: Float64[np.ndarray, "n"], scores: Float64[np.ndarray, "n"], *, edges: Float64[np.ndarray, "bins+1"], fewest: int
+) -> pd.DataFrame:
+    """Return what stimuli score by how much their captions tell, a row per bin of at least `fewest`: told, score, stimuli.
+
+    told: share of the facts, 0 … 1. scores: each stimulus's own. Both come as means over the bin. edges: of the bins, rising.
+    """
+    bins = np.clip(np.digitize(told, edges) - 1, 0, len(edges) - 2)
+    table = pd.DataFrame({"bin": bins, "told": told, "score": scores}).groupby("bin")
+    found = table.agg(told=("told", "mean"), score=("score", "mean"), stimuli=("told", "size"))
+    return found[found["stimuli"] >= fewest].reset_index(drop=True)

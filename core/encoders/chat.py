@@ -1,0 +1,85 @@
+"""Instruction-tuned models of transformers that answer in text, through their own chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from jinja2 import TemplateError
+from torch import Tensor
+
+from core.encoders.checkpoint import digest_files, store_name
+from core.encoders.precision import forward_on
+from core.encoders.transformers_folder import find_folder, find_weights, is_causal, load_model, load_tokenizer, tokenizer_files
+from core.errors import EncoderError
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A causal model with a chat template. weights: digest of its weights and of what turns text into tokens."""
+
+    name: str
+    weights: str
+    device: str
+    model: Any
+    tokenizer: Any
+
+    @torch.inference_mode()
+    def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:
+        """Return what the model says to each text under an instruction, the likeliest token each time, at most `limit` of them.
+
+        The answer comes on one line. Raises EncoderError for a template that takes neither instruction nor text.
+        """
+        prompts = [self._prompt(instruction, text) for text in texts]
+        ids, mask = (part.to(self.device) for part in pad_left(prompts))
+        ends = self.model.generation_config.eos_token_id
+        with forward_on(self.device):
+            found = self.model.generate(
+                input_ids=ids, attention_mask=mask, max_new_tokens=limit, do_sample=False, use_cache=True,
+                pad_token_id=ends[0] if isinstance(ends, list) else ends if ends is not None else 0,
+            )  # fmt: skip
+        said = self.tokenizer.batch_decode(found[:, ids.shape[1] :], skip_special_tokens=True)
+        return [" ".join(text.split()) for text in said]
+
+    def _prompt(self, instruction: str, text: str) -> list[int]:
+        """Return the tokens of a conversation; templates without a system's part get the instruction before the text."""
+        system = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
+        merged = [{"role": "user", "content": f"{instruction}\n\n{text}"}]
+        try:
+            try:
+                written = self._written(system)
+            except TemplateError:
+                written = self._written(merged)
+        except TemplateError as error:
+            raise EncoderError(f"the chat template of {self.name} takes no single user's message: {error}") from error
+        return self.tokenizer(written, add_special_tokens=False)["input_ids"]
+
+    def _written(self, messages: list[dict[str, str]]) -> str:
+        return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+
+
+def open_chat(spec: str, *, device: torch.device) -> Chat:
+    """Open `hf:ID` or `hf:FOLDER`, a causal model whose tokenizer has a chat template; raises EncoderError or OfflineError."""
+    kind, _, place = spec.partition(":")
+    if kind != "hf":
+        raise EncoderError(f"{spec!r} is no model that answers in text; expected hf:ID or hf:FOLDER")
+    folder = find_folder(place)
+    files = [*find_weights(folder), *tokenizer_files(folder)]
+    tokenizer = load_tokenizer(folder)
+    if not tokenizer.chat_template:
+        raise EncoderError(f"{spec} has no chat template, so it was not tuned to follow instructions; choose one that was")
+    model = load_model(folder).eval().requires_grad_(False).to(device)
+    if not is_causal(model.config):
+        raise EncoderError(f"{spec} does not write text; expected an instruction-tuned causal model")
+    return Chat(store_name(place), digest_files(files), str(device), model, tokenizer)
+
+
+def pad_left(prompts: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:
+    """Pad token ids on the left, so that every answer begins where its prompt ends; return them and the mask of real tokens."""
+    length = max(map(len, prompts))
+    ids = [[own[0]] * (length - len(own)) + list(own) for own in prompts]
+    mask = [[0] * (length - len(own)) + [1] * len(own) for own in prompts]
+    return torch.tensor(ids), torch.tensor(mask)
