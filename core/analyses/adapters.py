@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,14 +27,14 @@ from core.metrics.preprocess import normalize_rows
 
 PAIRS = "pairs"  # of stimuli that trained
 COLUMNS = ("measure", "method", "what", "seed", "value", "low", "high", "reason")
-ALIGNMENT, GAIN, RECALL, RANK = "alignment", "gain", "recall", "median_rank"
+ALIGNMENT, GAIN, OWN, RECALL, RANK = "alignment", "gain", "own_gain", "recall", "median_rank"
 BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
 AVERAGE, MEAN = "average", "mean"
 ALL = -1  # in place of a seed: over all of them
-VERDICTS = {"yes": "brings nearer to", "no": "takes away from", "undecided": "does not decidedly move toward or away from"}
+VERDICTS = {"yes": "is nearer to", "no": "is farther from", "undecided": "is neither decidedly nearer to nor farther from"}
 
 Row = dict[str, Any]
-Space = Float[np.ndarray, "n _"]
+Space = Float[np.ndarray, "_ _"]  # some of the stimuli
 Views = Mapping[str, Space]
 
 
@@ -53,7 +53,7 @@ def views_before(spaces: Views, parts: Parts, *, centered: bool) -> dict[str, Sp
     return {name: normalize_rows(space[parts.test] - middles[name]) for name, space in spaces.items()}
 
 
-def views_after(adapters: Adapters, spaces: Views, parts: Parts) -> dict[str, Float32[np.ndarray, "n width"]]:
+def views_after(adapters: Adapters, spaces: Views, parts: Parts) -> dict[str, Float32[np.ndarray, "_ width"]]:
     """Return the test stimuli in the common space by each encoder, and as the MEAN of all."""
     adapted = adapters.apply({name: space[parts.test] for name, space in spaces.items()})
     return {**adapted, MEAN: joined(adapted)}
@@ -87,8 +87,10 @@ def gain_rows(
     report: Progress | None = None,
     **parameters: Any,
 ) -> list[Row]:
-    """Measure alignment and gain by each encoder's adapter and by the mean of all, per seed, and the mean gain with its interval.
+    """Measure alignment and gains by each encoder's adapter and by the mean of all, per seed, and the mean gains with intervals.
 
+    GAIN is over the average encoder before, the proposal's inequality. OWN is over the encoder itself, and for the mean of all over
+    the encoder that was best alone: what adapters add to what was there.
     before: from `views_before`; after: from `views_after`, one per seed; reference: all over the same test stimuli.
     The 95 % interval is paired: in each of `draws` both sides are measured on one random half of the test stimuli (neighbor metrics
     with half of k), the left side averaged over seeds drawn with replacement; as for `half_interval`, how these vary around their
@@ -99,22 +101,54 @@ def gain_rows(
     if draws < 1:
         raise MetricError(f"an interval needs at least one draw of the stimuli; given {draws}")
     sides = partial(_sides, before, after, normalize_rows(reference), metric=metric)
-    average, scores = sides(slice(None), **parameters)
     halved = {**parameters, "k": max(1, parameters["k"] // 2)} if "k" in parameters else parameters
-    varied = []
+    whole, halves = sides(slice(None), **parameters), []
     for done, half in enumerate(draw_halves(len(reference), count=draws, seed=seed), start=1):
-        lower, higher = sides(half, **halved)
-        varied.append(higher - lower)
+        halves.append(sides(half, **halved))
         if report:
             report(done, draws, "halves of the test stimuli")
     toward = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
-    gains, halves = toward * (scores - average), toward * np.array(varied)
-    low, high = gains.mean(axis=0) + _spread(halves, seed=seed)
+    own = [*range(len(before)), int(np.argmax(toward * whole.before))]
+    rows = [row(ALIGNMENT, ADAPTERS, what, float(value), seed=number)
+            for number, scores in enumerate(whole.after) for what, value in zip(after[0], scores, strict=True)]  # fmt: skip
+    for measure, base in ((GAIN, np.mean), (OWN, lambda scores: scores[own])):
+        gains = toward * (whole.after - base(whole.before))
+        spread = _spread(toward * np.array([half.after - base(half.before) for half in halves]), seed=seed)
+        rows += _gains(measure, list(after[0]), gains, gains.mean(axis=0) + spread)
+    return rows
+
+
+class Sides(NamedTuple):
+    """Alignment with the reference of every encoder before, and of every view after by seed."""
+
+    before: Float64[np.ndarray, "encoders"]
+    after: Float64[np.ndarray, "seeds whats"]
+
+
+def _sides(
+    before: Views,
+    after: Sequence[Views],
+    truth: Space,
+    rows: slice | Bool[np.ndarray, "_"],
+    *,
+    metric: str,
+    **parameters: Any,
+) -> Sides:
+    """Measure both sides over some of the stimuli."""
+    scores = [
+        list(score_views({name: view[rows] for name, view in views.items()}, truth[rows], metric=metric, **parameters).values())
+        for views in (before, *after)
+    ]
+    return Sides(np.array(scores[0]), np.array(scores[1:]))
+
+
+def _gains(
+    measure: str, whats: Sequence[str], gains: Float64[np.ndarray, "seeds whats"], ends: Float64[np.ndarray, "2 whats"]
+) -> list[Row]:
     rows = []
-    for place, what in enumerate(after[0]):
-        rows += [row(ALIGNMENT, ADAPTERS, what, value, seed=number) for number, value in enumerate(scores[:, place])]
-        rows += [row(GAIN, ADAPTERS, what, value, seed=number) for number, value in enumerate(gains[:, place])]
-        rows.append(row(GAIN, ADAPTERS, what, gains[:, place].mean(), low=low[place], high=high[place]))
+    for what, each, low, high in zip(whats, gains.T, *ends, strict=True):
+        rows += [row(measure, ADAPTERS, what, float(gain), seed=number) for number, gain in enumerate(each)]
+        rows.append(row(measure, ADAPTERS, what, float(each.mean()), low=float(low), high=float(high)))
     return rows
 
 
@@ -124,17 +158,6 @@ def _spread(halves: Float64[np.ndarray, "draws seeds whats"], *, seed: int) -> F
     weights = np.random.default_rng(seed).multinomial(seeds, np.full(seeds, 1 / seeds), size=draws) / seeds
     means = np.einsum("ds,dsw->dw", weights, halves)
     return np.quantile(means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0)
-
-
-def _sides(
-    before: Views, after: Sequence[Views], truth: Space, rows: slice | Bool[np.ndarray, "n"], *, metric: str, **parameters: Any
-) -> tuple[float, Float64[np.ndarray, "seeds whats"]]:
-    """Return the average alignment before, and that of every view after by seed, over some of the stimuli."""
-    scores = [
-        list(score_views({name: view[rows] for name, view in views.items()}, truth[rows], metric=metric, **parameters).values())
-        for views in (before, *after)
-    ]
-    return float(np.mean(scores[0])), np.array(scores[1:])
 
 
 def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> list[Row]:
@@ -183,10 +206,16 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
-    """Say in words what becomes of the proposal's inequality, a sentence for each view of the common space."""
-    found = summarize(rows).query("measure == @GAIN")
-    return " ".join(
+    """Say in words what becomes of the proposal's inequality for each view of the common space, and of the best encoder alone."""
+    found = summarize(rows)
+    said = [
         f"The common space by {'the mean of all encoders' if gain['what'] == MEAN else gain['what']} {VERDICTS[gain['holds']]} "
-        f"{reference}: gain {gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}."
-        for gain in found.to_dict("records")
-    )
+        f"{reference} than the encoders are on average: {_interval(gain)}."
+        for gain in found.query("measure == @GAIN").to_dict("records")
+    ]
+    over = found.query("measure == @OWN and what == @MEAN").to_dict("records")[0]
+    return " ".join([*said, f"Over the best encoder alone the mean gains {_interval(over)}."])
+
+
+def _interval(gain: Mapping[Any, Any]) -> str:
+    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}"

@@ -83,7 +83,7 @@ def _slopes(scores: Float64[np.ndarray, "models levels"], x: Float64[np.ndarray,
 
 
 def by_share(
-    told: Float64[np.ndarray, "n"], scores: Float64[np.ndarray, "n"], *, edges: Float64[np.ndarray, "bins+1"], fewest: int
+    told: Float64[np.ndarray, "n"], scores: Float64[np.ndarray, "n"], *, edges: Float64[np.ndarray, "edges"], fewest: int
 ) -> pd.DataFrame:
     """Return what stimuli score by how much their captions tell, a row per bin of at least `fewest`: told, score, stimuli.
 

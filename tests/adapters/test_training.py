@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.adapters.model import Parts, joined, split
-from core.adapters.model import Settings
+from core.adapters.model import Parts, Settings, joined, split
 from core.adapters.training import train
 from core.analyses.retrieval import rank_own, recall
 from core.errors import FeatureError, InputError, MetricError, TrainingError
