@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from jaxtyping import Float32
 
-from core.errors import StimuliError, StoreDamagedError, StoreError, StoreVersionError, UnknownNameError
+from core.errors import InputError, StimuliError, StoreDamagedError, StoreError, StoreVersionError, UnknownNameError
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store.duck import attached
@@ -80,10 +80,12 @@ class Store:
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry; raises UnknownNameError."""
-        entries = {entry.card.name: entry for entry in self.embeddings(dataset)}
-        if name not in entries:
-            raise UnknownNameError("model", name, entries)
-        return entries[name]
+        card, meta = self.dataset(dataset), None
+        with suppress(InputError):  # a name that no file may have is no model's
+            meta = _usable(embedding_file(self.root, dataset, name), "embedding", dataset, card.revision, refused=[])
+        if meta is None:
+            raise UnknownNameError("model", name, [entry.card.name for entry in self.embeddings(dataset)])
+        return model_entry(meta)
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
