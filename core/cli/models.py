@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
     embed.add_argument("--caption-level", nargs="+", action="extend", metavar="L",
                        help="which captions of the stimuli, one embedding for each (the dataset's first level)")  # fmt: skip
-    embed.add_argument("--pooling", choices=("mean", "last"), default="mean", help="language: mean over tokens, or the last one")
+    embed.add_argument("--pooling", choices=("mean", "last", "first"), default="mean", help="language: mean over tokens, or one")
 
     features = add_command(commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)")
     features.add_argument("file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet")

@@ -21,7 +21,8 @@ from core.encoders.precision import forward_on, precision
 from core.encoders.transformers_folder import find_folder, find_weights, is_causal, load_model, load_tokenizer, tokenizer_files
 from core.errors import EncoderError
 
-Pooling = Literal["mean", "last"]
+Pooling = Literal["mean", "last", "first"]
+POOLED: Mapping[Pooling, str] = {"mean": "mean of tokens", "last": "last token", "first": "first token"}
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class LanguageEncoder:
 def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> LanguageEncoder:
     """Open `hf:ID` (from the hub or its cache) or `hf:FOLDER` with config.json, model.safetensors and a tokenizer.
 
-    pooling: the mean over a text's tokens, or the last one. A causal model also gives bits. A card.json in the folder gives
-    title, family, objective and training. Raises EncoderError or OfflineError.
+    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS). A causal model also gives bits.
+    A card.json in the folder gives title, family, objective and training. Raises EncoderError or OfflineError.
     """
     folder = find_folder(spec.removeprefix("hf:"))
     files = find_weights(folder)
@@ -77,7 +78,7 @@ def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean")
         card=_describe(spec, model, folder, weights=digest_files(files)),
         recipe={
             "library": "transformers",
-            "pooling": "mean of tokens" if pooling == "mean" else "last token",
+            "pooling": POOLED[pooling],
             "norm": "as the model returns its hidden states: the last one normalized where the architecture does",
             "tokens": {"longest": limit, "special": True, "tokenizer": digest_files(tokenizer_files(folder))},
             "config": digest_files([folder / "config.json"]),
@@ -119,7 +120,9 @@ def pad(tokens: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "batch length"], I
 def pool(
     states: Float[Tensor, "batch length width"], mask: Int[Tensor, "batch length"], *, how: Pooling
 ) -> Float[Tensor, "batch width"]:
-    """Return the mean over real tokens, or the last real token, of each text."""
+    """Return the mean over real tokens, the last real token, or the first, of each text."""
+    if how == "first":
+        return states[:, 0]
     if how == "last":
         return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
     real = mask.bool()[..., None]

@@ -29,7 +29,10 @@ def folders(tmp_path_factory):
     return {kind: make_language(root / f"tiny-{kind}", kind) for kind in CONFIGS}
 
 
-def encode_one_by_one(folder, texts, *, causal, last=False):
+PLACES = {"mean": lambda state: state.mean(0), "last": lambda state: state[-1], "first": lambda state: state[0]}
+
+
+def encode_one_by_one(folder, texts, *, causal, pooling="mean"):
     """Encode without a batch, a mask or padding, as the definitions say; layers, bits."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModel
@@ -39,17 +42,17 @@ def encode_one_by_one(folder, texts, *, causal, last=False):
         ids = torch.tensor([tokenizer(text)["input_ids"]])
         with torch.no_grad():
             output = model(input_ids=ids, output_hidden_states=True)
-        rows.append([state[0, -1] if last else state[0].mean(0) for state in output.hidden_states])
+        rows.append([PLACES[pooling](state[0]) for state in output.hidden_states])
         if causal:
             nats = F.cross_entropy(output.logits[0, :-1], ids[0, 1:], reduction="none")
             bits.append(float(nats.double().sum() / np.log(2)))
     return [torch.stack(layer).numpy() for layer in zip(*rows, strict=True)], np.array(bits)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "last"])
+@pytest.mark.parametrize("pooling", PLACES)
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_batch_equals_one_text_at_a_time(folders, kind, pooling):
-    layers, bits = encode_one_by_one(folders[kind], TEXTS, causal=kind in CAUSAL, last=pooling == "last")
+    layers, bits = encode_one_by_one(folders[kind], TEXTS, causal=kind in CAUSAL, pooling=pooling)
     encoding = open_language(f"hf:{folders[kind]}", device=CPU, pooling=pooling).encode(TEXTS)
     assert len(encoding.layers) == len(layers) == 3
     for layer, wanted in zip(encoding.layers, layers, strict=True):
