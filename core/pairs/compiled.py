@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from numba import njit
 
 
-def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile without the interpreter lock; keep the machine code on disk where any folder can be written."""
+def compiled(function: Callable[..., None], **options: Any) -> Callable[..., None]:
+    """Compile without the interpreter lock; keep the machine code on disk where any folder can be written.
+
+    options: further ones of numba's, such as `fastmath` where sums may be taken in any order.
+    """
     try:
-        return njit(nogil=True, cache=True)(function)
+        return njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # numba found no folder for its cache: compile anew in every process instead
-        return njit(nogil=True)(function)
+        return njit(nogil=True, **options)(function)
