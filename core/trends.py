@@ -22,6 +22,7 @@ DOWNSTREAM = ("HellaSwag", "GSM8K", "completions", "counting")  # those that emb
 BINS = "mean alignment of models that solve a share of the tasks"
 TREND = "slope of alignment over the share of tasks solved, pairs within a bin"
 NEAR_REALITY = "Spearman of competence and alignment with reality"
+BEND = "change of slope at the broken stick's knot, above 0 where a score emerges"
 FORETELLS = "Spearman of alignment and score"
 UNMEASURED = "the competence of no vision model was measured"
 
@@ -42,7 +43,8 @@ def study_trends(
     The mean alignment of vision models within bins of tasks solved, with its jackknife error over models, and the trend's p, for
     all pairs and for those within and across groups (`by`); Spearman's ρ of competence and alignment with reality, with its
     interval; then, for each downstream score of language models: ρ with their alignment with one vision model, the partial
-    correlation given the logarithm of their size, and R² on models left out, of a line and of a broken stick.
+    correlation given the logarithm of their size, R² on models left out, of a line and of a broken stick, and how the stick bends:
+    upward where the score emerges, downward where it levels off.
     vision: that vision model; the one that solves most tasks where none is named. bins, equal, by: as of `core.mapping.bin_models`.
     compared: metric, layers, parameters.
     Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises as `Study.align`.
@@ -68,14 +70,13 @@ def predict_score(study: Study, score: pd.Series, *, vision: str, seed: int = 0,
     x, y = near.to_numpy(float), score.reindex(near.index).to_numpy(float)
     size = study.models().set_index("model")["parameters"].reindex(near.index).to_numpy(float)
     group = f"{score.name}, alignment with {vision}"
-    fits = [
-        {"finding": f"R² on models left out, {row.fit}", "models": row.points, "value": row.cv_r2, "reason": row.reason}
-        for row in compare_fits(x, y).itertuples()
-    ]
+    fits = compare_fits(x, y)
+    told = [(f"R² on models left out, {row.fit}", row.cv_r2) for row in fits.itertuples()] + [(BEND, fits["bend"].iloc[-1])]
+    judged = [{"finding": name, "models": fits["points"][0], "value": value, "reason": fits["reason"][0]} for name, value in told]
     rows = [
         _correlated(FORETELLS, spearman_interval(x, y, seed=seed)),
         _correlated("partial correlation given log size", partial_correlation(x, y, given=np.log(size))),
-        *fits,
+        *judged,
     ]
     return [{"group": group, **row} for row in rows]
 

@@ -13,7 +13,7 @@ from core import trends
 from core.cli import main
 from core.store import Store
 from core.study import Study
-from core.trends import BINS, FORETELLS, NEAR_REALITY, TREND, UNMEASURED, study_trends
+from core.trends import BEND, BINS, FORETELLS, NEAR_REALITY, TREND, UNMEASURED, study_trends
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}
@@ -53,6 +53,8 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
     foretold = table[table["finding"] == FORETELLS].set_index("group")
     assert list(foretold.index) == [f"{task}, alignment with vit-clip-m" for task in ("completions", "counting")]
     assert (foretold["value"] > 0.8).all()
+    counted = table[table["group"] == "counting, alignment with vit-clip-m"].set_index("finding")
+    assert counted.loc[BEND, "value"] > 0  # nobody counts below a skill of one half
     assert table[table["finding"] == BINS]["group"].str.contains("40% to 60%, all pairs").any()
 
 
