@@ -8,11 +8,56 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
+from core.analyses.nulls import draw_orders
 from core.errors import StimuliError
 
 Chosen = Int64[np.ndarray, " m"]
+
+
+def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
+    """Return the m stimuli with the lowest and the m with the highest values, each by rising index; ties go by index.
+
+    Raises StimuliError for m outside 1 … n/2, since the two sets would share stimuli, and for values that are NaN.
+    """
+    if not 1 <= m <= len(values) // 2:
+        most = len(values) // 2
+        raise StimuliError(f"sets of 1 … {most} of {len(values)} stimuli expected, so that low and high share none; given {m}")
+    ranked = _ranked(values)
+    return np.sort(ranked[:m]), np.sort(ranked[-m:])
+
+
+def random_sets(n: int, m: int, *, count: int, seed: int) -> list[Chosen]:
+    """Draw `count` sets of m of n stimuli, each without repetition and by rising index."""
+    return [np.sort(order[:m]) for order in draw_orders(n, count=count, seed=seed)]
+
+
+def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
+    """Cut the ranking of stimuli into `count` sets of as equal size as can be, lowest values first: deciles for 10.
+
+    Raises StimuliError for fewer than two parts, more parts than stimuli, and values that are NaN.
+    """
+    if not 2 <= count <= len(values):
+        raise StimuliError(f"a ranking of {len(values)} stimuli has 2 … {len(values)} parts; given {count}")
+    return [np.sort(part) for part in np.array_split(_ranked(values), count)]
+
+
+def without(values: Float64[np.ndarray, " n"], share: float) -> tuple[Chosen, Chosen]:
+    """Return all stimuli without the share of highest values, and all without that of lowest ones.
+
+    Raises StimuliError for a share that drops no stimulus or more than half of them, and for values that are NaN.
+    """
+    dropped = round(share * len(values)) if np.isfinite(share) else 0
+    low, high = ends(values, dropped)
+    every = np.arange(len(values))
+    return np.setdiff1d(every, high), np.setdiff1d(every, low)
+
+
+def _ranked(values: Float64[np.ndarray, " n"]) -> Chosen:
+    if np.isnan(values).any():
+        raise StimuliError("stimuli cannot be ranked by a value that some of them lack; choose another summary")
+    return np.argsort(values, kind="stable")
 
 
 def encode(indices: Sequence[int] | Chosen, n: int) -> str:

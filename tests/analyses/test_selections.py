@@ -1,12 +1,13 @@
 import base64
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analyses.selections import decode, encode
+from core.analyses.selections import decode, encode, ends, parts, random_sets, without
 from core.errors import StimuliError
 
 
@@ -74,3 +75,58 @@ def test_a_text_that_unfolds_into_gigabytes_is_refused():
 def test_a_set_that_cannot_be_is_refused(indices, message):
     with pytest.raises(StimuliError, match=message):
         encode(indices, 8)
+
+
+VALUES = np.array([3.0, 1, 2, 1, 5, 4])
+
+
+def test_the_ends_of_a_ranking_share_no_stimulus_and_ties_go_by_index():
+    low, high = ends(VALUES, 3)
+    assert low.tolist() == [1, 2, 3]
+    assert high.tolist() == [0, 4, 5]
+    assert ends(VALUES, 1)[0].tolist() == [1]
+
+
+@pytest.mark.parametrize("m", [0, 4, 6])
+def test_sets_that_would_share_stimuli_are_refused(m):
+    with pytest.raises(StimuliError, match=rf"sets of 1 … 3 of 6 stimuli expected, so that low and high share none; given {m}"):
+        ends(VALUES, m)
+
+
+@given(st.integers(2, 40), st.integers(0, 100))
+def test_parts_are_every_stimulus_once_in_order(n, seed):
+    values = np.random.default_rng(seed).normal(size=n)
+    found = parts(values, min(n, 10))
+    assert sorted(np.concatenate(found)) == list(range(n))
+    assert all(values[a].max() <= values[b].min() for a, b in pairwise(found))
+    assert np.ptp([len(part) for part in found]) <= 1
+
+
+def test_an_end_is_dropped():
+    without_high, without_low = without(np.arange(8.0)[::-1], 0.25)
+    assert without_high.tolist() == [2, 3, 4, 5, 6, 7]
+    assert without_low.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_random_sets_are_seeded_and_hold_each_stimulus_with_equal_chance():
+    found = random_sets(20, 5, count=2000, seed=1)
+    assert all((np.diff(rows) > 0).all() for rows in found)
+    counts = np.bincount(np.concatenate(found), minlength=20)
+    assert abs(counts - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
+    assert [rows.tolist() for rows in random_sets(20, 5, count=3, seed=1)] == [rows.tolist() for rows in found[:3]]
+
+
+@pytest.mark.parametrize(
+    ("choose", "message"),
+    [
+        (lambda: parts(VALUES, 7), "has 2 … 6 parts; given 7"),
+        (lambda: parts(VALUES, 1), "has 2 … 6 parts; given 1"),
+        (lambda: without(VALUES, 0.9), "1 … 3 of 6 stimuli expected"),
+        (lambda: without(VALUES, 0.0), "1 … 3 of 6 stimuli expected"),
+        (lambda: without(VALUES, np.nan), "1 … 3 of 6 stimuli expected"),
+        (lambda: ends(VALUES * np.nan, 2), "by a value that some of them lack; choose another summary"),
+    ],
+)
+def test_a_selection_that_cannot_be_is_refused(choose, message):
+    with pytest.raises(StimuliError, match=message):
+        choose()

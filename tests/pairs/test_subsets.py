@@ -1,0 +1,78 @@
+"""Scores on sets of stimuli are what the metric itself gives for those rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from core.errors import MetricError, UnknownNameError
+from core.metrics import METRICS
+from core.metrics.preprocess import normalize_rows
+from core.pairs import subsets
+from core.pairs.subsets import score_sets
+
+
+def spaces(seed, count, n=60, dims=9):
+    rng = np.random.default_rng(seed)
+    shared = np.random.default_rng(99).normal(size=(n, 4))
+    return [(shared @ rng.normal(size=(4, dims)) + rng.normal(size=(n, dims))).astype(np.float32) for _ in range(count)]
+
+
+X, Y = spaces(0, 2), spaces(1, 3)
+ROWS = np.sort(np.random.default_rng(2).permutation(60)[:25])
+
+
+@pytest.mark.parametrize("metric", list(METRICS))
+def test_every_metric_scores_a_set_as_if_there_were_no_other_stimuli(metric):
+    found = score_sets(X, Y, metric=metric)(ROWS, 1.0)
+    expected = [[METRICS[metric](normalize_rows(x[ROWS]), normalize_rows(y[ROWS])) for y in Y] for x in X]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["cknna", "mutual_knn"])
+def test_a_share_takes_as_much_of_k(metric):
+    scores = score_sets(X, Y, metric=metric, k=7)
+    own = METRICS[metric](normalize_rows(X[1][ROWS]), normalize_rows(Y[2][ROWS]), k=4)  # 3.5, to the even one
+    assert scores(ROWS, 0.5)[1, 2] == pytest.approx(own)
+    assert scores(ROWS, 0.01)[1, 2] == pytest.approx(METRICS[metric](normalize_rows(X[1][ROWS]), normalize_rows(Y[2][ROWS]), k=1))
+
+
+@pytest.mark.parametrize("metric", ["cknna", "cycle_knn"])
+def test_more_stimuli_than_are_ranked_ahead_score_alike(metric, monkeypatch):
+    ahead = score_sets(X, Y, metric=metric)(ROWS, 1.0)
+    monkeypatch.setattr(subsets, "LARGEST", 59)
+    np.testing.assert_allclose(score_sets(X, Y, metric=metric)(ROWS, 1.0), ahead, rtol=1e-6)
+
+
+def test_threads_share_a_scorer():
+    scores = score_sets(X, Y, metric="cknna")
+    sets = [np.sort(np.random.default_rng(seed).permutation(60)[:30]) for seed in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda rows: scores(rows, 1.0), sets))
+    np.testing.assert_array_equal(together, [scores(rows, 1.0) for rows in sets])
+
+
+@pytest.mark.parametrize("metric", ["cknna", "cka"])
+def test_a_space_that_is_constant_on_a_set_has_no_score_there(metric):
+    flat = X[0].copy()
+    flat[ROWS] = 1
+    found = score_sets([flat, X[1]], Y, metric=metric)(ROWS, 1.0)
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()
+
+
+def test_no_space_with_a_score_on_a_set_is_no_error():
+    flat = X[0].copy()
+    flat[ROWS] = 1
+    assert np.isnan(score_sets([flat], Y, metric="cka")(ROWS, 1.0)).all()
+
+
+def test_what_cannot_be_scored_is_refused():
+    with pytest.raises(UnknownNameError, match="did you mean cknna"):
+        score_sets(X, Y, metric="cknn")
+    with pytest.raises(MetricError, match=r"k must lie in 1 … 24 for 25 stimuli; given 30"):
+        score_sets(X, Y, metric="cknna", k=30)(ROWS, 1.0)
+    with pytest.raises(MetricError, match="all 60 stimuli have the same vector"):
+        score_sets([np.ones((60, 4), np.float32)], Y, metric="cknna")
