@@ -21,6 +21,7 @@ from core.analyses.intervals import draw_halves
 from core.analyses.predictors import Predictor, read_predictor
 from core.embedding.progress import Progress
 from core.errors import InputError
+from core.pairs.pool import one_core_each
 
 FOLDS = 5
 REPEATS = 4  # partitions into folds
@@ -124,12 +125,15 @@ def _bounded(
     x = np.hstack([found[key].columns for key in used])
     owner = np.repeat(np.arange(len(used)), [found[key].columns.shape[1] for key in used])
     members = np.stack([np.isin(owner, [used.index(key) for key in group.keys]) for group in groups], axis=1).astype(np.float64)
-    score = np.mean([_held_out(x, target, members, seed=seed + repeat) for repeat in range(REPEATS)], axis=0)
-    halves = []
-    for done, half in enumerate(draw_halves(len(target), count=HALVES, seed=seed), start=1):
-        halves.append(_held_out(x[half], target[half], members, seed=seed))
-        if report:
-            report(done, HALVES, "regressions on halves of the stimuli")
+    with one_core_each() as pool:
+        again = pool.map(lambda repeat: _held_out(x, target, members, seed=seed + repeat), range(REPEATS))
+        drawn = draw_halves(len(target), count=HALVES, seed=seed)
+        halves = []
+        for scores in pool.map(lambda half: _held_out(x[half], target[half], members, seed=seed), drawn):
+            halves.append(scores)
+            if report:
+                report(len(halves), HALVES, "regressions on halves of the stimuli")
+        score = np.mean(list(again), axis=0)
     margin = 1.96 * np.std(halves, axis=0, ddof=1)
     return np.stack([score, score - margin, score + margin], axis=1)
 
