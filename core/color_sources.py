@@ -25,6 +25,7 @@ from core.color.shipped import NAME as SHIPPED
 from core.color.shipped import PAIRS as SHIPPED_PAIRS
 from core.color.shipped import read_counts
 from core.color.words import LAB, color_words, nearest_word
+from core.encoders.encoder import ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.study import Study
 
@@ -133,7 +134,9 @@ class Cooccurrence:
         cards = {card.name: card.revision for card in study.store.datasets()}
         if self.images in cards:
             return cards[self.images]
-        path = SHIPPED_FILE if self.images == SHIPPED else self._path(study)
+        if self.images == SHIPPED:
+            return hashlib.sha256(SHIPPED_FILE.read_bytes()).hexdigest()[:16]
+        path = self._path(study)
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         return hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
@@ -179,9 +182,9 @@ class Language:
 
     def choices(self, study: Study) -> dict[str, Any]:
         name = choose_model(study, self.model)
-        known = name in study.names("language")
-        chosen = {"model": name, "weights": study.entry(name).card.weights if known else None}
-        return {"source": "language", **chosen, "layer": self.layer, "sentences": list(self.sentences)}
+        card = study.entry(name).card if name in study.names("language") else None
+        known = {"weights": card.weights, "words": "the Cave's" if _of_the_cave(card) else "all"} if card else {}
+        return {"source": "language", "model": name, **known, "layer": self.layer, "sentences": list(self.sentences)}
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:
         from core.settings import choose_device
@@ -193,7 +196,7 @@ class Language:
 
             entry = study.entry(name)
             encoder = reopen(entry, device)
-            words = _in_the_cave(words) if entry.card.training.get("config") else words
+            words = _in_the_cave(words) if _of_the_cave(entry.card) else words
         else:
             from core.encoders.catalog import open_encoder
 
@@ -257,6 +260,11 @@ def _from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Dis
 def _captions(study: Study) -> Sequence[str]:
     table = study.store.captions(study.dataset.name)
     return list(table["text"] if study.rows is None else table.loc[table["index"].isin(study.rows), "text"])
+
+
+def _of_the_cave(card: ModelCard) -> bool:
+    """Tell whether a model was trained in the Cave: then its card has the config of that."""
+    return bool(card.training.get("config"))
 
 
 def _in_the_cave(words: pd.DataFrame) -> pd.DataFrame:
