@@ -1,4 +1,4 @@
-"""The embedded demo: the Cave, reality itself, and every model trained in it.
+"""The embedded demo: the Cave, reality itself, and every model trained in it; finished language models at all four densities.
 
 What is there already is not made again, and finding that out costs no import of torch: a second start is quick. While a build is
 under way, a note in the store says how far it is, so that the dashboard can show it.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.analyses.models import UNTRAINED
 from core.competence.records import unmeasured
 from core.embedding.progress import ConsoleProgress, Progress
 from core.encoders.encoder import REALITY
 from core.settings import CAVE_WEIGHTS
+from core.stimuli.cave.grammar import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
 
 NOTE = "demo.json"  # in the store, beside its lock
@@ -29,16 +31,26 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return REALITY and the specs that the demo store does not hold yet with these very weights over the Cave as it is now."""
+    """Return REALITY and the specs that the demo store does not hold yet with these very weights over the Cave as it is now.
+
+    A finished language model's captions of another density than the default's are `NAME~LEVEL`; they come last.
+    """
     from core.stimuli.cave import CaveDataset
 
-    reader = Store(store)
-    wanted = {REALITY: f"world:{REALITY}", **shipped_specs(folder)}
+    reader, specs = Store(store), shipped_specs(folder)
+    wanted = {REALITY: f"world:{REALITY}", **specs, **_retold(specs)}
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
-    held = {entry.card.name: entry.card.weights for entry in reader.models("cave")}
+    held = {entry.card.name: entry.card.weights for entry in reader.embeddings("cave")}
     return {name: spec for name, spec in wanted.items()
-            if name not in held or (name != REALITY and held[name] != _weights(folder / name))}  # fmt: skip
+            if name not in held or (name != REALITY and held[name] != _weights(folder / name.partition("~")[0]))}  # fmt: skip
+
+
+def _retold(specs: Mapping[str, str]) -> dict[str, str]:
+    """Return the specs of trained language models once more for each further density of the captions."""
+    finished = {name: spec for name, spec in specs.items()
+                if spec.startswith("hf:") and "-step" not in name and UNTRAINED not in name}  # fmt: skip
+    return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
 
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
@@ -57,7 +69,8 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
             if name == REALITY:
                 embed_world(store, dataset)
             else:
-                embed(store, dataset, open_encoder(spec, device=choose_device()), replace=True, report=progress)
+                level = name.partition("~")[2] or None
+                embed(store, dataset, open_encoder(spec, device=choose_device()), level=level, replace=True, report=progress)
             Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
 
 

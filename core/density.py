@@ -57,7 +57,7 @@ def told_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     from core.stimuli.cave.mentions import share_told
 
     known = list(events(source.get("split", "test"), study.dataset.size))
-    rows = range(study.size) if study.rows is None else study.rows
+    rows = np.arange(study.size) if study.rows is None else study.rows
     return np.array([share_told(known[row], " ".join(texts)) for row, texts in zip(rows, texts_at(study, level), strict=True)])
 
 

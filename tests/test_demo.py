@@ -21,6 +21,7 @@ from core.store import Store, locked
 from core.study import Study
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
+RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("demo")
-    assert set(missing_specs(root, weights)) == {*TAKEN, REALITY}
+    assert set(missing_specs(root, weights)) == {*TAKEN, *RETOLD, REALITY}
     build_demo(root, weights)
     return root
 
@@ -78,12 +79,20 @@ def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path
     shutil.copytree(weights, tmp_path / "again")
     changed = tmp_path / "again" / "gpt2-xs" / "model.safetensors"
     changed.write_bytes(changed.read_bytes()[:-1] + b"\0")
-    assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs"}
+    assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
 
 
 def test_a_world_that_is_drawn_otherwise_is_missed(store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.stimuli.cave.dataset.CaveDataset._revision", lambda _: "another")
-    assert set(missing_specs(store, weights)) == {*TAKEN, REALITY}
+    assert set(missing_specs(store, weights)) == {*TAKEN, *RETOLD, REALITY}
+
+
+def test_finished_language_models_read_all_densities_and_are_one_model_each(store: Path) -> None:
+    retold = Store(store).retellings("cave")
+    assert retold == dict.fromkeys(RETOLD, "gpt2-xs")
+    wanted = {name.partition("~")[0] for name in missing_specs(store / "none") if "~" in name}
+    assert {"gpt2-m", "roberta-s"} <= wanted
+    assert not any("-step" in name or "untrained" in name or "vit" in name for name in wanted)
 
 
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:

@@ -34,12 +34,11 @@ def world(seed: int = 0, *, noise: float = 1.5) -> tuple[dict[str, np.ndarray], 
     """Return two noisy views of a latent, and the latent, which is the reference."""
     rng = np.random.default_rng(seed)
     latent = rng.normal(size=(N, 6)).astype(np.float32)
-    spaces = {
-        name: np.hstack([latent, noise * rng.normal(size=(N, 6))]).astype(np.float32) @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
-        + 1
+    rotated = {
+        name: np.hstack([latent, noise * rng.normal(size=(N, 6))]) @ np.linalg.qr(rng.normal(size=(12, 12)))[0] + 1
         for name in ("a", "b")
     }
-    return {name: space.astype(np.float32) for name, space in spaces.items()}, latent
+    return {name: space.astype(np.float32) for name, space in rotated.items()}, latent
 
 
 def perfect(spaces: dict[str, np.ndarray], latent: np.ndarray, *, jitter: float, seed: int) -> Adapters:

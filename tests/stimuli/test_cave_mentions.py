@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -63,5 +64,5 @@ def test_every_concept_has_wordings_and_denser_captions_tell_more() -> None:
     assert means == sorted(means)
     assert means[0] < 0.25
     assert means[-1] > 0.6
-    others = np.mean([share_told(one, describe(other, "40")) for one, other in zip(some, some[1:], strict=False)])
+    others = np.mean([share_told(one, describe(other, "40")) for one, other in pairwise(some)])
     assert others < means[-1] / 2
