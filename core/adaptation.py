@@ -159,7 +159,7 @@ def _train_all(
         first, *_, last = _trained(lesson, settings, seed=seed, device=device)
         course = {"start_loss": first.loss, "validation_loss": last.best_validation, "epochs": last.best_number,
                   "temperature": last.best.temperature}  # fmt: skip
-        rows += [measures.row(name, measures.ADAPTERS, "training", value, seed=seed) for name, value in course.items()]
+        rows += [measures.row(name, measures.ADAPTERS, "training", float(value), seed=seed) for name, value in course.items()]
         after.append(measures.views_after(last.best, lesson.spaces, lesson.parts))
         rows += measures.retrieval_rows(lesson.spaces, after[-1], lesson.parts, seed=seed)
         if report:

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -29,6 +29,7 @@ BATCH = 16
 TOKENS_PER_WORD, MORE_TOKENS = 3, 16  # an answer is cut behind them
 
 
+@runtime_checkable  # tests check arguments against it
 class Writer(Protocol):
     """What answers texts under an instruction; see `core.encoders.chat.Chat`."""
 

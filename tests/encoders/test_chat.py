@@ -1,0 +1,76 @@
+"""A tiny random model with a chat template answers what it is asked, alone or in a batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_models import make_language
+
+from core.encoders.chat import open_chat, pad_left
+from core.errors import EncoderError
+
+PLAIN = "{% for m in messages %}<x>{{ m.role }}: {{ m.content }}\n{% endfor %}<x>assistant:"
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + PLAIN
+BROKEN = "{{ raise_exception('never') }}"
+
+
+def make_chat(folder: Path, template: str = PLAIN) -> Path:
+    make_language(folder, "llama")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": template}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_chat(tmp_path_factory.mktemp("models") / "tiny-chat")
+
+
+def opened(folder: Path):
+    return open_chat(f"hf:{folder}", device=torch.device("cpu"))
+
+
+def test_an_answer_does_not_depend_on_the_batch(folder: Path) -> None:
+    chat = opened(folder)
+    texts = ["a dog", "two cats on a very long red sofa", "rain"]
+    together = chat.answer("Say it shorter.", texts, limit=6)
+    assert together == [chat.answer("Say it shorter.", [text], limit=6)[0] for text in texts]
+    assert len(set(together)) > 1
+    assert all(answer and "\n" not in answer for answer in together)
+    assert chat.name == "tiny-chat"
+
+
+def test_the_likeliest_tokens_are_those_of_a_plain_loop(folder: Path) -> None:
+    chat = opened(folder)
+    written = "<x>system: Short.\n<x>user: a dog\n<x>assistant:"
+    ids = chat.tokenizer(written, add_special_tokens=False)["input_ids"]
+    start = len(ids)
+    with torch.inference_mode():
+        for _ in range(5):
+            ids.append(int(chat.model(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
+    expected = " ".join(chat.tokenizer.decode(ids[start:], skip_special_tokens=True).split())
+    assert chat.answer("Short.", ["a dog"], limit=5) == [expected]
+
+
+def test_an_instruction_goes_before_the_text_where_the_template_has_no_place_for_it(tmp_path: Path) -> None:
+    chat = opened(make_chat(tmp_path / "humble", NO_SYSTEM))
+    prompt = chat.tokenizer.decode(chat._prompt("Short.", "a dog"))
+    assert prompt == "<x>user: Short.\n\na dog\n<x>assistant:"
+
+
+def test_padding_is_on_the_left() -> None:
+    ids, mask = pad_left([[5, 6, 7], [8]])
+    assert mask.tolist() == [[1, 1, 1], [0, 0, 1]]
+    assert ids[1, -1] == 8
+
+
+def test_models_that_cannot_answer_are_refused(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(EncoderError, match="is no model that answers in text; expected hf:ID or hf:FOLDER"):
+        open_chat("timm:resnet18", device=torch.device("cpu"))
+    with pytest.raises(EncoderError, match="has no chat template, so it was not tuned to follow instructions"):
+        opened(make_language(tmp_path / "plain", "gpt2"))
+    with pytest.raises(EncoderError, match="the chat template of broken takes no single user's message: never"):
+        opened(make_chat(tmp_path / "broken", BROKEN)).answer("Short.", ["a dog"], limit=3)
