@@ -37,7 +37,7 @@ class Trial:
     by: a summary of `disperse`, or a space of the consensus for its own residuals. tested: spaces; the consensus's own where it is
     empty. language: models, each in the layer that aligns best on all stimuli; `default_language` where it is empty.
     cross_fitted: rank for each tested space by the dispersion of the others alone.
-    repeats: random sets. draws: random halves of each chosen set, for its interval; 0 for none.
+    repeats: random sets; 0 for none. draws: random halves of each chosen set, for its interval; 0 for none.
     """
 
     by: str = "mean"
@@ -177,16 +177,16 @@ def _scored(
 ) -> pd.DataFrame:
     """Score the sets that each ranking chooses for the spaces it is for; the random sets are the same for all."""
     every = np.arange(len(groups[0][1]))
+    chosen = [(rows, values, sets.choose(values)) for rows, values in groups]  # first, since an impossible size is refused here
     random = random_sets(len(every), sets.random[1], count=trial.repeats, seed=trial.seed)
     full, *drawn = score_all(scorer.score, [every, *random], draws=0, seed=trial.seed, report=report)
     tables = []
-    for rows, values in groups:
-        chosen = sets.choose(values)
-        scores = score_all(scorer.score, list(chosen.values()), draws=trial.draws, seed=trial.seed, report=report)
-        found = {name: one.of(rows) for name, one in zip((*chosen, FULL), (*scores, full), strict=True)}
-        null = {sets.random[0]: [one.of(rows) for one in drawn]}
+    for rows, values, named in chosen:
+        scores = score_all(scorer.score, list(named.values()), draws=trial.draws, seed=trial.seed, report=report)
+        found = {name: one.of(rows) for name, one in zip((*named, FULL), (*scores, full), strict=True)}
+        null = {sets.random[0]: [one.of(rows) for one in drawn]} if drawn else {}
         table = effect_table(scorer.tested[rows], scorer.languages, found, null, spec=METRICS[trial.metric].spec, ratio=sets.ratio)
-        tables.append(_described(table, {**chosen, FULL: every}, values))
+        tables.append(_described(table, {**named, FULL: every}, values))
     table = pd.concat(tables, ignore_index=True)
     return _complete(table.assign(size=table["size"].fillna(sets.random[1]).astype(int)), scorer)
 

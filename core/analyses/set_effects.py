@@ -2,8 +2,9 @@
 
 A set's interval comes of random halves of it (`core.analyses.intervals`): a draw with replacement would hold copies, and a copy is
 the nearest neighbor of its stimulus in every space. It says how far the score would be from itself for other stimuli from the same
-part of the ranking. It takes as given the ranking, which the models at hand define, the layers, which were chosen on all stimuli,
-and the models. The p-value asks something else: how often a random set of this size scores as far from the mean of random sets.
+part of the ranking; in simulations of CKNNA and mutual kNN it did so rather too often (99 to 100 % for 95), and so did the interval
+of a ratio of two sets. It takes as given the ranking, which the models at hand define, the layers, chosen on all stimuli, and the
+models. The p-value asks something else: how often a random set of this size scores as far from the mean of random sets.
 """
 
 from __future__ import annotations
