@@ -14,12 +14,13 @@ import torch
 from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.alignment import linear_cka
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, least_norm
-from core.theory.deep_linear.descent import descend, descend_entropic, flow
+from core.theory.deep_linear.descent import descend_entropic, flow
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights, conserved, entropy, hidden_maps, loss
 from core.theory.deep_linear.sgd import run_sgd
 from core.theory.deep_linear.sharpness import sharpness
 from core.theory.deep_linear.world import Matrix, World, draw_positive, make_frame
+from core.theory.descent import descend
 
 FLOW_TIME = 200.0
 STEP, BATCH, STEPS = 0.02, 16, 30_000  # of descent at the edge of stability

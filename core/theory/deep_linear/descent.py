@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -10,44 +10,14 @@ import torch
 from core.errors import TrainingError
 from core.theory.deep_linear.network import Weights, entropy, loss
 from core.theory.deep_linear.world import Frame, Matrix, World
+from core.theory.descent import Objective, descend
 
-Objective = Callable[[Weights], torch.Tensor]
-MOST_STEPS = 1500  # of L-BFGS at one value of η
-_CHUNK = 25  # steps between two looks
-_SETTLED = 1e-10  # relative change over a chunk below which nothing moves any more
 _LOOSE, _TIGHT = 1e-7, 1e-9  # tolerances of the flow's integration, relative and absolute
 
 
 def entropic_loss(frame: Frame, world: World, *, step: float) -> Objective:
     """Return L(θ) + step · S(θ), which noisy descent at a small step follows. Source: Ziyin and Chuang 2025, equation 12."""
     return lambda weights: loss(weights, frame, world) + step * entropy(weights, frame, world)
-
-
-def descend(weights: Weights, objective: Objective) -> Iterator[list[Matrix]]:
-    """Descend on an objective by L-BFGS with a line search; yield the weights every few steps until nothing moves.
-
-    Raises TrainingError where the objective stops being a number.
-    """
-    moving = [weight.clone().requires_grad_() for weight in weights]
-    solver = torch.optim.LBFGS(
-        moving, max_iter=_CHUNK, history_size=60, tolerance_grad=0.0, tolerance_change=0.0, line_search_fn="strong_wolfe"
-    )
-
-    def evaluate() -> torch.Tensor:
-        solver.zero_grad()
-        value = objective(moving)
-        value.backward()
-        return value
-
-    last = np.inf
-    for _ in range(MOST_STEPS // _CHUNK):
-        value = float(solver.step(evaluate).detach())  # before these steps
-        if not np.isfinite(value):
-            raise TrainingError("the loss is no number any more; start from smaller weights, or take a smaller step")
-        yield [weight.detach().clone() for weight in moving]
-        if last - value <= _SETTLED * abs(value):
-            return
-        last = value
 
 
 def descend_entropic(

@@ -1,0 +1,169 @@
+"""Contrastive learners with a tied embedding: g(a, b) = ⟨f(a), f(b)⟩, an embedding per event and nothing else.
+
+Two losses, each on exact expectations and on sampled pairs. Negatives come from the marginal P.
+
+    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))             least at g = K_PMI + log p / (1 − p)
+    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})    least at g = τ K_PMI + c, any c
+
+The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only where K_PMI + log p / (1 − p) is positive
+semi-definite; InfoNCE takes an offset that makes it so. Source: Huh et al. 2024, appendix F.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from core.errors import InputError, TrainingError, UnknownNameError
+from core.theory.descent import Matrix, descend
+
+LOSSES = ("infonce", "nce")
+STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives beside each positive pair
+LOOKS = 40
+_RATE = 0.05  # of Adam at the start; a cosine takes it to 0
+_EVERY = 10  # steps of L-BFGS between two looks
+Scalar = Float64[Tensor, ""]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A loss and the width of the embedding; temperature: τ of InfoNCE. positives: p of binary NCE, the share of positive pairs.
+
+    Raises UnknownNameError for the loss, InputError for numbers that it cannot have.
+    """
+
+    loss: str = "infonce"
+    width: int = 24
+    temperature: float = 1.0
+    positives: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check every choice."""
+        if self.loss not in LOSSES:
+            raise UnknownNameError("contrastive loss", self.loss, LOSSES)
+        if self.width < 1:
+            raise InputError(f"an embedding is at least 1 wide, not {self.width}")
+        if not self.temperature > 0:
+            raise InputError(f"a temperature is above 0, not {self.temperature:g}")
+        if not 0 < self.positives < 1:
+            raise InputError(f"the share of positive pairs lies between 0 and 1, not at {self.positives:g}")
+
+    @property
+    def slope(self) -> float:
+        """Return what the theory says g is in units of K_PMI."""
+        return self.temperature if self.loss == "infonce" else 1.0
+
+    @property
+    def offset(self) -> float:
+        """Return what the theory says is added to K_PMI; NaN where the loss leaves it open."""
+        return math.log(self.positives / (1 - self.positives)) if self.loss == "nce" else math.nan
+
+
+class Glance(NamedTuple):
+    """An embedding (N, width) after `at` steps, and its loss there: exact, or the mean over the pairs sampled since the last one."""
+
+    at: int
+    loss: float
+    embedding: Matrix
+
+
+class Fit(NamedTuple):
+    """⟨f(a), f(b)⟩ = slope · K_PMI(a, b) + offset by least squares over all ordered pairs, each event with itself included."""
+
+    slope: float
+    offset: float
+    r2: float
+
+
+def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
+    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives, less the log of their number."""
+    own = joint.sum(1)
+    if learner.loss == "nce":
+        p, apart = learner.positives, own[:, None] * own
+        return lambda g: -(p * joint * logsigmoid(g) + (1 - p) * apart * logsigmoid(-g)).sum()
+    tau = learner.temperature
+    return lambda g: (own * torch.logsumexp(g / tau + own.log(), 1)).sum() - (joint * g).sum() / tau
+
+
+def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Iterator[Glance]:
+    """Train on exact expectations by L-BFGS and look every few steps until nothing moves.
+
+    joint: P_coor (N, N). Raises TrainingError where the loss stops being a number.
+    """
+    of_products = exact_loss(learner, torch.from_numpy(joint))
+
+    def objective(weights: list[Matrix]) -> Scalar:
+        return of_products(weights[0] @ weights[0].T)
+
+    start = _start(learner, len(joint), seed)
+    yield Glance(0, float(objective([start])), start)
+    for number, (embedding,) in enumerate(descend([start], objective, every=_EVERY), start=1):
+        yield Glance(number * _EVERY, float(objective([embedding])), embedding)
+
+
+def learn_sampled(learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: int = STEPS) -> Iterator[Glance]:
+    """Train on pairs drawn by the seed, BATCH a step, by Adam with a rate that falls to 0; see `learn`."""
+    draw = np.random.default_rng(seed)
+    embedding = _start(learner, len(joint), seed).requires_grad_()
+    solver = torch.optim.Adam([embedding], lr=_RATE)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(solver, steps)
+    batch_loss = {"nce": _nce_of_batch, "infonce": _infonce_of_batch}[learner.loss]
+    losses: list[float] = []
+    for step in range(1, steps + 1):
+        solver.zero_grad()
+        value = batch_loss(learner, embedding, *_draw_pairs(draw, joint))
+        value.backward()
+        solver.step()
+        schedule.step()
+        losses.append(float(value.detach()))
+        if not math.isfinite(losses[-1]):
+            raise TrainingError("the loss is no number any more; take a higher temperature")
+        if step % max(steps // LOOKS, 1) == 0 or step == steps:
+            yield Glance(step, float(np.mean(losses)), embedding.detach().clone())
+            losses.clear()
+
+
+def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
+    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all pairs, in 0 … 1."""
+    g, k = (embedding @ embedding.T).numpy().ravel(), kernel.ravel()
+    slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
+    return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))
+
+
+def _start(learner: Learner, events: int, seed: int) -> Matrix:
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randn(events, learner.width, generator=draw, dtype=torch.float64) / math.sqrt(learner.width)
+
+
+def _draw_pairs(draw: np.random.Generator, joint: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw events (BATCH,), one that co-occurs with each, and NEGATIVES (BATCH, NEGATIVES) from the marginal."""
+    pairs = np.searchsorted(_cumulated(joint.ravel()), draw.random(BATCH), side="right")
+    negatives = np.searchsorted(_cumulated(joint.sum(1)), draw.random((BATCH, NEGATIVES)), side="right")
+    first, second = np.divmod(pairs, len(joint))
+    return torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(negatives)
+
+
+def _cumulated(probabilities: np.ndarray) -> np.ndarray:
+    sums = probabilities.cumsum()
+    return sums / sums[-1]  # rounding must leave nothing above the last one
+
+
+def _nce_of_batch(learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor) -> Tensor:
+    positive = (embedding[first] * embedding[second]).sum(1)
+    left, right = negatives[:, ::2], negatives[:, 1::2]  # two events of a negative pair are both drawn from the marginal
+    negative = (embedding[left] * embedding[right]).sum(2)
+    return -learner.positives * logsigmoid(positive).mean() - (1 - learner.positives) * logsigmoid(-negative).mean()
+
+
+def _infonce_of_batch(learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor) -> Tensor:
+    others = torch.cat([second[:, None], negatives], 1)
+    products = (embedding[first][:, None] * embedding[others]).sum(2) / learner.temperature
+    return torch.logsumexp(products, 1).mean() - products[:, 0].mean()

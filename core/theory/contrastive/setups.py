@@ -1,0 +1,95 @@
+"""What one run of the contrastive learners chooses, and presets of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.errors import InputError, UnknownNameError
+from core.theory.contrastive.learners import Learner
+from core.theory.contrastive.world import Cooccurrence, count_windows, draw_edges, make_chain, mix
+
+EXPERIMENTS = ("learn", "modalities", "capacity", "tasks")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A world, a learner, and what is done with them.
+
+    experiment: one of EXPERIMENTS. world, events, jumps, window: as `draw_edges`, `make_chain` and `count_windows`. same: whether
+    t = t' counts. sampled: train on drawn pairs, not on exact expectations. width: of the embedding; the number of events where it
+    is 0. loss, temperature, positives: as `Learner`.
+    """
+
+    experiment: str = "learn"
+    world: str = "ring"
+    events: int = 24
+    window: int = 8
+    jumps: float = 0.3
+    same: bool = True
+    loss: str = "infonce"
+    sampled: bool = False
+    width: int = 0
+    temperature: float = 1.0
+    positives: float = 0.6
+    seed: int = 0
+
+    @property
+    def learner(self) -> Learner:
+        """Return the learner that is asked for."""
+        return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
+
+    def cooccur(self, *, tasks: int = 1, spread: float = 0.0, seed: int = 0) -> Cooccurrence:
+        """Return the world's co-occurrence; of several tasks, each a process of its own over the same events, all of them mixed.
+
+        spread: how far each process is from the plain one, as of `draw_edges`.
+        """
+        parts = []
+        for task in range(tasks):
+            edges = draw_edges(self.world, events=self.events, seed=self.seed + 1000 * seed + task, spread=spread)
+            parts.append(count_windows(make_chain(edges, jumps=self.jumps), window=self.window, same=self.same))
+        return mix(parts)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A setup with a name, and what the theory claims of it."""
+
+    title: str
+    claim: str
+    setup: Setup
+
+
+PRESETS: Mapping[str, Preset] = {
+    "infonce": Preset("InfoNCE", "Products equal τ K_PMI + c.", Setup()),
+    "nce": Preset("Binary NCE", "Products equal K_PMI + log p / (1 − p).", Setup(loss="nce")),
+    "sampled": Preset("From sampled pairs", "Sampled pairs lead to the same kernel, with noise.", Setup(sampled=True)),
+    "rough": Preset(
+        "A world that is not smooth", "No offset makes the kernel an inner product, so it can only be approached.",
+        Setup(window=2, jumps=0.1)),
+    "modalities": Preset(
+        "Two modalities", "One-to-one observations are learned alike; what a modality loses, alignment loses.",
+        Setup(experiment="modalities")),
+    "capacity": Preset("Too narrow", "A width below the rank cannot hold the kernel.", Setup(experiment="capacity")),
+    "tasks": Preset(
+        "More tasks", "The more tasks two learners have, the more alike they become, though they share none.",
+        Setup(experiment="tasks")),
+}  # fmt: skip
+
+
+def make_setup(preset: str, **changes: Any) -> Setup:
+    """Return a preset's setup with these changes; None changes nothing.
+
+    Raises UnknownNameError for the preset; InputError for a choice that its learner or experiment does not have.
+    """
+    if preset not in PRESETS:
+        raise UnknownNameError("preset", preset, PRESETS)
+    given = {name: value for name, value in changes.items() if value is not None}
+    setup = replace(PRESETS[preset].setup, **given)
+    foreign = {"temperature": setup.loss == "nce", "positives": setup.loss == "infonce", "width": setup.experiment == "capacity"}
+    for name, idle in foreign.items():
+        if idle and name in given:
+            other = "which takes every width" if name == "width" else f"with the loss {setup.loss}"
+            raise InputError(f"there is no {name} to choose {other}; leave it out")
+    return setup

@@ -1,0 +1,134 @@
+"""A world of discrete events in a stationary, reversible sequence, and how often two of them share a window.
+
+    P_coor(a, b) ∝ Σ_{|t − t'| ≤ T} P(z_t = a, z_t' = b)
+
+The sum holds t = t', where an event meets itself. This part is kept apart from the others: a noisy observation of two different
+times is drawn twice, that of one time once. Whether it counts is a choice, and the definition's is that it does.
+Source: Huh et al. 2024, section 4.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from core.errors import InputError, UnknownNameError
+
+Matrix = Float64[np.ndarray, "n n"]
+Vector = Float64[np.ndarray, " n"]
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A reversible chain: the stationary probability of each event, and of each step from an event (rows) to the next."""
+
+    stationary: Vector
+    steps: Matrix
+
+
+@dataclass(frozen=True)
+class Cooccurrence:
+    """P_coor in two parts that sum to 1 together: same, where t = t', by event; apart, where t ≠ t', by pairs and symmetric."""
+
+    same: Vector
+    apart: Matrix
+
+    @property
+    def joint(self) -> Matrix:
+        """Return P_coor(a, b)."""
+        return np.diag(self.same) + self.apart
+
+
+def draw_edges(kind: str, *, events: int, seed: int, spread: float = 0.0) -> Matrix:
+    """Return symmetric weights between events, in proportion to which the sequence goes from one to the other.
+
+    kind: a key of KINDS. spread: of a normal factor in the logarithm of each weight, which makes worlds of a kind differ; only it
+    and the kind "random" depend on the seed. Raises UnknownNameError; InputError for fewer than 3 events and for a grid of a prime
+    number of events.
+    """
+    if kind not in KINDS:
+        raise UnknownNameError("kind of world", kind, KINDS)
+    if events < FEWEST:
+        raise InputError(f"a world has at least {FEWEST} events, so that pairs can differ; given {events}")
+    draw = np.random.default_rng(seed)
+    factors = np.tril(np.exp(spread * draw.standard_normal((events, events))), -1)
+    return KINDS[kind](events, draw) * (factors + factors.T)
+
+
+def make_chain(edges: Matrix, *, jumps: float) -> Chain:
+    """Return the chain that follows the edges, and with probability `jumps` goes to any event by its stationary probability.
+
+    Reversible, whatever the edges, so that P_coor is symmetric. Raises InputError for jumps outside 0 … 1.
+    """
+    if not 0 <= jumps <= 1:
+        raise InputError(f"the share of jumps lies in 0 … 1, not {jumps:g}")
+    degrees = edges.sum(axis=1)
+    stationary = degrees / degrees.sum()
+    return Chain(stationary, (1 - jumps) * edges / degrees[:, None] + jumps * stationary)
+
+
+def count_windows(chain: Chain, *, window: int, same: bool = True) -> Cooccurrence:
+    """Return P_coor of windows of `window` steps to either side, exactly.
+
+    same: whether t = t' counts, as the definition has it. Raises InputError for a window below 1.
+    """
+    if window < 1:
+        raise InputError(f"a window reaches at least 1 step, or no two events share one; given {window}")
+    powers = [np.linalg.matrix_power(chain.steps, lag) for lag in range(1, window + 1)]
+    apart = 2 * chain.stationary[:, None] * np.sum(powers, axis=0)
+    apart = (apart + apart.T) / 2  # reversible, so that only rounding differs
+    once = chain.stationary * float(same)
+    total = once.sum() + apart.sum()
+    return Cooccurrence(once / total, apart / total)
+
+
+def mix(parts: Sequence[Cooccurrence]) -> Cooccurrence:
+    """Return the co-occurrence of several processes over the same events, each followed equally often: several tasks at once."""
+    return Cooccurrence(*(np.mean(arrays, axis=0) for arrays in ([part.same for part in parts], [part.apart for part in parts])))
+
+
+def _ring(events: int, _: np.random.Generator) -> Matrix:
+    after = np.roll(np.eye(events), 1, axis=1)
+    return after + after.T
+
+
+def _grid(events: int, _: np.random.Generator) -> Matrix:
+    short = next(side for side in range(math.isqrt(events), 0, -1) if events % side == 0)
+    if short == 1:
+        raise InputError(f"a grid has rows and columns, and {events} events make none; take a number that is not prime")
+    rows, columns = (_path(side) for side in (short, events // short))
+    return np.kron(rows, np.eye(len(columns))) + np.kron(np.eye(short), columns)
+
+
+def _path(events: int) -> Matrix:
+    after = np.eye(events, k=1)
+    return after + after.T
+
+
+def _tree(events: int, _: np.random.Generator) -> Matrix:
+    edges = np.zeros((events, events))
+    children = np.arange(1, events)
+    edges[children, (children - 1) // 2] = 1.0
+    return edges + edges.T
+
+
+def _clusters(events: int, _: np.random.Generator) -> Matrix:
+    groups = np.arange(events) * math.isqrt(events) // events
+    inside = (groups[:, None] == groups) & ~np.eye(events, dtype=bool)
+    chained = _path(events) * (groups[:, None] != groups)  # a single way from each cluster to the next
+    return inside + 0.25 * chained
+
+
+def _random(events: int, draw: np.random.Generator) -> Matrix:
+    weights = np.tril(np.exp(1.5 * draw.standard_normal((events, events))), -1)
+    return weights + weights.T
+
+
+KINDS: Mapping[str, Callable[[int, np.random.Generator], Matrix]] = {
+    "ring": _ring, "grid": _grid, "tree": _tree, "clusters": _clusters, "random": _random,
+}  # fmt: skip
