@@ -8,6 +8,7 @@ import pandas as pd
 
 from core.analyses.alignment import Fit, competence_fit
 from core.analyses.convergence import trained
+from core.analyses.model_map import NEAREST
 from core.analyses.models import FEWER, UNTRAINED
 from core.encoders.encoder import REALITY
 
@@ -99,8 +100,67 @@ def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame
 
 
 def effect_points(effect: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.consensus.effect` for `core.figures.dispersion`, both models described; a mean's language is NaN."""
+    """Return the rows of `core.trials.effect` for `core.figures.dispersion`, both models described; a mean's language is NaN."""
     spaces = describe_spaces(list(dict.fromkeys(effect["vision"])), models).set_index("space")
     language = models.set_index("model")[["title", "group", "parameters"]]
     points = effect.join(spaces[["title", "group"]].add_suffix("_y"), on="vision")
     return points.join(language.add_suffix("_x"), on="language")
+
+
+def bin_points(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `core.analyses.convergence_bins.bin_pairs` described for `core.figures.competence.bins`."""
+    titles = models.set_index("model")["title"]
+    return points.assign(**{f"title_{side}": points[f"model_{side}"].map(titles) for side in "xy"})
+
+
+def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
+    """Return where each model stands among the measured ones of its modality, by name: 0 is the least competent, 1 the most.
+
+    competence: model, value, of language models. solved: model, solved, of vision models. NaN where it was not measured, and for
+    all of a modality in which fewer than two were.
+    """
+    values = pd.concat([competence.set_index("model")["value"], solved.set_index("model")["solved"]]).astype("float64")
+    return rank_within(values.reindex(models["model"]), models.set_index("model")["modality"])
+
+
+def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
+    """Return the rank of each value within its group from 0, the least, to 1; NaN where it is unknown or the only one."""
+    ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
+    return ((ranks - 1) / (count - 1)).where(count > 1)
+
+
+def score_points(near: pd.DataFrame, score: pd.Series, models: pd.DataFrame, skill: pd.Series) -> pd.DataFrame:
+    """Return a row per model for `core.figures.competence.downstream`, the reason too where it has no alignment.
+
+    near: alignment of each model with the target, as `core.study.Study.align` gives it. score, skill: by model; the rank is that in
+    skill among these models.
+    """
+    table = near.rename(columns={"model_x": "model", "score": "near"})[["model", "near", "chance", "reason"]]
+    points = table.merge(models[["model", "title", "group", "modality", "parameters"]], on="model")
+    points = points.assign(value=points["model"].map(score).astype("float64"))
+    values = points["model"].map(skill).astype("float64").where(points["near"].notna())
+    return points.assign(rank=rank_within(values, points["modality"]))
+
+
+def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model that the map places, for `core.figures.models.model_map`, in the order of steps within each training.
+
+    table: as `core.mapping.map_models` gives it. rank: as `skill_ranks` gives it; skill: the competence in words, "" where unknown;
+    nearest: the titles of the nearest models; followed: whether there are others of its training.
+    """
+    titles = models.set_index("model")["title"]
+    skill = {
+        row.model: f"1 − bits per byte of the captions: {row.value:.2f}" for row in competence.dropna(subset="value").itertuples()
+    }
+    skill |= {row.model: f"solves {row.solved:.0%} of the vision tasks" for row in solved.dropna(subset="solved").itertuples()}
+    points = table[table["reason"] == ""].merge(models, on="model")
+    near = [", ".join(titles[name] for name in names if name) for names in points[list(NEAREST)].itertuples(index=False)]
+    ranks = points["model"].map(skill_ranks(models, competence, solved))
+    several = points.groupby("run")["step"].transform("nunique") > 1
+    described = points.assign(rank=ranks, skill=points["model"].map(skill).fillna(""), nearest=near, followed=several)
+    return described.sort_values(["modality", "group", "run", "step"], kind="stable", ignore_index=True)
+
+
+def training_points(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `core.mapping.follow_training`, each checkpoint described, for `core.figures.competence.training`."""
+    return table.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
