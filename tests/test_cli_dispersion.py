@@ -96,6 +96,22 @@ def test_models_held_out_and_compared_with_the_others(run) -> None:
     assert apart[0]["objective"] is None
 
 
+def test_what_predicts_dispersion_is_ranked_and_said_in_a_sentence(run) -> None:
+    _, rows, err = run("--models", *MODELS, "--explain", "--by", "median", "--seed", "3", "--json")
+    single = [row["importance"] for row in rows if row["covers"] == 1 and row["importance"] is not None]
+    assert {row["kind"] for row in rows} == {"image", "caption", "factor", "consensus"}
+    assert single == sorted(single, reverse=True)
+    assert "These predictors together predict" in err
+
+
+def test_words_of_the_low_and_the_high_set(run) -> None:
+    _, rows, _ = run("--models", *MODELS, "--words", "--sets", "20", "--json")
+    assert {(row["low"], row["high"]) for row in rows} == {(20, 20)}
+    assert {"crimson", "city"} <= {row["word"] for row in rows}
+    _, quarters, _ = run("--models", *MODELS, "--words", "--by", "pc1", "--json")
+    assert {(row["low"], row["high"]) for row in quarters} == {(16, 16)}
+
+
 def test_all_findings(run) -> None:
     _, rows, _ = run("--models", *MODELS, "--findings", *FEW, "--json")
     assert {"cknna low/high", "cknna without high", "held out, pearson", "importance"} <= {row["finding"] for row in rows}
@@ -111,6 +127,8 @@ def test_all_findings(run) -> None:
         (("--sets", "33"), r"sets of 1 … 32 of 64 stimuli expected, so that low and high share none; given 33"),
         (("--seed", "1"), "--seed would change nothing of what is printed"),
         (("--held-out", "--by", "pc1", "--metric", "cka"), "--metric and --by would change nothing"),
+        (("--explain", "--sets", "8"), "--sets would change nothing"),
+        (("--words", "--seed", "1"), "--seed would change nothing"),
         (("--parts", "4", "--sets", "8"), "--sets would change nothing"),
         (("--stimuli", "64.abc"), "damaged or cut short"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_metric, count, named, parameters, print_table
@@ -43,6 +44,8 @@ def _add_views(dispersion: argparse.ArgumentParser) -> None:
     views.add_argument("--effect", action="store_true", help="alignment with language models on low, high and random sets")
     views.add_argument("--parts", type=count, metavar="N", help="alignment on each of N parts of the ranking")
     views.add_argument("--drop", type=float, metavar="SHARE", help="alignment without the most or least dispersed share")
+    views.add_argument("--explain", action="store_true", help="what predicts dispersion: a row per predictor, most important first")
+    views.add_argument("--words", action="store_true", help="words that captions of the low or the high set have more often")
     views.add_argument("--findings", action="store_true", help="all figures: effect, both supplements, what predicts dispersion")
 
 
@@ -71,7 +74,8 @@ def run_dispersion(given: argparse.Namespace) -> None:
     _refuse_unused(given, aligned)
     study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(named, given.where)), stimuli=given.stimuli)
     spaces = given.models or default_spaces(study)
-    view = _aligned if aligned else _held_out if given.held_out else _stimuli
+    views = {"held_out": _held_out, "explain": _explained, "words": _words}
+    view = _aligned if aligned else next((made for name, made in views.items() if getattr(given, name)), _stimuli)
     print_table(view(study, spaces, given), as_json=given.json)
 
 
@@ -80,6 +84,8 @@ def _refuse_unused(given: argparse.Namespace, aligned: bool) -> None:
     unused = [] if aligned else [*TRIAL, "metric", "k", "set"]
     if given.held_out:
         unused += ["by", "sets"]
+    if given.explain:
+        unused = [name for name in unused if name != "seed"] + ["sets"]
     if given.parts is not None or given.drop is not None:
         unused += ["sets"]
     asked = [f"--{name.replace('_', '-')}" for name in unused if getattr(given, name) not in (None, [])]
@@ -114,6 +120,24 @@ def _held_out(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.
     from core.embedding.progress import ConsoleProgress
 
     return held_out_fits(study, spaces, centering=given.centering, report=ConsoleProgress())
+
+
+def _explained(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
+    from core.analyses.prediction import verdict
+    from core.embedding.progress import ConsoleProgress
+    from core.explanation import explain
+
+    by, seed = given.by or "mean", given.seed or 0
+    table = explain(study, spaces, by=by, centering=given.centering, seed=seed, report=ConsoleProgress())
+    print(verdict(table), file=sys.stderr)
+    return table
+
+
+def _words(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
+    from core.explanation import enriched_words
+
+    size = study.size // SHARE if given.sets is None else given.sets
+    return enriched_words(study, spaces, size=size, by=given.by or "mean", centering=given.centering)
 
 
 def _stimuli(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
