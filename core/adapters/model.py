@@ -11,7 +11,8 @@ from jaxtyping import Float, Float32, Int64
 from core.errors import FeatureError, InputError
 from core.metrics.preprocess import normalize_rows
 
-SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates
+SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates,
+MOST = (1024, 512)  # but no more than these: every interval measures halves of the test hundreds of times
 FEWEST = 32  # stimuli; of fewer, validation would be three or less
 
 
@@ -27,12 +28,12 @@ class Parts:
 def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> Parts:
     """Draw the parts of n stimuli: a quarter test, the same for every `draw`; an eighth validate; of the others `pairs` train.
 
-    pairs: all others where None; of one draw the smaller training set lies within the larger.
+    No more than MOST test and validate. pairs: all others where None; of one draw the smaller set lies within the larger.
     Raises InputError for fewer than FEWEST stimuli and for pairs outside 2 … what is left.
     """
     if n < FEWEST:
         raise InputError(f"adapters need at least {FEWEST} stimuli to train, validate and test on; given {n}")
-    test, validation = (n // share for share in SHARES)
+    test, validation = (min(n // share, most) for share, most in zip(SHARES, MOST, strict=True))
     order = np.random.default_rng([seed, 0]).permutation(n)
     rest = np.random.default_rng([seed, 1, draw]).permutation(order[test:])
     most = len(rest) - validation

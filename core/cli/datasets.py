@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
     add.add_argument("name", metavar="NAME")
     source = add.add_mutually_exclusive_group(required=True)
     source.add_argument("--folder", type=Path, metavar="DIR", help="images and a caption table")
-    source.add_argument("--hub", metavar="ID", help="a Hugging Face data set, or the preset wit_1024")
+    source.add_argument("--hub", metavar="ID", help="a Hugging Face data set, or a preset: wit_1024, flickr30k")
     add.add_argument("--table", type=Path, metavar="FILE", help="the caption table, where the folder holds several")
     add.add_argument("--skip-broken", action="store_true", help="leave out stimuli that cannot be read, and say which")
     for option in ("revision", "split", "image-column", "text-column"):

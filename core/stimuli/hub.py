@@ -23,9 +23,14 @@ from core.stimuli.table import missing_column
 if TYPE_CHECKING:
     import datasets
 
-# Ids that stand for a repository and a revision. wit_1024: the 1,024 pairs of Wikipedia images and texts that Huh et al. (2024)
-# measured on; its texts are lists, whose first one, level 0, is theirs.
-PRESETS: Mapping[str, Mapping[str, str]] = {"wit_1024": {"hub_id": "minhuh/prh", "revision": "wit_1024"}}
+# Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of Wikipedia images and texts that Huh
+# et al. (2024) measured on; its texts are lists, whose first one, level 0, is theirs. flickr30k: 31,783 photographs with five
+# captions each, levels 0 to 4; `--split test[:5000]` takes the first 5,000.
+PRESETS: Mapping[str, Mapping[str, str]] = {
+    "wit_1024": {"hub_id": "minhuh/prh", "revision": "wit_1024"},
+    "flickr30k": {"hub_id": "lmms-lab/flickr30k", "split": "test", "text_column": "caption"},
+}
+DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,24 +54,25 @@ class HubDataset:
         *,
         name: str,
         revision: str | None = None,
-        split: str = "train",
-        image_column: str = "image",
-        text_column: str = "text",
+        split: str | None = None,
+        image_column: str | None = None,
+        text_column: str | None = None,
         skip_broken: bool = False,
     ) -> HubDataset:
         """Open one split, from the cache where it is there.
 
-        hub_id: `owner/name`, one of PRESETS, or a local folder. text_column: a text, or a list of texts, whose places are the
-        caption levels; empty ones after the first are captions that a stimulus does not have.
+        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else those of DEFAULTS, where None.
+        text_column: a text, or a list of texts, whose places are the caption levels; empty ones after the first are captions that a
+        stimulus does not have.
         Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all else.
         """
         check_name(name)
-        if hub_id in PRESETS and not Path(hub_id).is_dir():
-            hub_id, revision = PRESETS[hub_id]["hub_id"], revision or PRESETS[hub_id]["revision"]
-        source = _source(hub_id, revision, split, image_column, text_column, skip_broken)
+        given = {"revision": revision, "split": split, "image_column": image_column, "text_column": text_column}
+        source = _source(hub_id, given, skip_broken)
+        hub_id, split, texts = source["hub_id"], source["split"], source["text_column"]
         table = _load(source)
-        images = _undecoded(table, image_column)
-        rows = [row for number, text in enumerate(_column(table, text_column)[text_column]) for row in _captions(number, text)]
+        images = _undecoded(table, source["image_column"])
+        rows = [row for number, text in enumerate(_column(table, texts)[texts]) for row in _captions(number, text)]
         digests, unusable = _check_images(images)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
@@ -95,21 +101,15 @@ class HubDataset:
         return load_image(_image_bytes(self._table[index]["image"], name), name=name)
 
 
-def _source(
-    hub_id: str, revision: str | None, split: str, image_column: str, text_column: str, skip_broken: bool
-) -> dict[str, Any]:
+def _source(hub_id: str, given: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
+    """Return every choice that opens the data set again: those given, else the preset's, else the defaults."""
     local = Path(hub_id).is_dir()
-    if local and revision is not None:
-        raise StimuliError(f"{hub_id} is a local folder and has no revision {revision!r}; leave the revision out")
-    return {
-        "kind": "hub",
-        "hub_id": str(Path(hub_id).resolve()) if local else hub_id,
-        "revision": revision,
-        "split": split,
-        "image_column": image_column,
-        "text_column": text_column,
-        "skip_broken": skip_broken,
-    }
+    if local and given["revision"] is not None:
+        raise StimuliError(f"{hub_id} is a local folder and has no revision {given['revision']!r}; leave the revision out")
+    preset = {} if local else PRESETS.get(hub_id, {})
+    place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
+    chosen = {name: value or preset.get(name) or DEFAULTS.get(name) for name, value in given.items()}
+    return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
 
 def _load(source: Mapping[str, Any]) -> datasets.Dataset:

@@ -103,6 +103,7 @@ def test_parts_are_disjoint_and_tests_stay_the_same() -> None:
     assert [len(part) for part in (seen[0].test, seen[0].validation, seen[0].train)] == [25, 12, 63]
     np.testing.assert_array_equal(seen[1].train, seen[0].train[:20])
     assert set(seen[2].validation.tolist()) != set(seen[0].validation.tolist())
+    assert [len(part) for part in (split(8000).test, split(8000).validation)] == [1024, 512]
     assert set(split(100, seed=1).test.tolist()) != set(seen[0].test.tolist())
 
 

@@ -67,7 +67,7 @@ def test_padding_is_on_the_left() -> None:
     assert ids[1, -1] == 8
 
 
-def test_models_that_cannot_answer_are_refused(tmp_path: Path, folder: Path) -> None:
+def test_models_that_cannot_answer_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="is no model that answers in text; expected hf:ID or hf:FOLDER"):
         open_chat("timm:resnet18", device=torch.device("cpu"))
     with pytest.raises(EncoderError, match="has no chat template, so it was not tuned to follow instructions"):

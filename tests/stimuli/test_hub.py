@@ -176,7 +176,24 @@ def test_a_preset_names_repository_and_revision(tmp_path: Path, monkeypatch: pyt
     assert dataset.card.levels == ("0", "1")
     assert open_dataset(dataset.card).card == dataset.card
     assert asked == [("minhuh/prh", "wit_1024", "train")] * 2
-    assert set(PRESETS) == {"wit_1024"}
+    assert set(PRESETS) == {"wit_1024", "flickr30k"}
+
+
+def test_a_presets_split_and_column_give_way_to_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def load(source: object) -> None:
+        asked.append(source)
+        raise StimuliError("stop")
+
+    monkeypatch.setattr("core.stimuli.hub._load", load)
+    for choices in ({}, {"split": "test[:8]", "text_column": "text"}):
+        with pytest.raises(StimuliError, match="stop"):
+            HubDataset.open("flickr30k", name="flickr", **choices)
+    common = {"kind": "hub", "hub_id": "lmms-lab/flickr30k", "revision": None, "image_column": "image", "skip_broken": False}
+    assert asked == [
+        {**common, "split": "test", "text_column": "caption"}, {**common, "split": "test[:8]", "text_column": "text"},
+    ]  # fmt: skip
 
 
 def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
