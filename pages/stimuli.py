@@ -1,4 +1,4 @@
-"""Stimuli: what do two models find alike?"""
+"""Stimuli: which of them do models agree on, and what do two models find alike?"""
 
 from __future__ import annotations
 
@@ -9,29 +9,69 @@ from jaxtyping import Int64
 
 from core.figures import stimuli as figures
 from core.metrics.knn import count_shared
-from pages._shared import controls, exportbar, frame, gallery, queries
+from pages._shared import controls, ends, exportbar, frame, gallery, opened, plane, queries, selection, spread
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
 SHOWN = 12  # neighbors drawn of each model
+VIEWS = {"gallery": "Gallery", "map": "Map", "ends": "Low and high dispersion"}
 
 
 def show(at: Place) -> None:
-    """Draw the gallery, or the stimulus that was opened from it."""
+    """Draw the browser, or the stimulus that was opened from it."""
     index = gallery.chosen(queries.card(at).size)
     if index is None:
-        st.markdown("Open a stimulus to see which others two models take to be most like it.")
-        gallery.show_all(at)
+        browse(at)
         return
-    gallery.show_one(at, index)
-    show_neighbors(at, index)
-
-
-def show_neighbors(at: Place, index: int) -> None:
-    """Draw the nearest neighbors in two models side by side, then how often they agree on all stimuli."""
+    opened.show(at, index)
     frame.need_stimuli(at)
     with st.sidebar:
         k = controls.pick_k(queries.card(at).size)
+    with frame.part():
+        with st.sidebar:
+            spaces = spread.pick_spaces(at)
+        opened.show_residuals(at, spaces, index)
+        opened.show_neighbors(at, spaces, index)
+    show_pair(at, index, k)
+
+
+def browse(at: Place) -> None:
+    """Draw all stimuli as pictures, as a map, or those of least and of most dispersion side by side."""
+    view = st.segmented_control("View", list(VIEWS), default="gallery", required=True, format_func=VIEWS.get, key="view",
+                                bind="query-params", label_visibility="collapsed")  # fmt: skip
+    try:
+        with st.sidebar:
+            frame.need_stimuli(at)
+            spaces = spread.pick_spaces(at)
+            by = spread.pick_summary(at, spaces)
+    except frame.NeededError:
+        if view != "gallery":  # pictures can be seen without any model
+            raise
+        show_gallery(at, gallery.search(at, None))
+        return
+    if view == "ends":
+        with st.sidebar:
+            size = spread.pick_set_size(queries.card(at).size)
+        ends.show(at, spaces, by=by, size=size)
+        return
+    found = gallery.search(at, lambda: spread.residuals(at, spaces)[by])
+    if view == "map" and found:
+        plane.show(at, spaces, by=by, shown=found)
+    else:
+        show_gallery(at, found)
+
+
+def show_gallery(at: Place, found: list[int]) -> None:
+    """Draw the stimuli that pass the search, with what can be done with them."""
+    if not found:
+        st.info("No stimulus passes this search and these filters: take one of them away.", icon=":material/search_off:")
+        return
+    selection.offer(at, found, name="found")
+    gallery.show(at, found, key="all")
+
+
+def show_pair(at: Place, index: int, k: int) -> None:
+    """Draw the nearest neighbors in two models side by side, then how often they agree on all stimuli."""
     every = queries.models(at)
     models = every[~every["model"].isin(queries.without_neighbors(at, list(every["model"]), k=k))]
     if len(models) < 2:
@@ -66,4 +106,4 @@ def show_agreement(
     exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
 
 
-frame.draw("Which stimuli do two models find alike?", show)
+frame.draw("Which stimuli do models agree on?", show)

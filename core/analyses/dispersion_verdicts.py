@@ -18,7 +18,7 @@ PUBLISHED_PEARSON = (0.21, 0.43)
 def tell_effect(effect: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Say in which models alignment is higher on the low set, by the interval of the ratio, and how the largest one compares.
 
-    effect: as `core.consensus.effect` gives it; its rows of means over language models are read. titles: of the spaces.
+    effect: as `core.trials.effect` gives it; its rows of means over language models are read. titles: of the spaces.
     """
     known = effect[(effect["set"] == "low/high") & (effect["language"] == "")].dropna(subset="score")
     if known.empty:
@@ -44,7 +44,7 @@ def _those(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
 def tell_drop(drop: pd.DataFrame) -> str:
     """Say in how many models alignment rises without the most dispersed stimuli and falls without the least dispersed ones.
 
-    Beside as many stimuli left out at random, since a metric of neighbors moves with their number. drop: as `core.consensus.drop`
+    Beside as many stimuli left out at random, since a metric of neighbors moves with their number. drop: as `core.trials.drop`
     gives it.
     """
     mean = drop[drop["language"] == ""].pivot(index="vision", columns="set", values="score")

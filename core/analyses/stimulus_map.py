@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import FeatureError, MetricError
 
 LEAST = 3  # stimuli: two lie on a line
+_LAYING = Lock()  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
 NEAR = 15  # neighbors that UMAP keeps near, its authors' default
 
 
@@ -32,11 +35,12 @@ def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64
     coarse order; with one seed and one version of the library the layout is the same. Raises as `principal_plane`.
     Source: McInnes, Healy, Melville 2018; start: Kobak, Linderman 2021.
     """
-    from umap import UMAP
-
     _check(space)
-    reducer = UMAP(n_neighbors=min(NEAR, len(space) - 1), init="pca", random_state=seed, n_jobs=1)
-    return reducer.fit_transform(space).astype(np.float64)
+    with _LAYING:
+        from umap import UMAP  # seconds, and more to compile
+
+        reducer = UMAP(n_neighbors=min(NEAR, len(space) - 1), init="pca", random_state=seed, n_jobs=1)
+        return reducer.fit_transform(space).astype(np.float64)
 
 
 def _check(space: Float[np.ndarray, "n d"]) -> None:

@@ -29,12 +29,7 @@ from core.figures.theme import (
 )
 
 SETS: Mapping[str, str] = {"low": "low", "random": "random", "high": "high"}
-DROPS: Mapping[str, str] = {
-    "without low": "without<br>lowest",
-    "full": "all",
-    "without random": "without<br>random",
-    "without high": "without<br>highest",
-}
+DROPS: Mapping[str, str] = {"full": "none", "without low": "lowest", "without random": "random", "without high": "highest"}
 RATIO = "low/high"
 NOTHING = "No alignment can be computed on these sets: {}."
 
@@ -42,26 +37,25 @@ NOTHING = "No alignment can be computed on these sets: {}."
 def effect(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment on the sets of low, random and high dispersion, a panel per model whose alignment is measured.
 
-    points: rows of `core.consensus.effect` described by `core.figures.tables.effect_points`. A dot is a language model, a line
+    points: rows of `core.trials.effect` described by `core.figures.tables.effect_points`. A dot is a language model, a line
     joins its sets; the diamond is the mean over them with its 95 % interval; the heading tells the ratio of the low and the high
     set. chance: NaN where no formula tells.
     """
-    figure = _by_set(points, SETS, mode, narrow=narrow, heads=_ratios(points), label=label, chance=chance)
-    figure.update_xaxes(title_text="dispersion of the set")
+    figure = _by_set(points, SETS, "dispersion", mode, narrow=narrow, heads=_ratios(points), label=label, chance=chance)
     return figure.update_layout(meta={"title": "Alignment by dispersion"})
 
 
 def drop(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment without the stimuli of lowest, random or highest dispersion beside that of all; drawn like `effect`.
 
-    points: rows of `core.consensus.drop`, described likewise.
+    points: rows of `core.trials.drop`, described likewise.
     """
-    figure = _by_set(points, DROPS, mode, narrow=narrow, heads={}, label=label, chance=chance)
+    figure = _by_set(points, DROPS, "left out by dispersion", mode, narrow=narrow, heads={}, label=label, chance=chance)
     return figure.update_layout(meta={"title": "Alignment without the lowest or the highest dispersion"})
 
 
-def _by_set(points: pd.DataFrame, sets: Mapping[str, str], mode: Mode, *, narrow: bool, heads: Mapping[str, str], label: str,
-            chance: float) -> go.Figure:  # fmt: skip
+def _by_set(points: pd.DataFrame, sets: Mapping[str, str], axis: str, mode: Mode, *, narrow: bool, heads: Mapping[str, str],
+            label: str, chance: float) -> go.Figure:  # fmt: skip
     shown = points[points["set"].isin(list(sets))]
     seen = shown.dropna(subset="score")
     if seen.empty:
@@ -73,26 +67,34 @@ def _by_set(points: pd.DataFrame, sets: Mapping[str, str], mode: Mode, *, narrow
         if not math.isnan(chance):
             figure.add_scatter(x=list(sets.values()), y=[chance] * len(sets), **chance_line(mode), showlegend=False,
                                hoverinfo="skip", **at)  # fmt: skip
-        _add_sets(figure, seen[seen["title_y"] == title], sets, mode, at)
-    figure.update_xaxes(type="category", categoryarray=list(sets.values()), range=[-0.45, len(sets) - 0.55], tickangle=0)
+        _add_sets(figure, seen[seen["title_y"] == title], sets, axis, mode, at)
+    figure.update_xaxes(type="category", categoryarray=list(sets.values()), range=[-0.45, len(sets) - 0.55], tickangle=0,
+                        title_text=axis)  # fmt: skip
     _name_rows(figure, len(titles), narrow, label)
     figure.update_yaxes(matches="y", rangemode="tozero")
     _add_legend(figure, seen, mode, chance=chance)
     return figure
 
 
-def _add_sets(figure: go.Figure, panel: pd.DataFrame, sets: Mapping[str, str], mode: Mode, at: Mapping[str, int]) -> None:
+def _add_sets(
+    figure: go.Figure, panel: pd.DataFrame, sets: Mapping[str, str], axis: str, mode: Mode, at: Mapping[str, int]
+) -> None:
     order = {name: place for place, name in enumerate(sets)}
     rows = panel.sort_values("set", key=lambda names: names.map(order))
     for _, run in rows[rows["language"] != ""].groupby("language", sort=False):
         color = hue(str(run["group_x"].iloc[0]), mode)
         marker = {"color": color, "size": 0.7 * marker_size(run["parameters_x"].iloc[0]), "symbol": SYMBOLS["language"],
                   "line": {"color": INK[mode].paper, "width": 1}}  # fmt: skip
-        figure.add_scatter(x=run["set"].map(sets), y=run["score"], mode="lines+markers", marker=marker, showlegend=False,
-                           line={"color": clear(color, 0.4), "width": 1.5}, **_cards(run, sets), **at)  # fmt: skip
+        joined = run[run["set"] != "full"]  # its score cannot be compared with those of smaller sets
+        thin = {"color": clear(color, 0.4), "width": 1.5}
+        figure.add_scatter(x=joined["set"].map(sets), y=joined["score"], mode="lines", line=thin, showlegend=False,
+                           hoverinfo="skip", **at)  # fmt: skip
+        figure.add_scatter(x=run["set"].map(sets), y=run["score"], mode="markers", marker=marker, showlegend=False,
+                           **_cards(run, sets, axis), **at)  # fmt: skip
     mean = rows[rows["language"] == ""]
-    figure.add_scatter(x=mean["set"].map(sets), y=mean["score"], **_mean_look(mean, INK[mode].text), showlegend=False,
-                       **_cards(mean, sets), **at)  # fmt: skip
+    for part in (mean[mean["set"] == "full"], mean[mean["set"] != "full"]):
+        figure.add_scatter(x=part["set"].map(sets), y=part["score"], **_mean_look(part, INK[mode].text), showlegend=False,
+                           **_cards(part, sets, axis), **at)  # fmt: skip
 
 
 def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
@@ -102,8 +104,8 @@ def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
             "line": {"color": color, "width": 2}}  # fmt: skip
 
 
-def _cards(rows: pd.DataFrame, sets: Mapping[str, str]) -> dict[str, Any]:
-    cards = [_card(row, sets[row["set"]].replace("<br>", " ")) for row in rows.to_dict("records")]
+def _cards(rows: pd.DataFrame, sets: Mapping[str, str], axis: str) -> dict[str, Any]:
+    cards = [_card(row, f"{axis}: {sets[row['set']]}") for row in rows.to_dict("records")]
     return {"hovertext": cards, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
@@ -111,8 +113,8 @@ def _card(row: Mapping[Hashable, Any], name: str) -> str:
     who = sized(row["title_x"], row["parameters_x"]) if row["language"] else "<b>mean over the language models</b>"
     return hover_card(
         f"{who} × {plain(row['title_y'])}",
-        f"{name}: {row['size']:,} stimuli",
-        f"alignment {row['score']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}",
+        f"{name}, {row['size']:,} stimuli compared",
+        f"alignment {row['score']:.3f}{_interval(row)}",
         *([f"p {row['p']:.2g} against random sets"] if not math.isnan(row["p"]) else []),
         ids=f"{row['language'] or 'mean'} × {row['vision']}",
     )
@@ -120,6 +122,10 @@ def _card(row: Mapping[Hashable, Any], name: str) -> str:
 
 def _head(title: str, note: str) -> str:
     return f"<b>{plain(title)}</b>" + (f"<br><span style='font-size:12px'>{note}</span>" if note else "")
+
+
+def _interval(row: Mapping[Hashable, Any]) -> str:
+    return "" if math.isnan(row["low"]) else f", 95 % interval {row['low']:.3f} to {row['high']:.3f}"
 
 
 def _ratios(points: pd.DataFrame) -> dict[str, str]:
@@ -137,9 +143,9 @@ def _ratio(row: Mapping[Hashable, Any]) -> str:
 def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> go.Figure:
     """Draw the mean alignment over language models by tenth of dispersion, a line with its 95 % interval per model.
 
-    points: rows of `core.consensus.by_decile` described by `core.figures.tables.effect_points`.
+    points: rows of `core.trials.by_part` described by `core.figures.tables.effect_points`.
     """
-    mean = points[(points["language"] == "") & (points["set"] != "full")].assign(part=lambda rows: rows["set"].astype(int))
+    mean = points[(points["language"] == "") & points["set"].str.isdigit()].assign(part=lambda rows: rows["set"].astype(int))
     seen = mean.dropna(subset="score").sort_values("part")
     if seen.empty:
         return reason(NOTHING.format(_first(mean["reason"])), mode)
@@ -151,11 +157,11 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
         look = _mean_look(run, color) | {"marker": {"color": color, "size": 9, "symbol": SYMBOLS["vision"]}}
         look["error_y"] = {**look["error_y"], "color": clear(color, 0.5), "width": 0}
         shift = 0.06 * (place - (seen["title_y"].nunique() - 1) / 2)  # so that intervals do not hide each other
-        figure.add_scatter(x=run["part"] + shift, y=run["score"], name=plain(title), **look, **_cards(run, names))
+        figure.add_scatter(x=run["part"] + shift, y=run["score"], name=plain(title), **look, **_cards(run, names, "dispersion"))
     if not math.isnan(chance):
         figure.add_scatter(x=[0.6, parts + 0.4], y=[chance] * 2, **chance_line(mode), hoverinfo="skip")
     figure.update_xaxes(title_text="dispersion: part 1 has the least", dtick=1, range=[0.5, parts + 0.5], showgrid=False)
-    return figure.update_yaxes(title_text=wrap(label, 40), rangemode="tozero").update_layout(margin_t=16)
+    return figure.update_yaxes(title_text=wrap(label, 34), rangemode="tozero").update_layout(margin_t=16)
 
 
 def held_out(points: pd.DataFrame, fits: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -181,8 +187,9 @@ def held_out(points: pd.DataFrame, fits: pd.DataFrame, *, mode: Mode, narrow: bo
         figure.add_trace(dots, **at)
         ends = pd.Series([panel["dispersion"].min(), panel["dispersion"].max()])
         line = {"color": INK[mode].text, "width": 2, "dash": "dash"}
-        figure.add_scatter(x=ends, y=found[space]["intercept"] + found[space]["slope"] * ends, mode="lines", line=line, name="fit",
-                           showlegend=place == 0, hoverinfo="skip", **at)  # fmt: skip
+        fit = {"type": dots["type"], "x": ends, "y": found[space]["intercept"] + found[space]["slope"] * ends, "mode": "lines",
+               "line": line, "name": "fit", "showlegend": place == 0, "hoverinfo": "skip"}  # fmt: skip
+        figure.add_trace(fit, **at)  # of the dots' own kind, else it would lie beneath them
     figure.update_xaxes(title_text="dispersion of the others", nticks=5).update_yaxes(nticks=6)
     _name_rows(figure, len(spaces), narrow, "deviation from their consensus")
     return figure.update_layout(meta={"title": "Dispersion and the deviation of a model that does not define it"})

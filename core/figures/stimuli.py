@@ -17,30 +17,30 @@ def stimulus_map(
 ) -> go.Figure:
     """Draw a dot per stimulus, to be brushed; its index is the dot's customdata.
 
-    points: index, caption, x, y, value. axes, value: what these are. chosen: the indices that get a ring. square: one unit is as
-    long across as it is up, as for distances.
+    points: index, caption, x, y, value. axes, value: what these are. chosen: the indices beside which all others fade. square: one
+    unit is as long across as it is up, as for distances.
     """
     ink = INK[mode]
-    figure = blank(mode, height=520, title=title)
+    figure = blank(mode, height=580, title=title)
     cards = [
         f"<b>stimulus {row['index']}</b><br>{wrap(plain(row['caption'][:200]))}<br>{value} {row['value']:.3g}"
         for row in points.to_dict("records")
     ]
-    bar = {"title": {"text": wrap(value, 16), "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0, "nticks": 6}
+    bar = {"title": {"text": value, "font": {"size": 12}, "side": "top"}, "thickness": 10, "outlinewidth": 0, "nticks": 6,
+           "orientation": "h", "len": 0.6, "x": 0, "xanchor": "left", "y": -0.14, "yanchor": "top"}  # fmt: skip
     marker = {"color": points["value"], "colorscale": list(ink.scale[1:]), "size": 8, "opacity": 0.9, "colorbar": bar,
               "line": {"color": ink.chance, "width": 0.5}}  # fmt: skip
-    kind = scatter_of(len(points))
-    figure.add_trace({"type": kind, "x": points["x"], "y": points["y"], "mode": "markers", "marker": marker, "showlegend": False,
-                      "customdata": points[["index"]].to_numpy(), "hovertext": cards, "unselected": {"marker": {"opacity": 0.25}},
+    lit = np.flatnonzero(points["index"].isin(list(chosen)))
+    figure.add_trace({"type": scatter_of(len(points)), "x": points["x"], "y": points["y"], "mode": "markers", "marker": marker,
+                      "showlegend": False,
+                      "customdata": [[index] for index in points["index"].tolist()],  # of an array no browser tells the values back
+                      "hovertext": cards, "selectedpoints": lit.tolist() if len(lit) else None,
+                      "unselected": {"marker": {"opacity": 0.15}},
                       "hovertemplate": "%{hovertext}<extra></extra>"})  # fmt: skip
-    ringed = points[points["index"].isin(list(chosen))]
-    ring = {"color": "rgba(0,0,0,0)", "size": 11, "line": {"color": ink.text, "width": 1.5}}
-    figure.add_trace({"type": kind, "x": ringed["x"], "y": ringed["y"], "mode": "markers", "marker": ring, "hoverinfo": "skip",
-                      "name": "chosen", "showlegend": len(ringed) > 0})  # fmt: skip
     figure.update_xaxes(title_text=axes[0]).update_yaxes(title_text=axes[1])
     if square:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    return figure.update_layout(dragmode="lasso", margin_t=12)
+    return figure.update_layout(dragmode="lasso", margin_t=36)
 
 
 def residuals(rows: pd.DataFrame, *, mode: Mode) -> go.Figure:
@@ -54,13 +54,16 @@ def residuals(rows: pd.DataFrame, *, mode: Mode) -> go.Figure:
     figure.add_bar(x=rows["upper"] - rows["lower"], y=names, orientation="h", width=0.9, **middle, hoverinfo="skip")
     cards = [f"<b>{plain(row.title)}</b><br>residual {row.residual:.3g}<br>rank {row.rank:,} of {row.n:,}"
              for row in rows.itertuples(index=False)]  # fmt: skip
-    ranks = [f" {row.rank:,} of {row.n:,}" for row in rows.itertuples(index=False)]
-    figure.add_bar(x=rows["residual"], y=names, orientation="h", width=0.45, text=ranks, textposition="outside", cliponaxis=False,
-                   marker={"color": [hue(group, mode) for group in rows["group"]]}, showlegend=False, hovertext=cards,
+    ranks = [f" rank {row.rank:,} of {row.n:,}" for row in rows.itertuples(index=False)]
+    figure.add_bar(x=rows["residual"], y=names, orientation="h", width=0.45, showlegend=False, hovertext=cards,
+                   marker={"color": [hue(group, mode) for group in rows["group"]]},
                    hovertemplate="%{hovertext}<extra></extra>")  # fmt: skip
-    most = 1.25 * max(rows["residual"].max(), rows["upper"].max())
+    beside = rows[["residual", "upper"]].max(axis=1)
+    figure.add_scatter(x=beside, y=names, mode="text", text=ranks, textposition="middle right", cliponaxis=False, hoverinfo="skip",
+                       showlegend=False)  # fmt: skip
+    most = 1.35 * beside.max()
     figure.update_xaxes(title_text="residual: distance to the consensus", range=[0, most or 1.0])
-    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False, ticksuffix="  ")
     return figure.update_layout(barmode="overlay", margin_t=8)
 
 

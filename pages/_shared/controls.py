@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import pandas as pd
@@ -37,6 +37,12 @@ def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
     return chosen or list(titles.index)
 
 
+def forget(key: str, known: Container[Any]) -> None:
+    """Drop a choice that is no longer there: that of another dataset, or of models that are not chosen any more."""
+    if st.session_state.get(key) not in known:
+        st.session_state.pop(key, None)
+
+
 def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> str:
     """Choose one of these models."""
     titles = models.set_index("model")["title"]
@@ -63,10 +69,11 @@ def pick_k(size: int) -> int:
     return int(st.number_input("Neighbors k", 1, most, min(10, most), key="k", help=text, bind="query-params"))
 
 
-def pick_metric() -> str:
+def pick_metric(*, default: str = "mutual_knn") -> str:
     """Choose a metric by its title."""
     titles = {name: metric.spec.title for name, metric in METRICS.items()}
-    metric = st.selectbox("Metric", list(titles), format_func=titles.get, key="metric", bind="query-params")
+    metric = st.selectbox("Metric", list(titles), index=list(titles).index(default), format_func=titles.get, key="metric",
+                          bind="query-params")  # fmt: skip
     st.caption(METRICS[metric].spec.sees)
     return metric
 

@@ -50,23 +50,25 @@ export default function({ data, parentElement }) {
 _images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
 
 
-def plot(
-    figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None = None, on_select: Any = "ignore"
-) -> None:
+def plot(figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None = None,
+         on_select: Any = "ignore", brush: bool = False) -> None:  # fmt: skip
     """Draw a figure with its export bar; `on_select` is called with the selection in session state under `key`.
 
-    command: what prints the numbers behind the plot, None where no command does.
+    command: what prints the numbers behind the plot, None where no command does. brush: many points may be drawn around, not only
+    one be clicked.
     """
     title = figure.layout.meta["title"]
-    selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": "points"}
+    ways = ("points", "box", "lasso") if brush else "points"
+    selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": ways}
     with st.container(key=f"chart-{key}"):
-        st.plotly_chart(figure, theme=None, key=key, on_select=on_select, alt=title, config=_config(), **selection)
+        st.plotly_chart(figure, theme=None, key=key, on_select=on_select, alt=title, config=_config(brush), **selection)
     _bar(figure, title, key=key, table=table, recipe=recipe, command=command)
 
 
-def _config() -> dict[str, Any]:
-    kept = [["toImage", "zoom2d", "pan2d", "resetScale2d"]]
-    return {"displaylogo": False, "modeBarButtons": kept, "displayModeBar": "hover", "doubleClick": "reset"}
+def _config(brush: bool) -> dict[str, Any]:
+    kept = [["toImage", *(("lasso2d", "select2d") if brush else ()), "zoom2d", "pan2d", "resetScale2d"]]
+    shown = True if brush else "hover"
+    return {"displaylogo": False, "modeBarButtons": kept, "displayModeBar": shown, "doubleClick": "reset"}
 
 
 def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None) -> None:

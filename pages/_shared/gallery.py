@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -29,14 +29,20 @@ def choose(index: int | None) -> None:
         st.query_params["stimulus"] = str(index)
 
 
-def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Collection[int] = ()) -> None:
-    """Draw thumbnails of a width in pixels in as many columns as fit; a button under each opens it, `marked` ones are framed."""
+def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Collection[int] = (),
+         about: Callable[[int], str] | None = None) -> None:  # fmt: skip
+    """Draw thumbnails of a width in pixels in as many columns as fit; a button under each opens it, `marked` ones are framed.
+
+    about: what is said of a stimulus beneath its picture, as HTML.
+    """
     texts = default_captions(at)
     with st.container(horizontal=True, gap="small", key=f"grid-{key}"):
         for index, image in zip(indices, queries.thumbnails(at, tuple(indices)), strict=True):
             kind = "both" if index in marked else "one"
             with st.container(width=width, gap=None, key=f"{kind}-{key}-{index}"):
                 st.image(image, width=width, alt=texts[index])
+                if about:
+                    st.html(about(index))
                 label = f"{index} · both" if index in marked else str(index)
                 st.button(label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary",
                           icon=":material/open_in_full:", help="Open this stimulus")  # fmt: skip
@@ -54,13 +60,18 @@ def default_captions(at: Place) -> list[str]:
     return captions[captions["level"] == queries.card(at).levels[0]].sort_values("index")["text"].tolist()
 
 
-def search(at: Place) -> list[int]:
-    """Draw the search field and the factors' filters; return the stimuli that pass all of them."""
+def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
+    """Draw the search field and the filters by factor and by quantile of dispersion; return the stimuli that pass all of them.
+
+    dispersion: gives a value per stimulus once it is asked for, None where there is none.
+    """
     captions, factors = queries.captions(at), queries.stimuli(at).drop(columns="stimulus")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input("Search the captions", key="q", bind="query-params", placeholder="a word or a phrase", width=360)
-        with st.popover("Filters", icon=":material/filter_list:", disabled=not len(factors.columns)):
+        with st.popover("Filters", icon=":material/filter_list:", disabled=not (len(factors.columns) or dispersion)):
             passed = _filter(factors)
+            if dispersion:
+                passed = _filter_quantile(dispersion, passed)
     if words:
         hits = captions.loc[captions["text"].str.contains(words, case=False, regex=False), "index"]
         passed &= factors.index.isin(hits.unique())
@@ -78,39 +89,19 @@ def _filter(factors: pd.DataFrame) -> pd.Series:
     return passed
 
 
-def show_all(at: Place) -> None:
-    """Draw the gallery, a page at a time."""
-    found = search(at)
-    if not found:
-        st.info("No stimulus passes this search and these filters: take one of them away.", icon=":material/search_off:")
-        return
-    pages = -(-len(found) // PAGE)
+def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> pd.Series:
+    text = "0 to 25 are the quarter of the stimuli that models agree on most."
+    low, high = st.slider("Dispersion, quantiles in %", 0, 100, (0, 100), 5, key="quantile", help=text, bind="query-params")
+    if (low, high) == (0, 100):
+        return passed
+    return passed & (100 * dispersion().rank(pct=True)).between(low, high, inclusive="right")
+
+
+def show(at: Place, indices: Sequence[int], *, key: str) -> None:
+    """Draw stimuli in their order, a page at a time."""
+    pages = -(-len(indices) // PAGE)
     top = st.container()
-    number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
+    number = st.pagination(pages, key=f"page-{key}", bind="query-params") if pages > 1 else 1
     with top:
-        st.caption(f"{len(found):,} of {queries.card(at).size:,} stimuli")
-        grid(at, found[(number - 1) * PAGE : number * PAGE], key="all", width=150)
-
-
-def show_one(at: Place, index: int) -> None:
-    """Draw a stimulus large, with all its captions and factors."""
-    size = queries.card(at).size
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Gallery", icon=":material/arrow_back:", on_click=choose, args=(None,))
-        st.button("Previous", on_click=choose, args=((index - 1) % size,), type="tertiary")
-        st.button("Next", on_click=choose, args=((index + 1) % size,), type="tertiary")
-        st.text(f"stimulus {index} of {size:,}")
-    picture, words = st.columns([2, 3])
-    factors, captions = queries.stimuli(at).iloc[index], queries.captions(at)
-    with picture:
-        st.image(queries.thumbnails(at, (index,))[0], width=320, alt=default_captions(at)[index])
-    with words:
-        for row in captions[captions["index"] == index].itertuples():
-            with st.container(gap=None):
-                st.caption(f"caption {frame.plain(row.level)}")
-                st.text(row.text)
-        known = factors.drop("stimulus").dropna()
-        if len(known):
-            table = pd.DataFrame({"factor": known.index.str.replace("_", " "), "value": known.astype(str).to_numpy()})
-            with st.expander(f"{len(known)} factors", expanded=len(known) <= 8):
-                st.dataframe(table, hide_index=True)
+        st.caption(f"{len(indices):,} of {queries.card(at).size:,} stimuli")
+        grid(at, indices[(number - 1) * PAGE : number * PAGE], key=key, width=150)

@@ -13,7 +13,13 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.world import PaintedDataset, build
 
 pytestmark = pytest.mark.browser
-PAGES = {"/": "converge", "/align": "agree more", "/compare": "depend on the metric", "/gallery": "find alike"}
+PAGES = {
+    "/": "converge",
+    "/align": "agree more",
+    "/compare": "depend on the metric",
+    "/agree": "carry over",
+    "/gallery": "models agree on",
+}
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
 PROBE = re.compile(r"/_stcore/(health|host-config)$")
 
@@ -88,7 +94,9 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
 
 
-@pytest.mark.parametrize(("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/compare", "dark"), ("/", "light")])
+@pytest.mark.parametrize(
+    ("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/compare", "dark"), ("/agree", "dark"), ("/", "light")]
+)
 def test_every_page_opens_cold(visit, link, theme):
     page = visit(link, theme=theme)
     assert PAGES[link] in page.inner_text("h1")
@@ -145,6 +153,25 @@ def test_a_stimulus_opens_from_the_gallery(visit):
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.get_by_role("button", name="Gallery").click()
     page.locator(".st-key-open-all-5 button").first.wait_for()
+
+
+def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
+    page = visit("/gallery?view=Map")
+    chart(page, "stimulus-map")
+    box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
+    left, top, width, height = box["x"], box["y"], box["width"], box["height"]
+    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
+    page.mouse.move(left + corners[0][0] * width, top + corners[0][1] * height)
+    page.mouse.down()
+    for x, y in corners[1:]:
+        page.mouse.move(left + x * width, top + y * height, steps=5)
+    page.mouse.up()
+    page.wait_for_url("**brushed=80.*")
+    page.locator("[class*=st-key-open-brushed-] button").first.wait_for()
+    chart(page, "stimulus-map")
+    page.get_by_role("link", name="Use on the Alignment page").click()
+    page.wait_for_url("**/align*stimuli=80.*")
+    page.get_by_text("A chosen set of").wait_for()
 
 
 def test_all_a_plot_gives_away_is_downloaded(visit):

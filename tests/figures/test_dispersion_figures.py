@@ -50,11 +50,12 @@ def test_effect_has_a_panel_per_model_with_the_ratio_and_its_interval():
 
 def test_effect_joins_the_sets_of_each_language_model_in_their_order_and_draws_the_mean_with_its_interval():
     figure = effect(sets(), label=LABEL, chance=np.nan, mode="light")
-    lines = [trace for trace in figure.data if trace.x[0] is not None][:3]
-    assert [list(line.x) for line in lines] == [["low", "random", "high"]] * 3
-    assert list(lines[0].y) == pytest.approx([0.31, 0.26, 0.21])
-    assert lines[0].marker.color == hue("GPT-2", "light")
-    mean = lines[2]
+    drawn = [trace for trace in figure.data if len(trace.x) == 3]
+    assert {tuple(trace.x) for trace in drawn} == {("low", "random", "high")}
+    line, dots = drawn[:2]
+    assert list(line.y) == list(dots.y) == pytest.approx([0.31, 0.26, 0.21])
+    assert dots.marker.color == hue("GPT-2", "light")
+    mean = next(trace for trace in drawn if trace.marker.symbol == "diamond")
     assert list(mean.y) == pytest.approx([0.3, 0.25, 0.2])
     assert list(mean.error_y.array) == pytest.approx([0.05] * 3)
     assert mean.marker.color == INK["light"].text
@@ -63,8 +64,8 @@ def test_effect_joins_the_sets_of_each_language_model_in_their_order_and_draws_t
 
 def test_the_hover_card_tells_set_interval_p_and_ids():
     points = sets().assign(p=0.02)
-    card = next(trace for trace in effect(points, label=LABEL, chance=np.nan, mode="dark").data).hovertext[0]
-    assert "low: 20 stimuli<br>alignment 0.310, 95 % interval 0.250 to 0.350<br>p 0.02" in card
+    card = next(trace for trace in effect(points, label=LABEL, chance=np.nan, mode="dark").data if trace.hovertext).hovertext[0]
+    assert "dispersion: low, 20 stimuli compared<br>alignment 0.310, 95 % interval 0.250 to 0.350<br>p 0.02" in card
     assert "gpt × mae:2" in card
 
 
@@ -83,11 +84,20 @@ def test_a_known_chance_is_dotted_in_every_panel():
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_drop_orders_its_sets_from_the_least_to_the_most_agreed(narrow):
+def test_drop_joins_the_sets_of_one_size_and_leaves_the_full_one_apart(narrow):
     points = effect_points(effects(**{"full": 0.24, "without high": 0.3, "without low": 0.2, "without random": 0.25}), models())
     figure = drop(points, label=LABEL, chance=np.nan, mode="light", narrow=narrow)
-    assert list(figure.data[0].y) == pytest.approx([0.21, 0.25, 0.26, 0.31])
+    line, dots = figure.data[:2]
+    assert list(line.x) == ["lowest", "random", "highest"]
+    assert list(dots.x) == ["none", *line.x]
+    assert list(dots.y) == pytest.approx([0.25, 0.21, 0.26, 0.31])
     assert (figure.layout.xaxis.domain == (0.0, 1.0)) == narrow
+
+
+def test_a_mean_without_an_interval_tells_none():
+    points = effect_points(effects(full=0.24, **{"without low": 0.2}), models()).assign(low=np.nan, high=np.nan)
+    figure = drop(points, label=LABEL, chance=np.nan, mode="light")
+    assert "interval" not in " ".join(card for trace in figure.data for card in trace.hovertext or ())
 
 
 def test_deciles_are_a_line_of_means_per_model_from_the_least_dispersed_part():
@@ -110,7 +120,7 @@ def held() -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_held_out_draws_dots_and_the_fit_with_its_figures():
     figure = held_out(*held(), mode="light")
     assert "Pearson −0.30 (−0.40 to −0.20)<br>Spearman 0.50, p < 0.001" in words(figure)
-    line = next(trace for trace in figure.data if trace.line.dash == "dash")
+    line = next(trace for trace in figure.data if trace.name == "fit")
     assert list(line.y) == [2.0, 6.0]
 
 
@@ -122,7 +132,7 @@ def test_held_out_says_where_there_is_no_correlation():
 def test_many_dots_are_drawn_by_the_graphics_card():
     points, fits = held()
     many = pd.concat([points] * 200, ignore_index=True)
-    assert {trace.type for trace in held_out(many, fits, mode="light").data} == {"scattergl", "scatter"}
+    assert {trace.type for trace in held_out(many, fits, mode="light").data} == {"scattergl"}
     assert {trace.type for trace in held_out(points, fits, mode="light").data} == {"scatter"}
 
 

@@ -22,7 +22,7 @@ def drawn(count: int = 3, **changed):
 def test_the_map_has_a_dot_per_stimulus_that_knows_its_index_and_is_drawn_around():
     figure = drawn()
     dots = figure.data[0]
-    assert dots.customdata.tolist() == [[0], [1], [2]]
+    assert list(map(list, dots.customdata)) == [[0], [1], [2]]
     assert list(dots.marker.color) == pytest.approx([0.0, 0.1, 0.2])
     assert figure.layout.dragmode == "lasso"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("mean residual", "first component")
@@ -30,12 +30,10 @@ def test_the_map_has_a_dot_per_stimulus_that_knows_its_index_and_is_drawn_around
     assert dots.hovertext[2].endswith("mean 0.2")
 
 
-def test_the_map_rings_what_is_chosen_and_rings_have_no_index():
-    figure = drawn(chosen=[2, 99])
-    assert list(figure.data[1].x) == [2.0]
-    assert figure.data[1].customdata is None
-    assert figure.data[1].showlegend
-    assert not drawn().data[1].showlegend
+def test_all_but_what_is_chosen_fades():
+    assert drawn(chosen=[2, 99]).data[0].selectedpoints == (2,)
+    assert drawn(chosen=[99]).data[0].selectedpoints is None
+    assert drawn().data[0].selectedpoints is None
 
 
 def test_where_distances_count_both_axes_have_one_scale():
@@ -51,11 +49,12 @@ def test_residual_bars_tell_their_rank_over_the_middle_half_of_all_stimuli():
     rows = pd.DataFrame({"title": ["MAE <m>", "CLIP m"], "group": ["MAE", "CLIP"], "residual": [0.2, 0.1], "rank": [1024, 1],
                          "n": 1024, "lower": [0.1, 0.05], "upper": [0.15, 0.08]})  # fmt: skip
     figure = residuals(rows, mode="dark")
-    middle, bars = figure.data
+    middle, bars, ranks = figure.data
     assert list(middle.base) == [0.1, 0.05]
     assert list(middle.x) == pytest.approx([0.05, 0.03])
     assert list(bars.y) == ["MAE &lt;m&gt;", "CLIP m"]
-    assert [text.strip() for text in bars.text] == ["1,024 of 1,024", "1 of 1,024"]
+    assert [text.strip() for text in ranks.text] == ["rank 1,024 of 1,024", "rank 1 of 1,024"]
+    assert list(ranks.x) == [0.2, 0.1]
     assert bars.marker.color == (hue("MAE", "dark"), hue("CLIP", "dark"))
     assert figure.layout.paper_bgcolor or figure.layout.template.layout.paper_bgcolor == INK["dark"].paper
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analyses.metric_agreement import COMPARED
@@ -17,57 +13,17 @@ from core.analyses.selections import encode
 from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
 from core.recipe import Recipe
-from core.settings import ROOT
 from core.store import write_embedding
-from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+from tests.pages.seen import charts, said
+from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
 
-PAGES = {"overview": "converge", "alignment": "agree more", "metrics": "depend on the metric", "stimuli": "find alike"}
-SMALL = {"vision": VISION[1:4], "language": LANGUAGE[:3]}
-
-
-@pytest.fixture(autouse=True)
-def _fresh_caches() -> Iterator[None]:
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> Path:
-    return build(tmp_path_factory.mktemp("demo"), PaintedDataset(60))
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """Return a function that gives a small store of a size; it is built once, tests that change it take a copy."""
-
-    @cache
-    def of_size(size: int) -> Path:
-        return build(tmp_path_factory.mktemp(f"small-{size}"), PaintedDataset(size), **SMALL)
-
-    return of_size
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    """Return a function that opens a page over a store, as a link would."""
-
-    def open_page(store: Path, page: str, **query: str) -> AppTest:
-        monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        app.query_params.update(query)
-        app.run()
-        return app if page == "overview" else app.switch_page(f"pages/{page}.py").run()
-
-    return open_page
-
-
-def charts(app: AppTest) -> list[str]:
-    return [chart.key for chart in app.get("plotly_chart")]
-
-
-def said(app: AppTest) -> str:
-    return " ".join(element.value for kind in ("info", "error", "warning") for element in app.get(kind)).replace("\\", "")
+PAGES = {
+    "overview": "converge",
+    "alignment": "agree more",
+    "metrics": "depend on the metric",
+    "dispersion": "carry over",
+    "stimuli": "models agree on",
+}
 
 
 def assert_calm(app: AppTest, page: str) -> None:
@@ -174,7 +130,7 @@ def test_the_gallery_searches_filters_and_opens(opened, demo):
     app.text_input(key="q").set_value("").run()
     app.button(key="open-all-5").click().run()
     assert app.query_params["stimulus"] in ("5", ["5"])
-    assert len(app.get("plotly_chart")) == 1
+    assert charts(app) == ["residuals", "agreement"]
 
 
 def test_a_link_opens_a_stimulus_with_its_neighbors_marked(opened, demo):

@@ -34,6 +34,7 @@ LANGUAGE = (
     ("LLaMA", "m", 0.9),
     ("BLOOM", "s", 0.4),
 )
+SMALL = {"vision": VISION[1:4], "language": LANGUAGE[:3]}
 PARAMETERS = {"xs": 60_000, "s": 250_000, "m": 1_100_000}
 
 

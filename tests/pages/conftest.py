@@ -1,0 +1,58 @@
+"""Stores that pages are opened over, and a function that opens them as a link would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.settings import ROOT
+from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
+
+
+@pytest.fixture(autouse=True)
+def _fresh_caches() -> Iterator[None]:
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory) -> Path:
+    return build(tmp_path_factory.mktemp("demo"), PaintedDataset(60))
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    """Return a function that gives a small store of a size; it is built once, tests that change it take a copy."""
+
+    @cache
+    def of_size(size: int) -> Path:
+        return build(tmp_path_factory.mktemp(f"small-{size}"), PaintedDataset(size), **SMALL)
+
+    return of_size
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory) -> Path:
+    """Return a store of three vision models of three objectives and one language model: the least that has every plot."""
+    chosen = [one for one in VISION if one[:2] in (("MAE", "m"), ("CLIP", "m"), ("supervised", "s"))]
+    return build(tmp_path_factory.mktemp("three"), PaintedDataset(60), vision=chosen, language=LANGUAGE[4:5], reality=False)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return a function that opens a page over a store, as a link would."""
+
+    def open_page(store: Path, page: str, **query: str) -> AppTest:
+        monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.query_params.update(query)
+        app.run()
+        return app if page == "overview" else app.switch_page(f"pages/{page}.py").run()
+
+    return open_page

@@ -1,0 +1,73 @@
+"""The Dispersion page: its plots follow its controls, and what cannot be drawn says why while the rest is drawn."""
+
+from __future__ import annotations
+
+from tests.pages.seen import charts, said
+from tests.pages.world import LANGUAGE, PaintedDataset, build
+
+PLOTS = ["effect", "drop", "held-out", "deciles", "predictors", "words"]
+
+
+def words(app) -> str:
+    return " ".join(text.value for text in app.markdown).replace("\\", "")
+
+
+def commands(app) -> list[str]:
+    return [code.value for code in app.code]
+
+
+def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened, three):
+    app = opened(three, "dispersion")
+    assert not app.exception
+    assert charts(app) == PLOTS
+    assert not said(app)
+    assert app.multiselect(key="space").value == ["vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2"]
+    assert app.selectbox(key="metric").value == "cknna"
+    assert "15 of 60 each" in words(app)
+    assert words(app).count("**What is seen.**") == 4
+    assert "--models vit-mae-m:2 vit-clip-m:2 vit-supervised-s:2 --sets 15 --effect" in commands(app)[0]
+    assert "the published work found up to 2." in words(app)
+    assert "the published work found 0.21 to 0.43." in words(app)
+
+
+def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
+    app = opened(three, "dispersion")
+    app.slider(key="set").set_value(20)
+    app.selectbox(key="ranker").set_value("others")
+    app.selectbox(key="by").set_value("median")
+    app.selectbox(key="metric").set_value("mutual_knn")
+    app.number_input(key="k").set_value(4).run()
+    assert not app.exception
+    assert "20 of 60 each" in words(app)
+    table = app.dataframe[0].value
+    assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
+    assert charts(app) == PLOTS
+    assert not commands(app)  # none prints these numbers
+
+
+def test_the_ranking_can_be_that_of_language_models(opened, small):
+    app = opened(small(40), "dispersion")
+    app.selectbox(key="ranker").set_value("language").run()
+    assert not app.exception
+    assert charts(app)[0] == "effect"
+    assert app.selectbox(key="by").options[-3:] == ["GPT-2 M alone", "GPT-2 S alone", "GPT-2 XS alone"]
+
+
+def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):
+    app = opened(three, "dispersion")
+    app.multiselect(key="space").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
+    assert not app.exception
+    assert "held-out" not in charts(app)
+    assert "effect" in charts(app)
+    assert "Choose at least three models" in words(app)
+    app.multiselect(key="space").set_value(["vit-mae-m:2"]).run()
+    assert "one alone agrees with itself" in said(app)
+    assert not charts(app)
+
+
+def test_a_store_of_one_model_says_how_to_embed_another(opened, tmp_path):
+    build(tmp_path, PaintedDataset(20), vision=(), language=LANGUAGE[:1], reality=False)
+    app = opened(tmp_path, "dispersion")
+    assert not app.exception
+    assert "at least two models" in said(app)
+    assert app.code[0].value.startswith("platoscope embed --dataset cave")
