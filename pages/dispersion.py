@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from core import consensus, trials
 from core.analyses import dispersion_verdicts as verdicts
-from core.analyses.chance import known_chance
 from core.figures import dispersion as figures
 from core.figures import tables
-from core.figures.metrics import SHORT
-from core.metrics import METRICS
-from core.trials import Trial
-from pages._shared import controls, exportbar, frame, queries, spread, why
+from pages._shared import exportbar, frame, queries, spread, why
+from pages._shared.asked import Asked, ask
 from pages._shared.queries import Place
 
-RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
-RANKING = """Whose agreement ranks the stimuli. These models: the consensus of all of them. The other models only: each model is
-tested on sets that it had no part in (cross-fitted). Language models: whether what language models agree on is aligned, too."""
 SHARE, PARTS = 0.25, 10
 READING = """**How to read it.** The stimuli on which the models lie closest to their consensus make the low set, those on which
 they lie farthest the high set, {size:,} of {n:,} each. A dot is a language model in the layer that aligns best on all stimuli, the
@@ -42,21 +33,6 @@ COLUMNS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the controls choose: the spaces tested, those whose consensus ranks the stimuli, how many make a set, and how."""
-
-    spaces: tuple[str, ...]
-    ranking: tuple[str, ...]
-    size: int
-    trial: Trial
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return all parameters of the metric, those left at their defaults too."""
-        return METRICS[self.trial.metric].complete(dict(self.trial.parameters))
-
-
 def show(at: Place) -> None:
     """Draw figure 2 of the published work, its two supplements, the tenths, then what makes a stimulus dispersed."""
     frame.need_stimuli(at)
@@ -69,36 +45,17 @@ def show(at: Place) -> None:
         why.show(at, asked.ranking, by=asked.trial.by, size=asked.size)
 
 
-def ask(at: Place) -> Asked:
-    """Draw the controls."""
-    with st.sidebar:
-        spaces = spread.pick_spaces(at)
-        ranker = st.selectbox("Stimuli ranked by", list(RANKERS), format_func=RANKERS.get, key="ranker", help=RANKING,
-                              bind="query-params")  # fmt: skip
-        ranking = spread.of_language(at) if ranker == "language" else spaces
-        by = spread.pick_summary(at, ranking, own=ranker != "others")
-        size = spread.pick_set_size(queries.card(at).size)
-        metric = controls.pick_metric(default="cknna")
-        parameters = controls.pick_parameters(metric, size)
-        seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of random sets and halves.", bind="query-params"))
-    usual = METRICS[metric].spec.defaults  # are left out, so that the command line finds the same answers kept
-    chosen = tuple((name, value) for name, value in parameters.items() if value != usual[name])
-    trial = Trial(by=by, tested=spaces if ranker == "language" else (), cross_fitted=ranker == "others", metric=metric,
-                  parameters=chosen, seed=seed)  # fmt: skip
-    return Asked(spaces, ranking, size, trial)
-
-
 def show_effect(at: Place, asked: Asked) -> None:
     """Draw alignment on the low, random and high set with the ratio, and say what is seen."""
     table = queries.compared(at, trials.effect, asked.ranking, size=asked.size, trial=asked.trial)
-    points, chance = tables.effect_points(table, queries.models(at)), _chance(asked, asked.size)
-    figure = figures.effect(points, label=_label(asked), chance=chance, mode=frame.mode(), narrow=frame.narrow())
-    command = spread.command(at, asked.spaces, "--sets", str(asked.size), "--effect") if asked.trial == Trial() else None
+    points, chance = tables.effect_points(table, queries.models(at)), asked.chance(asked.size)
+    figure = figures.effect(points, label=asked.label, chance=chance, mode=frame.mode(), narrow=frame.narrow())
+    command = spread.command(at, asked.ranking, "--effect", "--sets", str(asked.size), *asked.options())
     _plot(at, asked, figure, points, "effect", command, size=asked.size)
     st.markdown(READING.format(size=asked.size, n=queries.card(at).size, repeats=asked.trial.repeats))
     _say(verdicts.tell_effect(table, _titles(at, asked)))
     with st.expander("The table behind the plot"):
-        st.dataframe(points[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)
+        st.dataframe(points[list(COLUMNS)].fillna({"title_x": "mean"}).rename(columns=COLUMNS), hide_index=True)
 
 
 def show_drop(at: Place, asked: Asked) -> None:
@@ -106,14 +63,15 @@ def show_drop(at: Place, asked: Asked) -> None:
     st.subheader("What if the most dispersed stimuli are left out?", anchor=False)
     table = queries.compared(at, trials.drop, asked.ranking, share=SHARE, trial=asked.trial)
     points, n = tables.effect_points(table, queries.models(at)), queries.card(at).size
-    figure = figures.drop(points, label=_label(asked), chance=_chance(asked, n), mode=frame.mode(), narrow=frame.narrow())
-    _plot(at, asked, figure, points, "drop", share=SHARE)
+    figure = figures.drop(points, label=asked.label, chance=asked.chance(n), mode=frame.mode(), narrow=frame.narrow())
+    command = spread.command(at, asked.ranking, "--drop", str(SHARE), *asked.options())
+    _plot(at, asked, figure, points, "drop", command, share=SHARE)
     st.markdown(DROP)
     _say(verdicts.tell_drop(table))
 
 
 def show_held_out(at: Place, asked: Asked) -> None:
-    """Draw supplement 2; with two models each is compared with the other alone."""
+    """Draw supplement 2."""
     st.subheader("Is it a property of the stimulus, or of these models?", anchor=False)
     if len(asked.spaces) < 3:
         st.markdown("Choose at least three models: the others need a consensus of their own.")
@@ -122,7 +80,7 @@ def show_held_out(at: Place, asked: Asked) -> None:
     fits = queries.compared(at, consensus.held_out_fits, asked.spaces)
     points = points.merge(spread.described(at, asked.spaces)[["space", "title", "group"]], on="space")
     figure = figures.held_out(points, fits, mode=frame.mode(), narrow=frame.narrow())
-    _plot(at, asked, figure, points, "held-out")
+    _plot(at, asked, figure, points, "held-out", spread.command(at, asked.spaces, "--held-out"))
     st.markdown(HELD)
     _say(verdicts.tell_held_out(fits, _titles(at, asked)))
 
@@ -136,26 +94,16 @@ def show_deciles(at: Place, asked: Asked) -> None:
         raise frame.NeededError(f"Two parts of at least {least} stimuli are needed; this dataset has {n}. Choose a smaller k.")
     table = queries.compared(at, trials.by_part, asked.ranking, count=count, trial=asked.trial)
     points = tables.effect_points(table, queries.models(at))
-    figure = figures.deciles(points, label=_label(asked), chance=_chance(asked, n // count), mode=frame.mode())
-    _plot(at, asked, figure, points, "deciles", parts=count)
+    figure = figures.deciles(points, label=asked.label, chance=asked.chance(n // count), mode=frame.mode())
+    command = spread.command(at, asked.ranking, "--parts", str(count), *asked.options())
+    _plot(at, asked, figure, points, "deciles", command, parts=count)
     st.markdown(DECILES.format(count=count))
 
 
-def _plot(
-    at: Place, asked: Asked, figure: go.Figure, table: pd.DataFrame, key: str, command: str | None = None, **choices: object
-) -> None:
+def _plot(at: Place, asked: Asked, figure: go.Figure, table: pd.DataFrame, key: str, command: str, **choices: object) -> None:
     recipe = queries.recipe(at, f"dispersion-{key}", spread.models((*asked.spaces, *asked.ranking)), tested=list(asked.spaces),
                             ranking=list(asked.ranking), trial=vars(asked.trial), **choices)  # fmt: skip
     exportbar.plot(figure, key=key, table=table, recipe=recipe, command=command)
-
-
-def _label(asked: Asked) -> str:
-    k = asked.parameters.get("k")
-    return f"alignment with language models ({SHORT[asked.trial.metric]}{f', k = {k}' if k else ''})"
-
-
-def _chance(asked: Asked, size: int) -> float:
-    return known_chance(asked.trial.metric, n=size, **asked.parameters)
 
 
 def _titles(at: Place, asked: Asked) -> dict[str, str]:

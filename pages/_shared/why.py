@@ -20,15 +20,18 @@ high set; filled ones after correction for the false discovery rate over all wor
 
 def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     """Draw the predictors of dispersion, then the words of the low and the high set."""
+    ranked = ["--by", by] if by != "mean" else []
     st.subheader("What makes a stimulus dispersed?", anchor=False)
     table = queries.compared(at, explain, spaces, by=by)
     recipe = queries.recipe(at, "dispersion-predictors", spread.models(spaces), spaces=list(spaces), by=by)
     figure = figures.importances(table, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.plot(figure, key="predictors", table=table, recipe=recipe)
+    exportbar.plot(figure, key="predictors", table=table, recipe=recipe,
+                   command=spread.command(at, spaces, "--explain", *ranked))  # fmt: skip
     st.markdown(f"{IMPORTANCE}\n\n**What is seen.** {frame.plain(verdict(table))}")
     st.subheader("Which words do captions of the two sets have?", anchor=False)
     table = queries.compared(at, enriched_words, spaces, size=size, by=by)
     recipe = queries.recipe(at, "dispersion-words", spread.models(spaces), spaces=list(spaces), by=by, size=size)
     figure = figures.words(table, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.plot(figure, key="words", table=table, recipe=recipe)
+    exportbar.plot(figure, key="words", table=table, recipe=recipe,
+                   command=spread.command(at, spaces, "--words", "--sets", str(size), *ranked))  # fmt: skip
     st.markdown(WORDS)

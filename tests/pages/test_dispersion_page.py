@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+
+from core.cli import make_parser
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
@@ -25,7 +28,9 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert app.selectbox(key="metric").value == "cknna"
     assert "15 of 60 each" in words(app)
     assert words(app).count("**What is seen.**") == 4
-    assert "--models vit-mae-m:2 vit-clip-m:2 vit-supervised-s:2 --sets 15 --effect" in commands(app)[0]
+    assert len(commands(app)) == len(PLOTS)
+    for command in commands(app):
+        make_parser().parse_args(shlex.split(command)[1:])
     assert "the published work found up to 2." in words(app)
     assert "the published work found 0.21 to 0.43." in words(app)
 
@@ -42,7 +47,9 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     table = app.dataframe[0].value
     assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
     assert charts(app) == PLOTS
-    assert not commands(app)  # none prints these numbers
+    chosen = "--by median --metric mutual_knn --k 4 --cross-fitted"
+    assert any(f"--effect --sets 20 {chosen}" in command for command in commands(app))
+    assert any(f"--drop 0.25 {chosen}" in command for command in commands(app))
 
 
 def test_the_ranking_can_be_that_of_language_models(opened, small):
@@ -50,6 +57,7 @@ def test_the_ranking_can_be_that_of_language_models(opened, small):
     app.selectbox(key="ranker").set_value("language").run()
     assert not app.exception
     assert charts(app)[0] == "effect"
+    assert "--tested vit-mae-m:2 vit-clip-m:2" in commands(app)[0]
     assert app.selectbox(key="by").options[-3:] == ["GPT-2 M alone", "GPT-2 S alone", "GPT-2 XS alone"]
 
 
