@@ -11,6 +11,8 @@ st.set_page_config(page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.
 PAGES = [
     st.Page("pages/overview.py", title="Overview", icon=":material/landscape:", url_path="start", default=True),
     st.Page("pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"),
+    st.Page("pages/competence.py", title="Competence", icon=":material/trending_up:", url_path="skill"),
+    st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
     st.Page("pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"),
     st.Page("pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"),
     st.Page("pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"),

@@ -157,7 +157,8 @@ def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFra
     near = [", ".join(titles[name] for name in names if name) for names in points[list(NEAREST)].itertuples(index=False)]
     ranks = points["model"].map(skill_ranks(models, competence, solved))
     several = points.groupby("run")["step"].transform("nunique") > 1
-    described = points.assign(rank=ranks, skill=points["model"].map(skill).fillna(""), nearest=near, followed=several)
+    told = [skill.get(name, "") for name in points["model"]]
+    described = points.assign(rank=ranks, skill=told, nearest=near, followed=several)
     return described.sort_values(["modality", "group", "run", "step"], kind="stable", ignore_index=True)
 
 

@@ -1,4 +1,4 @@
-"""The only cached queries: keyed on what the store holds (its digest), ids and parameters, never on arrays or tables.
+"""The only cached queries: keyed on what the store holds (its digest), ids, parameters and numbers, never on arrays or tables.
 
 Matrices are shared between sessions and therefore read-only.
 """
@@ -16,7 +16,11 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
+from core.analyses.competence import THRESHOLD
+from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
+from core.analyses.emergence import compare_fits
 from core.calibration import align_calibrated
+from core.competence.registry import registry
 from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.recipe import Recipe
@@ -102,9 +106,24 @@ def competence(at: Place) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def tasks_solved(at: Place) -> pd.DataFrame:
+def tasks_solved(at: Place, *, threshold: float = THRESHOLD) -> pd.DataFrame:
     """Return model, solved, tasks, reason for each vision model whose competence was measured."""
-    return study(at).tasks_solved()
+    return study(at).tasks_solved(threshold=threshold)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def scores(at: Place) -> pd.DataFrame:
+    """Return every value of competence there is; see `core.competence.registry.registry`."""
+    return registry(study(at))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def foretold(
+    near: tuple[float, ...], value: tuple[float, ...], parameters: tuple[float, ...]
+) -> tuple[pd.DataFrame, Correlation, Correlation]:
+    """Return how well alignment tells a score: a line and a broken stick, Spearman's ρ, and what is left of it given log size."""
+    x, y, size = (np.array(values, dtype=np.float64) for values in (near, value, parameters))
+    return compare_fits(x, y), spearman_interval(x, y), partial_correlation(x, y, given=np.log(size))
 
 
 @st.cache_data(max_entries=32, show_spinner="Comparing all models")

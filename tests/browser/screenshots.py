@@ -12,7 +12,15 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.server import CHROMIUM, FLAGS, serve
 
-PAGES = {"overview": "/", "alignment": "/align", "metrics": "/compare", "dispersion": "/agree", "stimuli": "/gallery"}
+PAGES = {
+    "overview": "/",
+    "alignment": "/align",
+    "competence": "/skill",
+    "models": "/map",
+    "metrics": "/compare",
+    "dispersion": "/agree",
+    "stimuli": "/gallery",
+}
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 

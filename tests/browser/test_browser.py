@@ -16,6 +16,8 @@ pytestmark = pytest.mark.browser
 PAGES = {
     "/": "converge",
     "/align": "agree more",
+    "/skill": "better models",
+    "/map": "are alike",
     "/compare": "depend on the metric",
     "/agree": "carry over",
     "/gallery": "models agree on",
@@ -95,7 +97,8 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("link", "theme"), [("/gallery", "dark"), ("/align", "dark"), ("/compare", "dark"), ("/agree", "dark"), ("/", "light")]
+    ("link", "theme"),
+    [(link, "light" if link == "/" else "dark") for link in reversed(PAGES)],  # a deep link is the first of a fresh server
 )
 def test_every_page_opens_cold(visit, link, theme):
     page = visit(link, theme=theme)

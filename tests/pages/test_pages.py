@@ -20,6 +20,8 @@ from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
 PAGES = {
     "overview": "converge",
     "alignment": "agree more",
+    "competence": "better models",
+    "models": "are alike",
     "metrics": "depend on the metric",
     "dispersion": "carry over",
     "stimuli": "models agree on",
@@ -35,7 +37,7 @@ def assert_calm(app: AppTest, page: str) -> None:
 def test_every_page_draws_the_demo(opened, demo, page):
     app = opened(demo, page)
     assert_calm(app, page)
-    assert not said(app)
+    assert not said(app) or page == "competence"  # nothing was measured here, and it says how
     assert app.selectbox(key="dataset").value == "cave"
 
 

@@ -1,0 +1,149 @@
+"""The Competence page: bins, scores, training, the table and the user's own scores."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.competence.registry import CAPTIONS
+from core.errors import StoreWriteError
+from pages._shared import scores
+from tests.pages.measured import measure
+from tests.pages.seen import charts, said
+from tests.pages.world import NASTY, VISION, PaintedDataset, build
+
+
+@pytest.fixture
+def tested(demo, tmp_path) -> Path:
+    """Return a copy of the demo whose vision models were measured; it can be written."""
+    return measure(Path(shutil.copytree(demo, tmp_path / "tested")))
+
+
+def texts(app) -> str:
+    return " ".join(text.value for text in app.markdown).replace("\\", "")
+
+
+def codes(app) -> list[str]:
+    return [code.value for code in app.code]
+
+
+def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, tested):
+    app = opened(tested, "competence")
+    assert not app.exception
+    assert not said(app)
+    assert charts(app) == ["bins", "downstream", "training"]
+    assert texts(app).count("What is seen.") == 2  # no training has copies here
+    assert "All pairs: " in texts(app)
+    assert "4 tasks they solve" in texts(app)
+    assert any("trends --dataset cave --k 10 --bins 5 --by objective" in code for code in codes(app))
+    assert app.selectbox(key="target").value.startswith("vit-")
+
+
+def test_controls_of_the_bins_change_them_and_take_the_command_away_where_it_says_something_else(opened, tested):
+    app = opened(tested, "competence")
+    app.selectbox(key="by-group").set_value("family")
+    app.toggle(key="equal").set_value(True).run()
+    assert any("--equal --by family" in code for code in codes(app))
+    assert "across families" in texts(app)
+    app.slider(key="threshold").set_value(0.6).run()
+    assert "at least 60% of the best" in texts(app)
+    assert not any("trends" in code for code in codes(app))
+
+
+def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(opened, demo):
+    app = opened(demo, "competence")
+    assert app.selectbox(key="score").value == f"{CAPTIONS} (measured)"
+    assert "1 - bits per byte of the captions, mean over texts (of each text its bits over its UTF-8 bytes" in texts(app)
+    app.selectbox(key="target").set_value("reality").run()
+    assert not app.exception
+    assert any("--y reality" in code and f"--task '{CAPTIONS}' --origin measured" in code for code in codes(app))
+
+
+def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(opened, tested):
+    app = opened(tested, "competence")
+    app.selectbox(key="score").set_value("task 1 (measured)")
+    app.selectbox(key="target").set_value("vit-clip-m").run()
+    assert "its rank in the share of tasks that it solves" in texts(app)
+    assert "rank" not in [box.key for box in app.selectbox]
+    command = next(code for code in codes(app) if "--y vit-clip-m" in code)
+    assert "vit-clip-m" not in command.split("--y")[0]
+
+
+def test_where_nothing_was_measured_the_bins_say_how_and_the_rest_is_drawn(opened, demo):
+    app = opened(demo, "competence")
+    assert "has not been measured" in said(app)
+    assert any(code.startswith("platoscope probe --dataset cave") for code in codes(app))
+    assert charts(app) == ["downstream", "training"]
+
+
+def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
+    app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
+    assert not app.exception
+    assert "need vision models" in said(app)
+    assert "No vision model is embedded" in said(app)
+    assert charts(app) == ["training"]
+
+
+def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, tested):
+    app = opened(tested, "competence")
+    table = app.dataframe[0].value
+    assert set(table["origin"]) == {"measured", "published"}
+    assert table["source, or digest of the recipe"].str.len().min() > 0
+    app.multiselect(key="f-task").set_value(["task 2"]).run()
+    assert set(app.dataframe[0].value["task"]) == {"task 2"}
+    app.multiselect(key="f-task").set_value([])
+    app.toggle(key="f-embedded").set_value(True).run()
+    assert app.dataframe[0].value["embedded here"].all()
+
+
+def upload(app, text: str, name: str = "mine.csv"):
+    app.file_uploader[0].set_value((name, text.encode(), "text/csv"))
+    return next(button for button in app.button if button.label == "Import").click().run()
+
+
+def test_own_scores_are_imported_told_and_can_be_drawn(opened, tested):
+    app = opened(tested, "competence")
+    rows = "".join(f"{model},HellaSwag,{30 + place},%\n" for place, model in enumerate(("gpt-2-s", "gpt-2-m", "llama-m", "gone")))
+    upload(app, f"model,task,value,unit\n{rows}")
+    assert "Imported scores: 4, of models: 4; in place of earlier scores: 0." in " ".join(
+        text.value for text in app.success
+    ).replace("\\", "")
+    assert "'gone' is not embedded" in said(app)
+    assert "user" in set(app.dataframe[0].value["origin"])
+    app.selectbox(key="score").set_value("HellaSwag (user)").run()
+    assert not app.exception
+    assert any("--x gpt-2-m gpt-2-s llama-m" in code for code in codes(app))
+    assert "cannot be told" in texts(app)  # three models
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n", "line 2: value 'thirty' is no plain number"),
+        ("model;task\n", "separates fields by semicolons"),
+        (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
+    ],
+)
+def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, tested, text, sentence):
+    app = upload(opened(tested, "competence"), text)
+    assert not app.exception
+    assert sentence in said(app)
+    assert "user" not in set(app.dataframe[0].value["origin"])
+
+
+def test_a_store_that_cannot_be_written_says_so(opened, tested, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreWriteError("the store is read-only; choose another store with --store")
+
+    monkeypatch.setattr(scores, "import_scores", refuse)
+    app = upload(opened(tested, "competence"), "model,task,value,unit\na,b,1,%\n")
+    assert "the store is read-only; choose another store" in said(app)
+
+
+def test_a_fixed_pair_of_layers_is_refused_for_pairs_of_one_set_in_a_sentence(opened, tmp_path):
+    store = measure(build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False))
+    app = opened(store, "competence", layers="2:3")
+    assert not app.exception
+    assert "models of one set are compared by" in said(app)

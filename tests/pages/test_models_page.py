@@ -1,0 +1,105 @@
+"""The Models page: the map, models side by side, and the tree."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from core.encoders.encoder import ModelCard
+from core.recipe import Recipe
+from core.store import write_embedding
+from tests.pages.seen import charts, said
+from tests.pages.world import NASTY, VISION, PaintedDataset, build
+
+
+def texts(app) -> str:
+    return " ".join(text.value for text in app.markdown).replace("\\", "")
+
+
+def codes(app) -> list[str]:
+    return [code.value for code in app.code]
+
+
+def pick(app, key: str, value: str):
+    return next(group for group in app.segmented_control if group.key == key).set_value(value)
+
+
+@pytest.fixture
+def on_the_map(opened, demo):
+    return opened(demo, "models", layout="MDS")
+
+
+def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_the_map):
+    app = on_the_map
+    assert not app.exception
+    assert charts(app) == ["model-map", "tree"]
+    assert "Stress 0." in texts(app)
+    assert "Trustworthiness 0." in texts(app)
+    assert "floor" in texts(app)
+    assert "A model's nearest model is of the same modality for" in texts(app)
+    assert "cophenetic correlation" in texts(app)
+    assert any("map --dataset cave --k 10 --layout mds --seed 0" in code for code in codes(app))
+
+
+def test_a_color_leaves_the_map_as_it_is_and_the_world_can_be_taken_away(on_the_map):
+    app = on_the_map
+    for color, said_of_it in (("rank", "rank in competence"), ("step", "untrained, or the steps"), ("parameters", "Hollow marks")):
+        pick(app, "color", color).run()
+        assert said_of_it in texts(app)
+    app.toggle(key="world").set_value(False).run()
+    assert "over 12 models" in texts(app)
+    assert not any("--model" in code and "reality" in code.split("--model")[1] for code in codes(app))
+    app.toggle(key="copies").set_value(False).run()
+    assert "over 11 models" in texts(app)
+    assert not app.exception
+
+
+def test_a_link_opens_a_model_beside_its_three_nearest(opened, demo):
+    app = opened(demo, "models", layout="MDS", opened="GPT-2 M", stimulus="3")
+    assert charts(app) == ["model-map", "layer-map", "tree"]
+    facts = app.dataframe[0].value.set_index("")
+    assert facts.columns[0] == "GPT-2 M"
+    assert len(facts.columns) == 4
+    assert facts.loc["modality", "GPT-2 M"] == "language"
+    assert facts.loc["aligned with GPT-2 M"].iloc[1:].astype(float).between(0, 1).all()
+    assert any("1 - bits per byte" in task for task in facts.index)
+    assert any("Nearest to stimulus 3" in text.value.replace("\\", "") for text in app.caption)
+    assert any("--layers all" in code and "--x gpt-2-m" in code for code in codes(app))
+    app.selectbox(key="beside").set_value("vit-untrained-s").run()
+    assert not app.exception
+    assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
+
+
+def test_a_link_to_a_model_that_is_gone_opens_the_map(opened, demo):
+    app = opened(demo, "models", layout="MDS", opened="nobody")
+    assert not app.exception
+    assert charts(app) == ["model-map", "tree"]
+
+
+@pytest.mark.parametrize(("layout", "drawn"), [("UMAP", ["tree"]), ("MDS", ["model-map", "tree"])])
+def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
+    store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
+    app = opened(store, "models", layout=layout)
+    assert not app.exception
+    assert charts(app) == drawn
+    assert ("umap places at least 4 models, and there are 2" in said(app)) == (layout == "UMAP")
+
+
+def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
+    app = opened(build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models")
+    assert "At least two models are needed" in said(app)
+
+
+def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(opened, small, tmp_path):
+    dataset = PaintedDataset(40)
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    for name, title, layer in (("nasty", NASTY, dataset.world), ("flat", "Flat", dataset.world * 0 + 1)):
+        card = ModelCard(name, title, "vision", f"import:{name}", "own", "own", None, "w", ("0",))
+        write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[layer], bits=None, bytes=None,
+                        recipe=Recipe.of("embedding", model=name), device="cpu", seconds=1.0)  # fmt: skip
+    app = opened(tmp_path, "models", layout="MDS", opened=NASTY)
+    assert not app.exception
+    assert charts(app) == ["model-map", "layer-map", "tree"]
+    assert not any("onerror" in text.value for text in app.markdown)
+    assert any("Left out: Flat, no score with" in text.value.replace("\\", "") for text in app.caption)
