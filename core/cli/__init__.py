@@ -10,12 +10,27 @@ import os
 import sys
 from collections.abc import Sequence
 
-from core.cli import adapt, alignment, captions, color, competence, datasets, demo, dispersion, map, metrics, models, probe, train
+from core.cli import (
+    adapt,
+    alignment,
+    captions,
+    color,
+    competence,
+    datasets,
+    demo,
+    dispersion,
+    map,
+    metrics,
+    models,
+    probe,
+    theory,
+    train,
+)
 from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import PlatoscopeError, StoreError, UnknownNameError
 from core.settings import store_path
 
-GROUPS = (demo, datasets, models, alignment, dispersion, map, captions, adapt, metrics, probe, competence, color, train)
+GROUPS = (demo, datasets, models, alignment, dispersion, map, captions, adapt, metrics, probe, competence, color, train, theory)
 INTERRUPTED = 130
 
 

@@ -12,7 +12,7 @@ semi-definite; InfoNCE takes an offset that makes it so. Source: Huh et al. 2024
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class Learner:
 
 
 class Glance(NamedTuple):
-    """An embedding (N, width) after `at` steps, and its loss there: exact, or the mean over the pairs sampled since the last one."""
+    """An embedding (N, width) after `at` steps, and its loss: exact, or the mean over pairs sampled since the last one."""
 
     at: int
     loss: float
@@ -84,7 +84,7 @@ class Fit(NamedTuple):
 
 
 def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
-    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives, less the log of their number."""
+    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives, less their number's log."""
     own = joint.sum(1)
     if learner.loss == "nce":
         p, apart = learner.positives, own[:, None] * own
@@ -100,7 +100,7 @@ def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Iterator[Gla
     """
     of_products = exact_loss(learner, torch.from_numpy(joint))
 
-    def objective(weights: list[Matrix]) -> Scalar:
+    def objective(weights: Sequence[Matrix]) -> Scalar:
         return of_products(weights[0] @ weights[0].T)
 
     start = _start(learner, len(joint), seed)

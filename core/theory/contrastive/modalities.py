@@ -1,24 +1,27 @@
 """Two modalities of one world: observations of the same events, what is left to know across them, and how alike they are learned.
 
-An observation is a channel Q (N, M): the probability of each observation (columns) of each event (rows). One-to-one channels leave
-P_coor what it is; the others do not. A shuffled pairing is no channel: both modalities are intact, but a share of what is shown as a
-pair belongs to two events that have nothing to do with each other.
+An observation is a channel Q (N, M): the probability of each observation (columns) of each event (rows). A one-to-one channel
+leaves P_coor what it is; others do not. A shuffled pairing is no channel: both modalities are intact, but a share of what is shown
+as a pair belongs to two events that have nothing to do with each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
+from core.metrics.kernels import centered
 from core.theory.contrastive.world import Cooccurrence, Vector
 
 Channel = Float64[np.ndarray, "n m"]
+Indices = Int64[np.ndarray, " n"]
 LOSSES = ("lossy", "noisy", "shuffled")
+DRAWS = 10  # of what is shown, over which alignment is averaged
 
 
 class View(NamedTuple):
@@ -66,34 +69,39 @@ def information_left(own: Vector, view: View) -> float:
     return float((joint[held] * np.log2(joint[held] / seen[held])).sum())
 
 
-def draw_observations(view: View, draw: np.random.Generator) -> Int64[np.ndarray, " n"]:
-    """Return which observation is shown beside each event, once for every event."""
-    events = np.arange(len(view.channel))
-    moved = draw.permutation(len(events))[: round(view.shuffled * len(events))]
-    events[moved] = draw.permutation(moved)
-    chances = view.channel[events].cumsum(axis=1)
-    return (draw.random((len(events), 1)) * chances[:, -1:] >= chances).sum(axis=1)
-
-
 def align_views(
-    first: Float64[np.ndarray, "n d"], second: Float64[np.ndarray, "m e"], view: View, *, seed: int, draws: int = 10, k: int = 3
-) -> dict[str, float]:
-    """Return CKA and mutual k-NN of both embeddings over the events, each seen once by both modalities; means over draws.
+    first: Float64[np.ndarray, "n d"], second: Float64[np.ndarray, "m e"], view: View, *, seed: int, k: int = 3
+) -> dict[str, float | str]:
+    """Return `cka` and `mutual_knn` of both embeddings over the events, each seen once by both modalities: means over DRAWS.
 
-    first: embedding of the events, second: of the view's observations. The events' order is drawn anew each time, since neighbors
-    at equal distance are taken in order. Raises MetricError for degenerate embeddings.
+    first: embedding of the events, second: of the view's observations. `reason`: why a measure is NaN, such as events that the
+    view merges. Raises MetricError where CKA is degenerate.
     """
+    pairs = [(first[events], second[shown]) for events, shown in _pairings(view, seed)]
+    cka = float(np.mean([METRICS["cka"](x, y) for x, y in pairs]))
+    try:
+        return {"cka": cka, "mutual_knn": float(np.mean([METRICS["mutual_knn"](x, y, k=k) for x, y in pairs])), "reason": ""}
+    except MetricError:
+        return {"cka": cka, "mutual_knn": float("nan"), "reason": "mutual k-NN: most observations have others that equal them"}
+
+
+def align_kernels(first: Float64[np.ndarray, "n n"], second: Float64[np.ndarray, "m m"], view: View, *, seed: int) -> float:
+    """Return what `align_views` would find for CKA if both embeddings had exactly these kernels."""
+    found = [
+        (centered(first[np.ix_(events, events)]) * centered(second[np.ix_(shown, shown)])).sum()
+        for events, shown in _pairings(view, seed)
+    ]
+    return float(np.mean(found))
+
+
+def _pairings(view: View, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    """Draw which observation is shown beside each event; in any order of the events, since equal distances are taken in order."""
     draw = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
-    for _ in range(draws):
-        shown = draw_observations(view, draw)
-        order = draw.permutation(len(first))
-        for name, measure in MEASURES.items():
-            found[name].append(measure(first[order], second[shown[order]], k))
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-MEASURES: Mapping[str, Callable[[np.ndarray, np.ndarray, int], float]] = {
-    "cka": lambda x, y, _: METRICS["cka"](x, y),
-    "mutual_knn": lambda x, y, k: METRICS["mutual_knn"](x, y, k=k),
-}
+    for _ in range(DRAWS):
+        order = draw.permutation(len(view.channel))
+        events = np.arange(len(order))
+        moved = draw.permutation(len(order))[: round(view.shuffled * len(order))]
+        events[moved] = draw.permutation(moved)
+        chances = view.channel[events].cumsum(axis=1)
+        shown = (draw.random((len(order), 1)) * chances[:, -1:] >= chances).sum(axis=1)
+        yield order, shown[order]

@@ -8,24 +8,27 @@ from typing import Any
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive.learners import Learner
-from core.theory.contrastive.world import Cooccurrence, count_windows, draw_edges, make_chain, mix
+from core.theory.contrastive.world import Cooccurrence, Matrix, count_windows, draw_edges, make_chain, mix, vary_edges
 
 EXPERIMENTS = ("learn", "modalities", "capacity", "tasks")
+MOST_TASKS = 1_000
 
 
 @dataclass(frozen=True)
 class Setup:
     """A world, a learner, and what is done with them.
 
-    experiment: one of EXPERIMENTS. world, events, jumps, window: as `draw_edges`, `make_chain` and `count_windows`. same: whether
-    t = t' counts. sampled: train on drawn pairs, not on exact expectations. width: of the embedding; the number of events where it
-    is 0. loss, temperature, positives: as `Learner`.
+    experiment: one of EXPERIMENTS. world, events: as `draw_edges`. uneven: spread of the edges' weights, as `vary_edges`; at 0 a
+    world has neighbors at equal distances. jumps, window, same: as `make_chain` and `count_windows`. sampled: train on drawn pairs,
+    not on exact expectations. width: of the embedding, the number of events where it is 0. loss, temperature, positives: as
+    `Learner`.
     """
 
     experiment: str = "learn"
     world: str = "ring"
     events: int = 24
     window: int = 8
+    uneven: float = 0.3
     jumps: float = 0.3
     same: bool = True
     loss: str = "infonce"
@@ -40,16 +43,21 @@ class Setup:
         """Return the learner that is asked for."""
         return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
 
-    def cooccur(self, *, tasks: int = 1, spread: float = 0.0, seed: int = 0) -> Cooccurrence:
-        """Return the world's co-occurrence; of several tasks, each a process of its own over the same events, all of them mixed.
+    def cooccur(self) -> Cooccurrence:
+        """Return the world's co-occurrence."""
+        return self._follow(self._edges())
 
-        spread: how far each process is from the plain one, as of `draw_edges`.
-        """
-        parts = []
-        for task in range(tasks):
-            edges = draw_edges(self.world, events=self.events, seed=self.seed + 1000 * seed + task, spread=spread)
-            parts.append(count_windows(make_chain(edges, jumps=self.jumps), window=self.window, same=self.same))
-        return mix(parts)
+    def cooccur_in_tasks(self, tasks: int, *, spread: float, seed: int) -> Cooccurrence:
+        """Return the co-occurrence of several tasks at once: processes over the same events, each with the edges varied anew."""
+        edges = self._edges()
+        return mix([self._follow(vary_edges(edges, spread=spread, seed=MOST_TASKS * seed + task)) for task in range(tasks)])
+
+    def _edges(self) -> Matrix:
+        plain = draw_edges(self.world, events=self.events, seed=self.seed)
+        return vary_edges(plain, spread=self.uneven, seed=self.seed)
+
+    def _follow(self, edges: Matrix) -> Cooccurrence:
+        return count_windows(make_chain(edges, jumps=self.jumps), window=self.window, same=self.same)
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ PRESETS: Mapping[str, Preset] = {
     "capacity": Preset("Too narrow", "A width below the rank cannot hold the kernel.", Setup(experiment="capacity")),
     "tasks": Preset(
         "More tasks", "The more tasks two learners have, the more alike they become, though they share none.",
-        Setup(experiment="tasks")),
+        Setup(experiment="tasks", loss="nce", positives=0.9)),
 }  # fmt: skip
 
 
@@ -90,6 +98,6 @@ def make_setup(preset: str, **changes: Any) -> Setup:
     foreign = {"temperature": setup.loss == "nce", "positives": setup.loss == "infonce", "width": setup.experiment == "capacity"}
     for name, idle in foreign.items():
         if idle and name in given:
-            other = "which takes every width" if name == "width" else f"with the loss {setup.loss}"
-            raise InputError(f"there is no {name} to choose {other}; leave it out")
+            other = "where every width is tried" if name == "width" else f"with the loss {setup.loss}"
+            raise InputError(f"{name} cannot be chosen {other}; leave it out")
     return setup

@@ -44,20 +44,23 @@ class Cooccurrence:
         return np.diag(self.same) + self.apart
 
 
-def draw_edges(kind: str, *, events: int, seed: int, spread: float = 0.0) -> Matrix:
+def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
     """Return symmetric weights between events, in proportion to which the sequence goes from one to the other.
 
-    kind: a key of KINDS. spread: of a normal factor in the logarithm of each weight, which makes worlds of a kind differ; only it
-    and the kind "random" depend on the seed. Raises UnknownNameError; InputError for fewer than 3 events and for a grid of a prime
-    number of events.
+    kind: a key of KINDS, of which only "random" depends on the seed. Raises UnknownNameError; InputError for fewer than 3 events
+    and for a grid of a prime number of events.
     """
     if kind not in KINDS:
         raise UnknownNameError("kind of world", kind, KINDS)
     if events < FEWEST:
         raise InputError(f"a world has at least {FEWEST} events, so that pairs can differ; given {events}")
-    draw = np.random.default_rng(seed)
-    factors = np.tril(np.exp(spread * draw.standard_normal((events, events))), -1)
-    return KINDS[kind](events, draw) * (factors + factors.T)
+    return KINDS[kind](events, np.random.default_rng(seed))
+
+
+def vary_edges(edges: Matrix, *, spread: float, seed: int) -> Matrix:
+    """Return the edges with each weight times e^(spread · normal), so that no two events are alike."""
+    factors = np.tril(np.exp(spread * np.random.default_rng(seed).standard_normal(edges.shape)), -1)
+    return edges * (factors + factors.T)
 
 
 def make_chain(edges: Matrix, *, jumps: float) -> Chain:

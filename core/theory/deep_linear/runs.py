@@ -1,16 +1,13 @@
-"""What the page and the command show of deep linear networks, as rows and tables."""
+"""What the page and the command show of deep linear networks, look by look."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 
-from core.embedding.progress import Progress
 from core.errors import InputError
 from core.theory.deep_linear.alignment import align_layers, disproportion
 from core.theory.deep_linear.breakers import BREAKERS, alignments, break_alignment
@@ -20,19 +17,10 @@ from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights, entropy, hidden_maps, loss
 from core.theory.deep_linear.sgd import activate, run_sgd
 from core.theory.deep_linear.sharpness import sharpness
+from core.theory.looks import Look
 
-SGD_STEP, SGD_COUNTS = 0.003, (0, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+SGD_STEP, SGD_COUNTS = 0.003, (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000)
 SEEN = 1_000  # inputs on which layers with an activation are compared
-
-
-class Look(NamedTuple):
-    """One look at two networks in training.
-
-    figures: one value by name. layers: alignment of every hidden layer with every other, of both networks, first those of a.
-    """
-
-    figures: dict[str, float]
-    layers: torch.Tensor
 
 
 def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
@@ -62,7 +50,7 @@ def train_noisily(
 
 
 def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
-    """Measure both networks by exact moments.
+    """Measure both networks by exact moments; matrix: alignment of every hidden layer with every other, first those of a.
 
     Figures: at; min_alignment (the smallest linear CKA of any two hidden layers of both); max_disproportion (definition 1); and of
     each network the loss above its floor, the entropy over its least, the sharpness, and the distance to the closed form (the
@@ -100,8 +88,8 @@ def look_at_samples(nets: tuple[Net, Net], held: Sequence[Weights], activation: 
     return Look({"at": float(at), "min_alignment": float(layers.min())}, layers)
 
 
-def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0) -> list[float]:
-    """Return the least alignment between a's and b's layers at other global minima of the loss, each as good as the aligned one.
+def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0) -> Iterator[Look]:
+    """Draw other global minima of the loss, each as good as the aligned one, and yield the least alignment of a's and b's layers.
 
     Both networks are at their least entropy; then each hidden layer of a is taken through a random T⁻¹, T = exp(spread · G) with G
     normal and of unit norm for each dimension. Source: Ziyin and Chuang 2025, section 3.
@@ -109,31 +97,25 @@ def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed:
     draw = torch.Generator().manual_seed(seed)
     first, second = (least_entropy(net.world, net.frame, net.widths) for net in nets)
     other = hidden_maps(second, nets[1].frame)
-    found = []
-    for _ in range(count):
+    for number in range(count):
         weights: Weights = first
         for layer, width in enumerate(nets[0].widths, start=1):
             noise = torch.randn(width, width, generator=draw, dtype=torch.float64) / width**0.5
             weights = transform(weights, layer=layer, by=torch.linalg.matrix_exp(spread * noise))
-        found.append(float(align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs).min()))
-    return found
+        layers = align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs)
+        yield Look({"at": number, "min_alignment": float(layers.min())}, layers)
 
 
-def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = (), report: Progress | None = None) -> pd.DataFrame:
-    """Break the theorem at each strength (the breaker's own where none is given), a row each.
+def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Iterator[Look]:
+    """Break the theorem at each strength, the breaker's own where none is given.
 
-    Returns strength; measured, measured_mean: least and mean alignment of a's layers with b's; predicted, predicted_mean: those of
-    the theory, NaN where it says nothing; and the breaker's other figures. Raises as `break_alignment`.
+    Figures: strength; measured, measured_mean: least and mean alignment of a's layers with b's; predicted, predicted_mean: those of
+    the theory, NaN where it says nothing; and the breaker's other figures. matrix: alignment of a's layers with b's. Raises as
+    `break_alignment`.
     """
-    chosen = strengths or (BREAKERS[name].strengths if name in BREAKERS else (0.0,))
-    rows = []
-    for done, strength in enumerate(chosen, start=1):
+    for strength in strengths or (BREAKERS[name].strengths if name in BREAKERS else (0.0,)):
         broken = break_alignment(name, nets, strength)
-        row: dict[str, Any] = {"strength": strength}
-        for kind, layers in (("measured", broken.trained), ("predicted", broken.predicted)):
-            found = alignments(layers, broken) if layers else torch.tensor([torch.nan])
-            row |= {kind: float(found.min()), f"{kind}_mean": float(found.mean())}
-        rows.append(row | dict(broken.figures))
-        if report:
-            report(done, len(chosen), "strengths")
-    return pd.DataFrame(rows)
+        layers = alignments(broken.trained, broken)
+        figures = {"strength": strength, "measured": float(layers.min()), "measured_mean": float(layers.mean())}
+        told = alignments(broken.predicted, broken) if broken.predicted else torch.tensor([torch.nan])
+        yield Look(figures | {"predicted": float(told.min()), "predicted_mean": float(told.mean()), **broken.figures}, layers)

@@ -11,6 +11,7 @@ from core.theory.deep_linear import breakers
 from core.theory.deep_linear.breakers import BREAKERS, break_alignment
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.runs import sweep
+from core.theory.looks import tabulate
 
 HARD = {  # a strength, how far below 1 the alignment falls at least, and how near the prediction lies where there is one
     "weight-decay": (1.0, 0.1, 1e-3),
@@ -31,20 +32,18 @@ def _shorter(monkeypatch) -> None:
 @pytest.mark.parametrize("name", BREAKERS)
 def test_alignment_is_perfect_without_a_breaker_and_falls_with_it(name) -> None:
     strength, margin, near = HARD[name]
-    reports = []
-    table = sweep(name, make_nets(widths=((4,), (5, 4))), strengths=(0.0, strength), report=lambda *seen: reports.append(seen))
+    table = tabulate(sweep(name, make_nets(widths=((4,), (5, 4))), strengths=(0.0, strength)))
     none, hard = table["measured"]
     assert none > (0.9 if name == "edge-of-stability" else 1 - 1e-4)  # at a finite step noise never settles
     assert hard < none - margin
     if near:
         assert table["predicted"].tolist() == pytest.approx([none, hard], abs=near)
-    assert [seen[0] for seen in reports] == [1, 2]
 
 
 def test_where_the_theory_is_silent_nothing_is_predicted() -> None:
-    table = sweep("gradient-flow", make_nets(widths=((4,), (4,))), strengths=(0.25,))
-    assert math.isnan(table["predicted"][0])
-    assert table["drift of the conserved"][0] < 1e-4
+    (look,) = sweep("gradient-flow", make_nets(widths=((4,), (4,))), strengths=(0.25,))
+    assert math.isnan(look.figures["predicted"])
+    assert look.figures["drift of the conserved"] < 1e-4
 
 
 def test_what_is_no_breaker_or_no_strength_is_refused() -> None:

@@ -1,0 +1,56 @@
+"""What can be run of deep linear networks, by name: the theorem, its training by noise, other minima, and what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.errors import InputError, UnknownNameError
+from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.nets import Net
+from core.theory.deep_linear.runs import SGD_COUNTS, draw_minima, sweep, train_entropic, train_noisily
+from core.theory.looks import Look, Run
+
+MINIMA = 200
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A run with a name, and what the theory claims of it; total: how many looks it has, 0 where nobody knows."""
+
+    title: str
+    claim: str
+    begin: Callable[[tuple[Net, Net]], Iterator[Look]]
+    total: int = 0
+
+
+PRESETS: Mapping[str, Preset] = {
+    "theorem-1": Preset(
+        "As in theorem 1", "At the least entropy every layer of both networks is aligned with every other.", train_entropic),
+    "sgd": Preset(
+        "By SGD alone", "Noise at a finite step leads near the same solution, without being told of it.", train_noisily,
+        len(SGD_COUNTS)),
+    "minima": Preset(
+        "Other minima", "Almost all solutions of the same loss are not aligned.",
+        lambda nets: draw_minima(nets, count=MINIMA), MINIMA),
+    "tanh": Preset(
+        "With tanh", "The theorem is silent about activations.", lambda nets: train_noisily(nets, activation="tanh"),
+        len(SGD_COUNTS)),
+    "relu": Preset(
+        "With ReLU", "The theorem is silent about activations.", lambda nets: train_noisily(nets, activation="relu"),
+        len(SGD_COUNTS)),
+}  # fmt: skip
+
+
+def start(preset: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Run:
+    """Begin a preset, or a breaker by its name at these strengths, its own where none is given.
+
+    Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for those that it cannot have.
+    """
+    if preset in BREAKERS:
+        return Run(sweep(preset, nets, strengths=strengths), len(strengths or BREAKERS[preset].strengths))
+    if preset not in PRESETS:
+        raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
+    if strengths:
+        raise InputError(f"{preset} has no strength; name a breaker: {', '.join(BREAKERS)}")
+    return Run(PRESETS[preset].begin(nets), PRESETS[preset].total, ends=preset != "minima")

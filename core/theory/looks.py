@@ -1,0 +1,33 @@
+"""A simulation as it is watched: one look after the other, so that pages can draw it while it runs and stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+from jaxtyping import Float64
+from torch import Tensor
+
+
+class Look(NamedTuple):
+    """One look: figures, a value by name, as a row of the table; matrix, what is drawn as a map beside them, where there is one."""
+
+    figures: Mapping[str, float | str]
+    matrix: Float64[Tensor, "_ _"] | None = None
+
+
+class Run(NamedTuple):
+    """Looks to come, each computed when it is asked for.
+
+    total: how many there will be, 0 where nobody knows. ends: whether the last one is the outcome, as that of a training is.
+    """
+
+    looks: Iterator[Look]
+    total: int = 0
+    ends: bool = False
+
+
+def tabulate(looks: Iterable[Look]) -> pd.DataFrame:
+    """Return a row per look with its figures."""
+    return pd.DataFrame([look.figures for look in looks])

@@ -1,0 +1,120 @@
+"""What was seen against what the theory says, in plain words; functions of the tables that the runs make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from core.theory.contrastive.setups import Setup
+from core.theory.deep_linear.breakers import BREAKERS
+
+
+def tell_deep_linear(preset: str, table: pd.DataFrame) -> str:
+    """Return what the looks of a preset or breaker show; table: at least one look, as `core.theory.deep_linear.runs` gives them."""
+    if preset in BREAKERS:
+        return f"{_tell_sweep(table)} {_tell_prediction(table)}"
+    first, last = table["min_alignment"].iloc[[0, -1]]
+    if preset == "minima":
+        middle, best = table["min_alignment"].median(), table["min_alignment"].max()
+        return (
+            f"{len(table)} other minima of the same loss have a least alignment of {middle:.3f} in the middle and {best:.3f} at "
+            "best; the minimum of least entropy has 1."
+        )
+    moved = f"The least alignment of any two hidden layers went from {first:.3f} to {_near_one(last)}."
+    if preset in ("tanh", "relu"):
+        return f"{moved} The theorem is about linear layers and predicts nothing here."
+    rest = table.iloc[-1]
+    excess, most = rest[["excess_loss_a", "excess_loss_b"]].max(), rest[["entropy_a", "entropy_b"]].max()
+    return (
+        f"{moved} Theorem 1 says 1. The loss is at most {excess:.2g} above that of the noise, the entropy at most {most:.4g} times "
+        f"the least, and no layer is farther than {rest[['distance_a', 'distance_b']].max():.2g} from the closed form."
+    )
+
+
+def tell_contrastive(setup: Setup, known: Mapping[str, Any], table: pd.DataFrame) -> str:
+    """Return what an experiment shows; known: of its world, as `core.theory.contrastive.runs.describe` gives it."""
+    tell: Mapping[str, Callable[[pd.DataFrame], str]] = {
+        "learn": lambda looks: f"{_tell_world(known)} {_tell_fit(setup, looks)}",
+        "modalities": _tell_views,
+        "capacity": _tell_widths,
+        "tasks": _tell_tasks,
+    }
+    return tell[setup.experiment](table)
+
+
+def _tell_sweep(table: pd.DataFrame) -> str:
+    held = table.dropna(subset=["measured"])
+    lost = ", ".join(f"{strength:g}" for strength in table.loc[table["measured"].isna(), "strength"])
+    steps = [f"{_near_one(float(held['measured'].iloc[at]))} at strength {held['strength'].iloc[at]:g}" for at in range(len(held))]
+    gone = f" Descent diverged at strength {lost}." if lost else ""
+    return f"The least alignment of the two networks is {', '.join(steps)}.{gone}" if steps else gone.strip()
+
+
+def _tell_prediction(table: pd.DataFrame) -> str:
+    both = table.dropna(subset=["measured", "predicted"])
+    above = both[both["strength"] > 0]
+    if above.empty:
+        return "The theory predicts 1 at strength 0 and names no number above it."
+    apart = (both["measured"] - both["predicted"]).abs().max()
+    return f"Where the theory predicts a number, the measured one is at most {apart:.2g} away."
+
+
+def _tell_world(known: Mapping[str, Any]) -> str:
+    least, given = known["least_offset"], known["given_offset"]
+    if math.isnan(least):
+        return (
+            f"In this world no offset makes the kernel an inner product (smallest eigenvalue {known['smallest_eigenvalue']:.3g}), "
+            "so that an embedding can only come near it."
+        )
+    enough = f"The kernel is an inner product from an offset of {least:.3g} on"
+    if math.isnan(given):
+        return f"{enough}, and InfoNCE takes what it needs."
+    if given >= least:
+        return f"{enough}, and the share of positive pairs gives {given:.3g}."
+    return f"{enough}, but the share of positive pairs gives only {given:.3g}; take more of them."
+
+
+def _tell_fit(setup: Setup, looks: pd.DataFrame) -> str:
+    last, learner = looks.iloc[-1], setup.learner
+    says = f"slope {learner.slope:g}" + ("" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}")
+    return (
+        f"After {last['at']:,.0f} steps the products follow K_PMI with slope {last['slope']:.3f}, offset {last['offset']:.3g} and "
+        f"R² = {_near_one(last['r2'])}. The theory says {says} where the kernel is an inner product."
+    )
+
+
+def _tell_views(table: pd.DataFrame) -> str:
+    whole = table.loc[table["share"] == 0, "cka"].min()
+    ends = table.groupby("view", sort=False).last()
+    said = ", ".join(
+        f"{view} {row.cka:.2f} (chance {row.chance_cka:.2f})" for view, row in zip(ends.index, ends.itertuples(), strict=True)
+    )
+    apart = (table["cka"] - table["predicted"]).abs().max()
+    return (
+        f"One-to-one observations are aligned to {_near_one(whole)}; the theory says 1. With the most lost so far CKA is: {said}. "
+        f"No embedding's CKA is farther than {apart:.2g} from that of the exact kernels."
+    )
+
+
+def _tell_widths(table: pd.DataFrame) -> str:
+    first, last = table.iloc[0], table.iloc[-1]
+    return (
+        f"R² is {first['r2']:.3f} at width {first['width']:.0f} and {_near_one(last['r2'])} at width {last['width']:.0f}. The best "
+        f"that any embedding of these widths could have is {first['best']:.3f} and {_near_one(last['best'])}."
+    )
+
+
+def _tell_tasks(table: pd.DataFrame) -> str:
+    first, last = table.iloc[0], table.iloc[-1]
+    return (
+        f"Two learners that share no task are aligned to {first['cka']:.3f} (CKA) with {first['tasks']:.0f} each and to "
+        f"{last['cka']:.3f} with {last['tasks']:.0f}. Their exact kernels say {first['predicted']:.3f} and {last['predicted']:.3f}."
+    )
+
+
+def _near_one(value: float) -> str:
+    """Return a value with as many digits as its distance from 1 needs."""
+    return f"{value:.3f}" if 1 - value > 1e-3 else f"1 − {1 - value:.1g}" if value < 1 else "1"
