@@ -20,7 +20,7 @@ NEIGHBORS = 15  # UMAP's own default
 PERPLEXITY = 30.0  # t-SNE's own default
 TRUSTED = 5  # nearest items that trustworthiness asks for
 
-_DRAWING = Lock()  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
+DRAWING = Lock()  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
 
 Matrix = Float64[np.ndarray, "m m"]
 Points = Float64[np.ndarray, "m 2"]
@@ -108,7 +108,7 @@ def _mds(distances: Matrix, _: int) -> Points:
 def _umap(distances: Matrix, seed: int) -> Points:
     from umap.umap_ import find_ab_params, fuzzy_simplicial_set, simplicial_set_embedding  # seconds, and more to compile
 
-    with _DRAWING:
+    with DRAWING:
         start, random, count = _start(distances, seed), np.random.RandomState(seed), min(NEIGHBORS, len(distances) - 1)
         near = np.argsort(distances, axis=1, kind="stable")[:, :count]
         lengths = np.take_along_axis(distances, near, axis=1)

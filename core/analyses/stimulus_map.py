@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from threading import Lock
-
 import numpy as np
 from jaxtyping import Float, Float64
 
+from core.analyses.layouts import DRAWING
 from core.errors import FeatureError, MetricError
 
 LEAST = 3  # stimuli: two lie on a line
-_LAYING = Lock()  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
 NEAR = 15  # neighbors that UMAP keeps near, its authors' default
 
 
@@ -36,7 +34,7 @@ def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64
     Source: McInnes, Healy, Melville 2018; start: Kobak, Linderman 2021.
     """
     _check(space)
-    with _LAYING:
+    with DRAWING:
         from umap import UMAP  # seconds, and more to compile
 
         reducer = UMAP(n_neighbors=min(NEAR, len(space) - 1), init="pca", random_state=seed, n_jobs=1)
