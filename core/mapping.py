@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.analyses.competence import THRESHOLD
+from core.analyses.competence import THRESHOLD, tasks_solved
 from core.analyses.convergence_bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.analyses.layers import read_choice
 from core.analyses.layouts import check_layout, lay_out
@@ -18,6 +18,8 @@ from core.analyses.model_distances import distances
 from core.analyses.model_map import map_table
 from core.analyses.model_pairs import align_among, check_choice
 from core.analyses.trajectories import along_training
+from core.competence.records import ACCURACY, MEASURED
+from core.competence.registry import registry, select
 from core.embedding.progress import Progress
 from core.kept import keep
 from core.metrics import METRICS
@@ -78,6 +80,7 @@ def bin_models(
     bins: int = 5,
     equal: bool = False,
     threshold: float = THRESHOLD,
+    tasks: Sequence[str] = (),
     by: str = "objective",
     permutations: int = 999,
     seed: int = 0,
@@ -86,12 +89,12 @@ def bin_models(
 ) -> pd.DataFrame:
     """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and whether it has a trend.
 
-    equal: bins of equally many models. by: the column of `Study.models` that tells which pairs are of one group: objective, family,
-    group … compared: as of `map_models`. Returns the columns of `summarize_bins`, slope and p of `bin_trends`, and its reason as
-    trend_reason. Models whose competence was not measured are left out.
+    equal: bins of equally many models. threshold, tasks: as of `solve_tasks`. by: the column of `Study.models` that tells which
+    pairs are of one group: objective, family, group … compared: as of `map_models`. Returns the columns of `summarize_bins`, slope
+    and p of `bin_trends`, and its reason as trend_reason. Models whose competence was not measured are left out.
     """
     pairs = pair_models(study, names, report=report, **compared)
-    skill = skill_of(study, names, threshold=threshold)
+    skill = skill_of(study, names, threshold=threshold, tasks=tasks)
     group = study.models().set_index("model")[by]
     placed = assign_bins(skill, count=bins, equal=equal)
     table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
@@ -99,9 +102,23 @@ def bin_models(
     return table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
 
 
-def skill_of(study: Study, names: Sequence[str], *, threshold: float = THRESHOLD) -> pd.Series:
-    """Return the share of tasks that each of the models solves, by name; NaN where it was not measured."""
-    solved = study.tasks_solved(threshold=threshold)
+def solve_tasks(study: Study, *, threshold: float = THRESHOLD, tasks: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the share of tasks that each vision model solves; see `core.analyses.competence.tasks_solved`.
+
+    tasks: some of those that were measured by probes, of VTAB for example; none for all of the Cave's own.
+    Raises UnknownNameError for a task that no model was measured on.
+    """
+    if not tasks:
+        return study.tasks_solved(threshold=threshold)
+    vision = study.models().query("modality == 'vision'")["model"]
+    table = registry(study)
+    rows = pd.concat([select(table, task=task, origin=MEASURED) for task in dict.fromkeys(tasks)])
+    return tasks_solved(rows[rows["model"].isin(vision) & (rows["unit"] == ACCURACY)], threshold=threshold)
+
+
+def skill_of(study: Study, names: Sequence[str], *, threshold: float = THRESHOLD, tasks: Sequence[str] = ()) -> pd.Series:
+    """Return the share of tasks that each of the models solves, by name; NaN where it was not measured. See `solve_tasks`."""
+    solved = solve_tasks(study, threshold=threshold, tasks=tasks)
     return solved.set_index("model")["solved"].astype(float).reindex(sorted(set(names)))
 
 

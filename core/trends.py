@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.analyses.competence import THRESHOLD
 from core.analyses.convergence import trained
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
@@ -33,6 +34,8 @@ def study_trends(
     vision: str | None = None,
     bins: int = 5,
     equal: bool = False,
+    threshold: float = THRESHOLD,
+    tasks: Sequence[str] = (),
     by: str = "objective",
     seed: int = 0,
     report: Progress | None = None,
@@ -45,15 +48,17 @@ def study_trends(
     interval; then, for each downstream score of language models: ρ with their alignment with one vision model, the partial
     correlation given the logarithm of their size, R² on models left out, of a line and of a broken stick, and how the stick bends:
     upward where the score emerges, downward where it levels off.
-    vision: that vision model; the one that solves most tasks where none is named. bins, equal, by: as of `core.mapping.bin_models`.
-    compared: metric, layers, parameters.
+    vision: that vision model; the one that solves most of the Cave's tasks where none is named. bins, equal, threshold, tasks, by:
+    as of `core.mapping.bin_models`. compared: metric, layers, parameters.
     Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises as `Study.align`.
     """
     models = trained(study.models())
     names = {kind: list(models.loc[models["modality"] == kind, "model"]) for kind in ("vision", "language", "world")}
     scores = registry(study)
-    binned = bin_models(study, names["vision"], bins=bins, equal=equal, by=by, seed=seed, report=report, **compared)
-    rows = [*_bins(binned, by), *_near_reality(study, names, scores, seed=seed, **compared)]
+    solving: dict[str, Any] = {"threshold": threshold, "tasks": tasks}
+    binned = bin_models(study, names["vision"], bins=bins, equal=equal, by=by, seed=seed, report=report, **solving, **compared)
+    solved = skill_of(study, names["vision"], **solving)
+    rows = [*_bins(binned, by), *_near_reality(study, names, scores, solved, seed=seed, **compared)]
     target, known = vision or _most_competent(study, names["vision"]), set(choices(scores)["task"])
     for task in (task for task in DOWNSTREAM if task in known):
         score = score_of(scores, task).reindex(names["language"])
@@ -94,12 +99,12 @@ def _bins(table: pd.DataFrame, by: str) -> Iterator[dict[str, Any]]:
 
 
 def _near_reality(
-    study: Study, names: dict[str, list[str]], scores: pd.DataFrame, *, seed: int, **compared: Any
+    study: Study, names: dict[str, list[str]], scores: pd.DataFrame, solved: pd.Series, *, seed: int, **compared: Any
 ) -> Iterator[dict[str, Any]]:
     if REALITY not in names["world"]:
         return
     for kind in (kind for kind in ("language", "vision") if names[kind]):
-        skill = score_of(scores, CAPTIONS) if kind == "language" else skill_of(study, names[kind])
+        skill = score_of(scores, CAPTIONS) if kind == "language" else solved
         near = study.align(names[kind], [REALITY], **compared).set_index("model_x")["score"]
         found = spearman_interval(skill.reindex(near.index).to_numpy(float), near.to_numpy(float), seed=seed)
         yield {"group": kind, **_correlated(NEAR_REALITY, found)}

@@ -12,11 +12,12 @@ import pytest
 from core import mapping
 from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError, UnknownNameError
-from core.mapping import bin_models, follow_training, map_models, pair_models, skill_of
+from core.mapping import bin_models, follow_training, map_models, pair_models, skill_of, solve_tasks
 from core.recipe import Recipe
 from core.store import Store, write_embedding
 from core.study import Study
-from tests.pages.world import PaintedDataset, build
+from tests.pages.measured import measure
+from tests.pages.world import VISION, PaintedDataset, build
 
 FLAT, HALF = "flat", "half"  # models whose only layer, and whose first of two, is the same for all stimuli
 
@@ -158,6 +159,18 @@ def test_a_model_that_was_not_measured_is_in_no_bin(study, monkeypatch):
     solved(monkeypatch, {"vit-mae-s": 0.4})
     assert skill_of(study, ["vit-mae-s", "vit-mae-m"]).isna().tolist() == [True, False]
     assert bin_models(study, ["vit-mae-s", "vit-mae-m"], permutations=9)["models"].max() == 1
+
+
+def test_competence_can_be_counted_in_some_of_the_probed_tasks(tmp_path):
+    vision = [one for one in VISION if one[1] == "m"]
+    root = measure(build(tmp_path, PaintedDataset(20), vision=vision, language=(), reality=False))
+    study = Study(Store(root), "cave")
+    # of task 3 the two have 0.6 and 0.62, both at least 0.8 of the best, but not 0.99 of it
+    assert solve_tasks(study)["tasks"].tolist() == [4, 4]
+    assert skill_of(study, study.names("vision"), tasks=["task 3"]).tolist() == [1.0, 1.0]
+    assert skill_of(study, study.names("vision"), tasks=["task 3"], threshold=0.99).tolist() == [0.0, 1.0]
+    with pytest.raises(UnknownNameError, match="no task named 'task 9'; did you mean"):
+        solve_tasks(study, tasks=["task 0", "task 9"])
 
 
 def test_training_is_followed_over_all_models(study, monkeypatch):

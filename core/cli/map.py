@@ -24,6 +24,8 @@ def add(commands: Any) -> None:
     trends.add_argument("--vision", metavar="M", help="the vision model that language models are aligned with (the best)")
     trends.add_argument("--bins", type=count, default=5, metavar="N", help="of the share of tasks that vision models solve")
     trends.add_argument("--equal", action="store_true", help="bins of equally many models, not equal shares of the tasks")
+    trends.add_argument("--threshold", type=float, default=0.8, metavar="S", help="share of the best score that solves a task")
+    trends.add_argument("--task", nargs="+", action="extend", default=[], metavar="T", help="probed tasks that count (the Cave's)")
     trends.add_argument("--by", default="objective", choices=("objective", "family", "group", "size"),
                         help="what pairs of models are of one of, or across")  # fmt: skip
 
@@ -46,7 +48,8 @@ def run_trends(given: argparse.Namespace) -> None:
 
     study, compared = _study(given)
     chosen = {"vision": given.vision, "bins": given.bins, "equal": given.equal, "by": given.by, "seed": given.seed}
-    print_table(study_trends(study, **chosen, report=ConsoleProgress(), **compared), as_json=given.json)
+    solving = {"threshold": given.threshold, "tasks": given.task}
+    print_table(study_trends(study, **chosen, **solving, report=ConsoleProgress(), **compared), as_json=given.json)
 
 
 def _study(given: argparse.Namespace) -> tuple[Study, dict[str, Any]]:

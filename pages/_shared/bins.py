@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -10,6 +13,8 @@ from core.analyses.competence import THRESHOLD
 from core.analyses.competence_verdicts import tell_bins
 from core.analyses.convergence import trained
 from core.analyses.convergence_bins import assign_bins, bin_pairs
+from core.competence.records import ACCURACY, MEASURED
+from core.competence.registry import select
 from core.figures import competence as figures
 from core.figures import tables
 from core.metrics import METRICS
@@ -35,41 +40,67 @@ def show(at: Place, models: pd.DataFrame, asked: Among) -> None:
 
 
 def draw(at: Place, models: pd.DataFrame, asked: Among) -> None:
-    """Draw the controls and the bins; raises NeededError where nothing was measured."""
-    _need_measured(at, models)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        threshold = st.slider("Solved from", 0.5, 1.0, THRESHOLD, 0.05, key="threshold", help=SOLVED, format="percent", width=220,
-                              bind="query-params")  # fmt: skip
-        count = int(st.number_input("Bins", 2, 10, 5, key="bin-count", width=110, bind="query-params"))
-        by = st.selectbox("Within and across", list(GROUPS), format_func=GROUPS.get, key="by-group", width=170, bind="query-params")
-        equal = st.toggle("Bins of equal size", key="equal", help="As many models in each bin, as far as ties allow.",
-                          bind="query-params")  # fmt: skip
-    names, choices = tuple(models["model"]), {"bins": count, "equal": equal, "threshold": threshold, "by": by}
-    table = queries.compared(at, mapping.bin_models, names, permutations=PERMUTATIONS, **choices, **asked.compared)
-    solved = queries.tasks_solved(at, threshold=threshold)
+    """Draw the bins; raises NeededError where nothing was measured."""
+    chosen, names = _ask(at, models), tuple(models["model"])
+    by, placed = chosen["by"], {"count": chosen["bins"], "equal": chosen["equal"]}
+    solved = queries.tasks_solved(at, threshold=chosen["threshold"], tasks=chosen["tasks"])
+    table = queries.compared(at, mapping.bin_models, names, permutations=PERMUTATIONS, **chosen, **asked.compared)
     skill = solved.set_index("model")["solved"].reindex(names)
-    points = bin_pairs(asked.pairs(at, names), skill, models.set_index("model")[by], assign_bins(skill, count=count, equal=equal))
+    points = bin_pairs(asked.pairs(at, names), skill, models.set_index("model")[by], assign_bins(skill, **placed))
     kinds = {"all": "all pairs", "same": f"both of one {by}", "different": f"across {GROUPS[by]}"}
     figure = figures.bins(tables.bin_points(points, models), table, kinds=kinds, label=asked.label, chance=asked.chance(at),
                           mode=frame.mode(), narrow=frame.narrow())  # fmt: skip
-    recipe = queries.recipe(at, "competence-bins", names, **choices, **asked.compared, permutations=PERMUTATIONS, seed=0)
-    whole = threshold == THRESHOLD and set(names) == set(trained(queries.models(at)).query("modality == 'vision'")["model"])
-    words = ["--bins", str(count), *(["--equal"] if equal else []), "--by", by]
-    exportbar.plot(figure, key="bins", table=table, recipe=recipe, command=asked.command(at, "trends", *words) if whole else None)
-    st.markdown(READING.format(tasks=int(solved["tasks"].max()), threshold=threshold, permutations=PERMUTATIONS, by=by))
-    turned = not METRICS[asked.metric].spec.higher_is_more_aligned
-    st.markdown(f"**What is seen.** {frame.plain(tell_bins(table, kinds, turned=turned))}")
+    recipe = queries.recipe(at, "competence-bins", names, **chosen, **asked.compared, permutations=PERMUTATIONS, seed=0)
+    exportbar.plot(figure, key="bins", table=table, recipe=recipe, command=_command(at, names, asked, chosen))
+    count = int(solved["tasks"].max())
+    st.markdown(READING.format(tasks=count, threshold=chosen["threshold"], permutations=PERMUTATIONS, by=by))
+    if len(table):
+        turned = not METRICS[asked.metric].spec.higher_is_more_aligned
+        st.markdown(f"**What is seen.** {frame.plain(tell_bins(table, kinds, turned=turned))}")
     _tell_left_out(models, skill)
 
 
-def _need_measured(at: Place, models: pd.DataFrame) -> None:
-    known = queries.tasks_solved(at).dropna(subset="solved")
+def _ask(at: Place, models: pd.DataFrame) -> dict[str, Any]:
+    """Draw the controls; return what `core.mapping.bin_models` is asked."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        tasks = _pick_tasks(at, models)
+        threshold = st.slider("Solved from", 0.5, 1.0, THRESHOLD, 0.05, key="threshold", help=SOLVED, format="percent", width=180,
+                              bind="query-params")  # fmt: skip
+        bins = int(st.number_input("Bins", 2, 10, 5, key="bin-count", width=110, bind="query-params"))
+        by = st.selectbox("Within and across", list(GROUPS), format_func=GROUPS.get, key="by-group", width=150, bind="query-params")
+        equal = st.toggle("Bins of equal size", key="equal", help="As many models in each bin, as far as ties allow.",
+                          bind="query-params")  # fmt: skip
+    return {"bins": bins, "equal": equal, "threshold": threshold, "tasks": tasks, "by": by}
+
+
+def _command(at: Place, names: tuple[str, ...], asked: Among, chosen: Mapping[str, Any]) -> str | None:
+    """Return the `trends` command; None where some models are left out, since it takes all that finished a training."""
+    if set(names) != set(trained(queries.models(at)).query("modality == 'vision'")["model"]):
+        return None
+    words = ["--bins", str(chosen["bins"]), *(["--equal"] if chosen["equal"] else []), "--by", chosen["by"]]
+    words += ["--threshold", f"{chosen['threshold']:g}"] if chosen["threshold"] != THRESHOLD else []
+    words += ["--task", *chosen["tasks"]] if chosen["tasks"] else []
+    return asked.command(at, "trends", *words)
+
+
+def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:
+    """Choose tasks among those that were measured by probes; at first the Cave's, "()", or all where those were not measured.
+
+    Raises NeededError where none was measured.
+    """
     if len(models) < 2:
         how = frame.command("embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224")
         raise frame.NeededError("Bins by tasks solved need vision models: two of them at least.", how)
-    if not known["model"].isin(models["model"]).any():
+    table = select(queries.scores(at), origin=MEASURED)
+    probed = table[table["model"].isin(models["model"]) & (table["unit"] == ACCURACY) & table["value"].notna()]
+    every = tuple(dict.fromkeys(probed["task"]))
+    if not every:
         how = frame.command("probe", "--dataset", at.dataset)
         raise frame.NeededError("Which tasks these vision models solve has not been measured. Measure it with linear probes:", how)
+    own = queries.tasks_solved(at)
+    usual = () if own["model"].isin(models["model"]).any() else every
+    count = len(usual) or int(own["tasks"].max())
+    return tuple(st.multiselect("Tasks", every, key="tasks", placeholder=f"all {count}", width=180, bind="query-params")) or usual
 
 
 def _tell_left_out(models: pd.DataFrame, skill: pd.Series) -> None:

@@ -16,6 +16,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
+from core import density
 from core.analyses.competence import THRESHOLD
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
@@ -23,6 +24,7 @@ from core.calibration import align_calibrated
 from core.competence.registry import registry
 from core.embedding.progress import Progress
 from core.errors import MetricError
+from core.mapping import solve_tasks
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -93,6 +95,18 @@ def captions(at: Place) -> pd.DataFrame:
     return Store(at.root).captions(at.dataset)
 
 
+@st.cache_data(max_entries=8, show_spinner=False)
+def tellings(at: Place) -> pd.DataFrame:
+    """Return model, level, name of every embedding of captions; see `core.density.tellings`."""
+    return density.tellings(study(at))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def texts(at: Place, level: str) -> list[tuple[str, ...]]:
+    """Return what a model reads of each stimulus at a caption level; see `core.density.texts_at`."""
+    return density.texts_at(study(at), level)
+
+
 @st.cache_data(max_entries=256, show_spinner=False)
 def thumbnails(at: Place, indices: tuple[int, ...]) -> list[bytes]:
     """Return WebP images in the order asked for."""
@@ -106,9 +120,9 @@ def competence(at: Place) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def tasks_solved(at: Place, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """Return model, solved, tasks, reason for each vision model whose competence was measured."""
-    return study(at).tasks_solved(threshold=threshold)
+def tasks_solved(at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Return model, solved, tasks, reason for each vision model whose competence was measured; see `core.mapping.solve_tasks`."""
+    return solve_tasks(study(at), threshold=threshold, tasks=tasks)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

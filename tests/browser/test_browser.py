@@ -146,6 +146,17 @@ def test_a_clicked_point_opens_its_layers(visit):
     assert "best" in " ".join(page.locator(".st-key-chart-layer-map svg").all_text_contents())
 
 
+def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
+    page = visit("/map?layout=MDS")
+    chart(page, "model-map")
+    mark = page.locator(".st-key-chart-model-map .scatterlayer .points path").first
+    mark.hover(force=True)
+    mark.click(force=True)
+    page.wait_for_url("**opened=*")
+    chart(page, "layer-map")
+    assert page.locator("[class*=st-key-grid-beside-] img").count() > 0
+
+
 def test_a_stimulus_opens_from_the_gallery(visit):
     page = visit("/gallery")
     page.locator(".st-key-open-all-5 button").first.click()

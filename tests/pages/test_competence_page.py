@@ -41,7 +41,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, tested)
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
-def test_controls_of_the_bins_change_them_and_take_the_command_away_where_it_says_something_else(opened, tested):
+def test_controls_of_the_bins_change_them_and_their_command(opened, tested):
     app = opened(tested, "competence")
     app.selectbox(key="by-group").set_value("family")
     app.toggle(key="equal").set_value(True).run()
@@ -49,7 +49,13 @@ def test_controls_of_the_bins_change_them_and_take_the_command_away_where_it_say
     assert "across families" in texts(app)
     app.slider(key="threshold").set_value(0.6).run()
     assert "at least 60% of the best" in texts(app)
-    assert not any("trends" in code for code in codes(app))
+    assert any("--threshold 0.6" in code for code in codes(app))
+    app.multiselect(key="tasks").set_value(["task 0", "task 2"]).run()
+    assert "2 tasks they solve" in texts(app)
+    assert any("--task 'task 0' 'task 2'" in code for code in codes(app))
+    app.multiselect(key="models").set_value(["vit-clip-m", "vit-clip-s", "vit-mae-m"]).run()
+    assert not app.exception
+    assert not any("trends" in code for code in codes(app))  # the command takes all models
 
 
 def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(opened, demo):
