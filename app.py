@@ -15,6 +15,7 @@ PAGES = [
     st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
     st.Page("pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"),
     st.Page("pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"),
+    st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
     st.Page("pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"),
 ]
 

@@ -39,6 +39,8 @@ BEST, WORST = "best", "worst"  # language models, by competence
 class Source(Protocol):
     """What tells how unlike colors are."""
 
+    def __hash__(self) -> int: ...
+
     def title(self, study: Study) -> str: ...
 
     def choices(self, study: Study) -> dict[str, Any]:
