@@ -83,7 +83,7 @@ def _recipe(entry: ModelEntry, texts: Texts, tokens: int, context: int | None, d
     return Recipe.of(
         "bits per byte",
         weights=entry.card.weights,
-        texts=dict(texts.source),
+        texts={"name": texts.name, **texts.source},  # the task is called by it
         tokens=tokens,
         context=context or f"{CONTEXT}, or as many as the model reads",
         precision=precision(device),

@@ -17,6 +17,7 @@ from core.errors import InputError, StimuliError
 from core.stimuli.images import load_image
 
 LIMIT = 10_000  # samples of a task at most
+LEAST = 6  # samples: three to train, one to validate, two to test
 SEED = 0  # of the draw
 _TEST = 1 / 3  # of the samples, as in `split`
 _VALIDATION = 1 / 4  # of what is not test, as there
@@ -83,8 +84,8 @@ def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sa
     Raises InputError for a limit, and StimuliError for a source, that leaves a part empty; StimuliError for a single class.
     """
     dice = np.random.default_rng(seed)
-    if limit < 6:
-        raise InputError(f"a probe takes at least 6 samples to train, validate and test, not {limit}; raise --limit")
+    if limit < LEAST:
+        raise InputError(f"a probe takes at least {LEAST} samples to train, validate and test, not {limit}; raise --limit")
     if not found.test:
         kept = _some(found.train, limit, dice)
         parts = split(len(kept))
@@ -95,16 +96,19 @@ def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sa
         first = len(learned) - round(len(learned) * _VALIDATION)
         ends = (0, first), (first, len(learned)), (len(learned), len(kept))
         parts = Split(*(np.arange(*each, dtype=np.int64) for each in ends))
-    if not all(len(part) for part in vars(parts).values()):
-        raise StimuliError(f"{len(kept)} labeled images are too few to train, validate and test a probe; give at least 6")
+    if len(kept) < LEAST or not all(len(part) for part in vars(parts).values()):
+        raise StimuliError(f"{len(kept)} labeled images are too few to train, validate and test a probe; give at least {LEAST}")
     if len({sample.label for sample in kept}) < 2:
         raise StimuliError("all labeled images are of one class, which nobody can get wrong; give at least two classes")
     return kept, parts
 
 
 def as_set(name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]) -> ImageSet:
-    """Return drawn samples as a set with one question, which has the set's name."""
-    labels = np.array([sample.label for sample in samples], dtype=np.int64)
+    """Return drawn samples as a set with one question, which has the set's name.
+
+    Its classes are those that were drawn, numbered from 0 in their order: a probe makes room for every class up to the last.
+    """
+    _, labels = np.unique([sample.label for sample in samples], return_inverse=True)
 
     def images(start: int, stop: int) -> list[Image.Image]:
         return [load_image(sample.read(), name=_named(sample)) for sample in samples[start:stop]]

@@ -9,6 +9,7 @@ Nothing is unpacked: an image is read where it lies in its tar.
 from __future__ import annotations
 
 import tarfile
+from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +20,8 @@ from core.errors import StimuliError
 COUNT = "nshards.txt"
 IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
-_LONGEST = 20  # bytes of a label
+_LONGEST = 18  # digits of a label
+_BLOCK = 512  # bytes, of zeros at a tar's end
 
 
 def has_shards(folder: Path) -> bool:
@@ -63,6 +65,7 @@ def _read_shard(path: Path) -> list[Sample]:
                     images[key] = member.offset_data, member.size
                 elif member.isfile() and dot + suffix == LABEL:
                     labels[key] = _read_label(file, member, path)
+            _check_end(file)
     except OSError as error:
         raise StimuliError(f"{path} cannot be read: {error.strerror or error}; fetch it again") from error
     except tarfile.TarError as error:
@@ -76,8 +79,15 @@ def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:
     """Return a label without moving the file from where tarfile reads on."""
     here = file.tell()
     file.seek(member.offset_data)
-    text = file.read(min(member.size, _LONGEST)).strip()
+    text = file.read(min(member.size, 2 * _LONGEST)).strip()
     file.seek(here)
-    if not text.isdigit():
+    if not text.isdigit() or len(text) > _LONGEST:
         raise StimuliError(f"the label {member.name} in {path} is {text!r}; expected a class number from 0")
     return int(text)
+
+
+def _check_end(file: BinaryIO) -> None:
+    """Refuse a tar without its end: what is cut off behind a member looks like a smaller set."""
+    file.seek(-_BLOCK, SEEK_END)
+    if any(file.read()):
+        raise tarfile.ReadError("its end is missing")

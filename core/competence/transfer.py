@@ -82,7 +82,7 @@ def probe_models(
 def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:
     if name in task_names():
         return open_vtab(name, limit=limit, report=report)
-    if not Path(name).expanduser().exists():
+    if not (name and Path(name).expanduser().exists()):  # "" would be the folder that one stands in
         raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
     return open_folder(Path(name).expanduser(), limit=limit, report=report)
 

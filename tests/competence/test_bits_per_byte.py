@@ -209,6 +209,10 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
     kept, recipe = Store(world).result("cave", measured_name("texts", "fronted"))
     assert len(kept) == 4
     assert set(recipe.choices["made"]) == set(kept["source"])
+    (tmp_path / "again.txt").write_text(TEXT)
+    again = code_models(world, "cave", ["fronted"], open_texts(str(tmp_path / "again.txt")), device=CPU)
+    assert again["task"].tolist() == ["bits per byte of again.txt", "bits per byte of again.txt, mean over texts"]
+    assert again["value"].tolist() == rows["value"][:2].tolist()
     fewer = code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU)
     assert fewer["split"].tolist() == ["10 tokens"] * 2
     monkeypatch.setattr(opened, "open_encoder", None)

@@ -49,8 +49,8 @@ def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit
 def test_draws_that_could_measure_nothing_are_refused():
     with pytest.raises(InputError, match=r"at least 6 samples .* not 5; raise --limit"):
         draw(Found(samples(100)), limit=5)
-    with pytest.raises(StimuliError, match="1 labeled images are too few"):
-        draw(Found(samples(1)))
+    with pytest.raises(StimuliError, match="5 labeled images are too few to train, validate and test a probe; give at least 6"):
+        draw(Found(samples(5)))
     with pytest.raises(StimuliError, match="0 labeled images are too few"):
         draw(Found([]))
     with pytest.raises(StimuliError, match="all labeled images are of one class"):
@@ -119,7 +119,7 @@ def test_tar_files_are_read_where_they_lie(tmp_path, suffix):
     assert [sample.label for sample in found.train] == [0, 10, 20, 30, 40, 0, 10, 20]
     assert [sample.label for sample in found.test] == [20, 30, 40]
     images = open_folder(tmp_path / "set")
-    assert shades(images) - 19.5 == pytest.approx(5.0 * images.questions[0].labels, abs=4)
+    assert shades(images) - 19.5 == pytest.approx(50.0 * images.questions[0].labels, abs=4)  # five classes, 10 apart in the tars
     assert sorted(path.name for path in (tmp_path / "set" / "train").iterdir()) == ["0.tar", "1.tar", "nshards.txt"]
 
 
@@ -143,15 +143,19 @@ def test_damaged_sets_are_refused(tmp_path):
     shard.write_bytes(whole[:2000])
     with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(.*\); fetch it again"):
         read_shards(tmp_path)
+    shard.write_bytes(whole[: whole.index(b"s0001001.cls")])  # one of two samples
+    with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(its end is missing\); fetch it again"):
+        read_shards(tmp_path)
     shard.unlink()
     with pytest.raises(StimuliError, match=r"1.tar cannot be read: No such file or directory; fetch it again"):
         read_shards(tmp_path)
     odd_tar(shard, a_cls=b"1", a_webp=b"x", b_webp=b"x")
     with pytest.raises(StimuliError, match=r"'b' in .*1.tar lacks its image or its label; expected KEY.webp"):
         read_shards(tmp_path)
-    odd_tar(shard, a_cls=b"cat", a_webp=b"x")
-    with pytest.raises(StimuliError, match=r"the label a.cls in .*1.tar is b'cat'; expected a class number from 0"):
-        read_shards(tmp_path)
+    for label in (b"cat", b"", b"-1", b"1" * 19):
+        odd_tar(shard, a_cls=label, a_webp=b"x")
+        with pytest.raises(StimuliError, match=rf"the label a.cls in .*1.tar is b'{label.decode()}'; expected a class number"):
+            read_shards(tmp_path)
     (tmp_path / "train" / "nshards.txt").write_text("many")
     with pytest.raises(StimuliError, match=r"nshards.txt says 'many'; expected the number of tar files"):
         read_shards(tmp_path)

@@ -89,6 +89,8 @@ def test_names_stand_for_tasks_and_folders(cache, tmp_path):
         open_tasks([str(tmp_path / "own"), str(tmp_path / "other" / "own")])
     with pytest.raises(UnknownNameError, match="no folder or task of VTAB named 'SVNH'; did you mean SVHN"):
         open_tasks(["SVNH"])
+    with pytest.raises(UnknownNameError, match="no folder or task of VTAB named ''"):
+        open_tasks([""])
     with pytest.raises(UnknownNameError, match="no task of VTAB named 'svhn'"):
         open_vtab("svhn")
     with pytest.raises(OfflineError, match="Caltech101"):  # the first of all
