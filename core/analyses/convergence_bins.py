@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 
+from core.analyses.nulls import draw_orders
 from core.errors import InputError
 
 ALL, SAME, DIFFERENT = "all", "same", "different"  # pairs of models: whatever their groups are, of one group, of two
@@ -46,14 +47,14 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
 def bin_pairs(pairs: pd.DataFrame, skill: pd.Series, group: pd.Series, bins: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of models within one bin: model_x, model_y, score, skill (the mean of both), bin, same (one group).
 
-    pairs: model_x, model_y, score; those without a score are left out. skill, group: by model. bins: from `assign_bins`.
+    pairs: model_x, model_y, score; those without a score are left out. skill, group: by model. bins: from `assign_bins`. same is
+    <NA> where a group is unknown (NaN or empty): such a pair counts neither to those of one group nor to those of two.
     """
     place = bins["bin"]
     inside = pairs[pairs["score"].notna() & (pairs["model_x"].map(place) == pairs["model_y"].map(place))]
     x, y = inside["model_x"], inside["model_y"]
     middle = (x.map(skill).astype(float) + y.map(skill).astype(float)) / 2
-    same = x.map(group) == y.map(group)
-    points = inside[["model_x", "model_y", "score"]].assign(skill=middle, bin=x.map(place).astype(int), same=same)
+    points = inside[["model_x", "model_y", "score"]].assign(skill=middle, bin=x.map(place).astype(int), same=_same(inside, group))
     return points.reset_index(drop=True)
 
 
@@ -98,14 +99,18 @@ def bin_trends(
     names = {name: number for number, name in enumerate(bins.index)}
     known = pairs[pairs["score"].notna() & pairs["model_x"].isin(names) & pairs["model_y"].isin(names)]
     x, y = (known[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
-    same = (known["model_x"].map(group) == known["model_y"].map(group)).to_numpy(bool)
+    same = _same(known, group)
+    kinds = np.stack([np.full(len(same), True), *((same == one).fillna(False).to_numpy(bool) for one in (True, False))])
     values, places, scores = skill[bins.index].to_numpy(float), bins["bin"].to_numpy(int), known["score"].to_numpy(float)
-    orders = [
-        np.arange(len(names)),
-        *np.random.default_rng(seed).permuted(np.tile(np.arange(len(names)), (permutations, 1)), axis=1),
-    ]
-    slopes = np.array([_slopes(values[order], places[order], x, y, scores, same) for order in orders])
+    orders = [np.arange(len(names)), *draw_orders(len(names), count=permutations, seed=seed)]
+    slopes = np.array([_slopes(values[order], places[order], x, y, scores, kinds) for order in orders])
     return pd.DataFrame([_trend(kind, column) for kind, column in zip((ALL, SAME, DIFFERENT), slopes.T, strict=True)])
+
+
+def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:
+    """Tell which pairs are of one group; <NA> where a group is unknown."""
+    x, y = (pairs[side].map(group.mask(group == "")) for side in ("model_x", "model_y"))
+    return (x == y).astype("boolean").mask(x.isna() | y.isna())
 
 
 def _kinds(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -145,12 +150,12 @@ def _slopes(
     x: Members,
     y: Members,
     scores: Scores,
-    same: Bool[np.ndarray, " pairs"],
+    kinds: Bool[np.ndarray, "kinds pairs"],
 ) -> list[float]:
-    """Return the slope of all pairs within a bin, of those of one group and of those of two."""
+    """Return the slope of the pairs of each kind within a bin."""
     inside = bins[x] == bins[y]
     middle = (skill[x] + skill[y]) / 2
-    return [_slope(middle[chosen], scores[chosen]) for chosen in (inside, inside & same, inside & ~same)]
+    return [_slope(middle[chosen], scores[chosen]) for chosen in kinds & inside]
 
 
 def _slope(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> float:

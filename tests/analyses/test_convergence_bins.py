@@ -68,6 +68,20 @@ def test_means_within_bins_by_hand():
     assert table.loc["all", 0][["models", "pairs"]].tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("unknown", ["", np.nan])
+def test_a_model_of_unknown_group_is_in_pairs_of_neither_kind(unknown):
+    group = pd.Series({"a": "mae", "b": "mae", "c": "clip", "d": unknown, "e": unknown})
+    skill = pd.Series({"a": 0.1, "b": 0.3, "c": 0.5, "d": 0.7, "e": 0.9})
+    bins, pairs = assign_bins(skill, count=1), all_pairs(lambda x, y: skill[x] ** 2 + skill[y], "abcde")
+    table = summarize_bins(bin_pairs(pairs, skill, group, bins), bins).set_index("pairs_of")
+    assert table["pairs"].to_dict() == {"all": 10, "same": 1, "different": 2}
+    trend = bin_trends(pairs, skill, group, count=1, permutations=19).set_index("pairs_of")
+    scores = pairs.set_index(["model_x", "model_y"])["score"]
+    rise = (scores["b", "c"] - scores["a", "c"]) / 0.1  # the pairs of two groups lie at 0.3 and 0.4
+    assert np.isnan(trend.loc["same", "slope"])
+    assert trend.loc["different", "slope"] == pytest.approx(rise)
+
+
 def test_pairs_without_a_score_count_nowhere():
     bins = assign_bins(SKILL)
     points = bin_pairs(all_pairs(lambda x, y: np.nan if "e" in (x, y) else 0.5), SKILL, GROUP, bins)
