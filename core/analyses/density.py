@@ -46,6 +46,7 @@ def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
     high: its 95 % interval by Student's t over the models. p: Page's test that every model ranks the levels by their words or
     against them, two-sided (twice the smaller one-sided p). p_adjusted: for the false discovery rate over the targets.
     Models of one family are not independent samples, so that the interval is rather too narrow.
+    Levels of equally many words, such as captions joined and apart, count as one.
     rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, p, p_adjusted, reason; NaN with a
     reason below two models or three levels.
     Source: Page 1963.
@@ -57,9 +58,10 @@ def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _paired(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per language model that has every level and a column per level, named by its words, rising."""
+    """Return a row per language model that has every level and a column per number of words, rising: levels of one are averaged."""
     words = rows.groupby("level")["words"].first().sort_values()
-    return rows.pivot(index="model", columns="level", values="score")[words.index].dropna().set_axis(words, axis=1)
+    table = rows.pivot(index="model", columns="level", values="score")[words.index].dropna().set_axis(words, axis=1)
+    return table.T.groupby(level=0).mean().T
 
 
 def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, str]:

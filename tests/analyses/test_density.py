@@ -78,6 +78,13 @@ def test_only_models_with_every_level_are_paired_and_p_is_adjusted_over_targets(
     assert mixed["p_adjusted"][0] == pytest.approx(min(2 * mixed["p"][0], mixed["p"].max()))
 
 
+def test_levels_of_equally_many_words_count_as_one() -> None:
+    scores = np.arange(4) + np.random.default_rng(0).normal(scale=0.5, size=(5, 4))
+    once = table(scores)
+    twice = pd.concat([once, once[once["level"] == "40"].assign(level="joined")])
+    assert level_trends(twice).equals(level_trends(once))
+
+
 def test_too_little_has_no_trend_but_a_reason() -> None:
     found = level_trends(table(np.zeros((1, 4)))).iloc[0]
     assert np.isnan(found["p"])
