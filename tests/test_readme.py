@@ -52,10 +52,10 @@ def test_readme_knows_every_metric_and_no_other() -> None:
 
 
 def test_readme_knows_every_page() -> None:
-    pages = {path.stem for path in (ROOT / "pages").glob("*.py")}
+    pages = dict(re.findall(r'st.Page\("pages/(\w+).py", title="([^"]+)"', (ROOT / "app.py").read_text()))
+    assert set(pages) == {path.stem for path in (ROOT / "pages").glob("*.py")}
     table = README.split("## Pages")[1].split("## ")[0]
-    named = {name.lower().replace(" ", "_") for name in re.findall(r"^\| ([A-Z][\w ]*?) \|", table, flags=re.M)}
-    assert named == pages
+    assert set(re.findall(r"^\| ([A-Z][^|]*?) \|", table, flags=re.M)) == set(pages.values())
 
 
 def test_readme_knows_every_variable() -> None:

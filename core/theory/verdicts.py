@@ -16,13 +16,9 @@ def tell_deep_linear(preset: str, table: pd.DataFrame) -> str:
     """Return what the looks of a preset or breaker show; table: at least one look, as `core.theory.deep_linear.runs` gives them."""
     if preset in BREAKERS:
         return f"{_tell_sweep(table)} {_tell_prediction(table)}"
-    first, last = table["min_alignment"].iloc[[0, -1]]
     if preset == "minima":
-        middle, best = table["min_alignment"].median(), table["min_alignment"].max()
-        return (
-            f"{len(table)} other minima of the same loss have a least alignment of {middle:.3f} in the middle and {best:.3f} at "
-            "best; the minimum of least entropy has 1."
-        )
+        return _tell_minima(table)
+    first, last = table["min_alignment"].iloc[[0, -1]]
     moved = f"The least alignment of any two hidden layers went from {first:.3f} to {_near_one(last)}."
     if preset in ("tanh", "relu"):
         return f"{moved} The theorem is about linear layers and predicts nothing here."
@@ -43,6 +39,12 @@ def tell_contrastive(setup: Setup, known: Mapping[str, Any], table: pd.DataFrame
         "tasks": _tell_tasks,
     }
     return tell[setup.experiment](table)
+
+
+def _tell_minima(table: pd.DataFrame) -> str:
+    values, noise = (table.loc[table["by"] == by, "min_alignment"] for by in ("chance", "SGD"))
+    found = f"{len(values)} other minima: at most {values.max():.3f}, {values.median():.3f} in the middle. " if len(values) else ""
+    return f"{found}SGD: {noise.iloc[0]:.3f}. The minimum of least entropy: 1. All are equally good for the loss."
 
 
 def _tell_sweep(table: pd.DataFrame) -> str:

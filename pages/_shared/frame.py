@@ -135,6 +135,13 @@ def draw(question: str, show: Callable[[Place], None]) -> None:
         show(_place())
 
 
+def draw_alone(question: str, show: Callable[[], None]) -> None:
+    """Draw a page that needs no dataset: its question first, then what `show` draws, or one sentence that says what to do next."""
+    st.title(question, anchor=False)
+    with part():
+        show()
+
+
 @contextmanager
 def part() -> Iterator[None]:
     """Draw a part of a page, or one sentence that says what to do next; what comes after it is drawn all the same."""

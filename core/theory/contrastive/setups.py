@@ -45,14 +45,15 @@ class Setup:
 
     def cooccur(self) -> Cooccurrence:
         """Return the world's co-occurrence."""
-        return self._follow(self._edges())
+        return self._follow(self.edges())
 
     def cooccur_in_tasks(self, tasks: int, *, spread: float, seed: int) -> Cooccurrence:
         """Return the co-occurrence of several tasks at once: processes over the same events, each with the edges varied anew."""
-        edges = self._edges()
+        edges = self.edges()
         return mix([self._follow(vary_edges(edges, spread=spread, seed=MOST_TASKS * seed + task)) for task in range(tasks)])
 
-    def _edges(self) -> Matrix:
+    def edges(self) -> Matrix:
+        """Return the weights of the world's steps."""
         plain = draw_edges(self.world, events=self.events, seed=self.seed)
         return vary_edges(plain, spread=self.uneven, seed=self.seed)
 

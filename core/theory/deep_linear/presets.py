@@ -24,6 +24,15 @@ class Preset:
     total: int = 0
 
 
+def draw_minima_beside_noise(nets: tuple[Net, Net]) -> Iterator[Look]:
+    """Train by SGD first, then draw other minima; figures: by, "SGD" or "chance", and min_alignment of a's layers with b's."""
+    *_, last = train_noisily(nets, counts=SGD_COUNTS[-1:])
+    assert last.matrix is not None  # a look at moments has one
+    between = last.matrix[: len(nets[0].widths), len(nets[0].widths) :]
+    yield Look({"by": "SGD", "min_alignment": float(between.min())}, between)
+    yield from draw_minima(nets, count=MINIMA)
+
+
 PRESETS: Mapping[str, Preset] = {
     "theorem-1": Preset(
         "As in theorem 1", "At the least entropy every layer of both networks is aligned with every other.", train_entropic),
@@ -32,7 +41,7 @@ PRESETS: Mapping[str, Preset] = {
         len(SGD_COUNTS)),
     "minima": Preset(
         "Other minima", "Almost all solutions of the same loss are not aligned.",
-        lambda nets: draw_minima(nets, count=MINIMA), MINIMA),
+        draw_minima_beside_noise, MINIMA + 1),
     "tanh": Preset(
         "With tanh", "The theorem is silent about activations.", lambda nets: train_noisily(nets, activation="tanh"),
         len(SGD_COUNTS)),

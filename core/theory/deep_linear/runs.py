@@ -97,13 +97,13 @@ def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed:
     draw = torch.Generator().manual_seed(seed)
     first, second = (least_entropy(net.world, net.frame, net.widths) for net in nets)
     other = hidden_maps(second, nets[1].frame)
-    for number in range(count):
+    for _ in range(count):
         weights: Weights = first
         for layer, width in enumerate(nets[0].widths, start=1):
             noise = torch.randn(width, width, generator=draw, dtype=torch.float64) / width**0.5
             weights = transform(weights, layer=layer, by=torch.linalg.matrix_exp(spread * noise))
         layers = align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs)
-        yield Look({"at": number, "min_alignment": float(layers.min())}, layers)
+        yield Look({"by": "chance", "min_alignment": float(layers.min())}, layers)
 
 
 def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Iterator[Look]:

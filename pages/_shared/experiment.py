@@ -1,0 +1,99 @@
+"""A simulation that goes on between redraws: its plots move, it can be stopped, and a link begins it anew.
+
+A fragment redraws itself for as long as the run goes on, and works for a moment each time after it has drawn.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import streamlit as st
+
+from core.errors import PlatoscopeError
+from core.recipe import Recipe
+from core.theory.looks import Look, Run
+from pages._shared import frame
+
+MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
+_KEY = "experiment"
+
+
+@dataclass
+class Experiment:
+    """A run under way, and what it has shown so far; digest: of the recipe that it follows; error: what ended it early."""
+
+    digest: str
+    run: Run
+    looks: list[Look] = field(default_factory=list)
+    state: Literal["running", "stopped", "done"] = "running"
+    error: PlatoscopeError | None = None
+
+    def work(self) -> None:
+        """Take looks for a moment, at least one."""
+        until = time.monotonic() + MOMENT
+        while self.state == "running":
+            try:
+                self.looks.append(next(self.run.looks))
+            except StopIteration:
+                self.state = "done"
+            except PlatoscopeError as error:
+                self.state, self.error = "done", error
+            if time.monotonic() > until:
+                return
+
+
+def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]], None]) -> None:
+    """Begin the run of a recipe, or go on with it; draw what it has shown, with a bar of its progress and a button to stop it."""
+    held = st.session_state.get(_KEY)
+    if held is None or held.digest != recipe.digest:
+        held = st.session_state[_KEY] = Experiment(recipe.digest, begin())
+    running = held.state == "running"
+
+    @st.fragment(run_every=0.1 if running else None)
+    def redraw() -> None:
+        _draw_state(held)
+        with frame.part():
+            if held.looks:
+                show(held.looks)
+            if held.error:
+                raise held.error
+        held.work()
+        if running and held.state != "running":
+            st.rerun()  # without the clock
+
+    redraw()
+
+
+def presets(page: str, titles: Mapping[str, str], *, default: str) -> str:
+    """Draw a link for each preset and return the one that the address names."""
+    chosen = st.query_params.get("preset", default)
+    with st.container(horizontal=True, gap="small"):
+        for name, title in titles.items():
+            st.page_link(page, label=f"**{title}**" if name == chosen else title, query_params={"preset": name})
+    return chosen
+
+
+def command(*words: str, **options: object) -> str:
+    """Return a `platoscope theory` command; options: None is left out, a tuple is several words, True an option without any."""
+    found = ["platoscope", "theory", *words]
+    for name, value in options.items():
+        if value is not None:
+            values = value if isinstance(value, tuple) else () if value is True else (value,)
+            found += [f"--{name}", *map(str, values)]
+    return shlex.join(found)
+
+
+def _draw_state(held: Experiment) -> None:
+    if held.state == "done":
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        done, total = len(held.looks), held.run.total
+        st.progress(done / total if total else min(done, 99) / 100, f"{done} of {total} looks" if total else f"{done} looks so far")
+        if held.state == "running":
+            st.button("Stop", icon=":material/stop:", key="stop", on_click=setattr, args=(held, "state", "stopped"))
+        else:
+            st.button("Go on", icon=":material/play_arrow:", key="go-on", on_click=setattr, args=(held, "state", "running"))

@@ -1,0 +1,86 @@
+"""Both theory pages need no store: they run by themselves, can be stopped, and say what was seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.seen import charts, said
+
+PAGES = {"theory_cooccurrence": "sees in pieces", "theory_deep_linear": "come to see the same"}
+
+
+@pytest.fixture
+def on_nothing(opened, tmp_path, monkeypatch):
+    """Return a function that opens a theory page over an empty store; its run works for so many seconds at a time."""
+
+    def open_page(page: str, *, moment: float = 60.0, **query: str):
+        monkeypatch.setattr("pages._shared.experiment.MOMENT", moment)
+        app = opened(tmp_path / "nothing", page, **query)
+        assert not app.exception
+        return app
+
+    return open_page
+
+
+def seen(app) -> str:
+    (text,) = [each.value for each in app.markdown if each.value.startswith("**Seen.**")]
+    return text
+
+
+def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
+    app = on_nothing("theory_cooccurrence", **{"events-infonce": "10"})
+    assert PAGES["theory_cooccurrence"] in app.title[0].value
+    assert charts(app) == ["kernels", "products", "plane", "training"]
+    assert "R² = 1 −" in seen(app) or "R² = 1." in seen(app)
+    assert said(app) == ""
+    assert "platoscope theory contrastive --preset infonce --world ring" in app.code[0].value
+
+
+def test_a_link_opens_a_preset(on_nothing):
+    app = on_nothing("theory_cooccurrence", preset="capacity", **{"events-capacity": "8"})
+    assert charts(app) == ["capacity"]
+    assert "R² is" in seen(app)
+    assert "--events 8" in app.code[0].value
+
+
+def test_what_cannot_be_learned_is_said(on_nothing):
+    app = on_nothing("theory_cooccurrence", **{"jumps-infonce": "0.0", "window-infonce": "1"})
+    assert "never share a window" in said(app)
+    assert "no preset named 'infnce'; did you mean infonce" in said(on_nothing("theory_cooccurrence", preset="infnce"))
+
+
+def test_deep_linear_networks_end_aligned(on_nothing):
+    app = on_nothing("theory_deep_linear", a="4", b="5, 4")
+    assert PAGES["theory_deep_linear"] in app.title[0].value
+    assert charts(app) == ["training", "layers", "way"]
+    assert "1 − " in seen(app)
+    assert "--a 4 --b 5 4" in app.code[0].value
+
+
+def test_a_run_can_be_stopped_and_goes_on(on_nothing):
+    app = on_nothing("theory_deep_linear", moment=0.0)
+    assert app.session_state["experiment"].state == "running"
+    app.button(key="stop").click().run()
+    before = len(app.session_state["experiment"].looks)
+    assert app.session_state["experiment"].state == "stopped"
+    app.run()
+    assert len(app.session_state["experiment"].looks) == before
+    app.button(key="go-on").click().run()
+    assert len(app.session_state["experiment"].looks) > before
+
+
+def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
+    app = on_nothing("theory_deep_linear", preset="saddle", a="4", b="5")
+    assert charts(app) == ["broken", "layers"]
+    assert "at strength 2" in seen(app)
+
+
+@pytest.mark.parametrize("given", [{"a": "six"}, {"rank": "9"}, {"a": "2"}, {"preset": "weight"}])
+def test_a_choice_that_cannot_be_is_said(on_nothing, given):
+    app = on_nothing("theory_deep_linear", **given)
+    expected = {
+        "a": ("one to six widths" if given.get("a") == "six" else "only 2 wide"),
+        "rank": "a rank of 1 … 5, not 9",
+        "preset": "no preset named",
+    }
+    assert expected[next(iter(given))] in said(app)
