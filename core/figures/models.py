@@ -35,6 +35,7 @@ NAMED: Mapping[str, str] = {"group": "objective", "family": "family"}  # columns
 SCALED: Mapping[str, str] = {"rank": "competence: rank in its modality", "parameters": "parameters", "step": "training steps"}
 LOGARITHMIC = ("parameters", "step")
 SHRUNK = 0.75  # marks of one group lie close together
+MOST_NAMES = 18  # in the legend, which would leave the map no room
 LABEL, NARROW_LABEL = 44, 20  # characters of a model's title beside the tree
 
 
@@ -70,9 +71,15 @@ def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
 
 
 def _add_named(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:
-    for (modality, name), kind in points.groupby(["modality", color], sort=False):
+    kinds = list(points.groupby(["modality", color], sort=False))
+    for place, ((_, name), kind) in enumerate(kinds):
         figure.add_scatter(**_marks(kind, {"color": hue(str(name), mode)}, mode), name=heading(str(name)),
-                           legendgroup=str(modality))  # fmt: skip
+                           showlegend=place < MOST_NAMES)  # fmt: skip
+    if len(kinds) > MOST_NAMES:
+        more = {"color": "rgba(0,0,0,0)"}
+        figure.add_scatter(
+            x=[None], y=[None], mode="markers", marker=more, name=f"and {len(kinds) - MOST_NAMES} more: point at them"
+        )
 
 
 def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:

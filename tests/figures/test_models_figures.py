@@ -88,6 +88,16 @@ def test_objective_and_family_are_hues_in_the_symbol_of_the_modality():
     assert {trace.name for trace in marks(drawn(color="family"))} == {"ViT", "GPT-2", "World"}
 
 
+def test_a_legend_of_many_names_is_cut_and_says_so():
+    many = pd.concat([points()] * 5, ignore_index=True)
+    many = many.assign(model=[f"m{i}" for i in range(25)], group=[f"group {i}" for i in range(25)])
+    figure = model_map(many, color="group", axes=AXES, mode="light")
+    assert len(marks(figure)) == 25
+    named = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
+    assert len(named) == 19
+    assert named[-1] == "and 7 more: point at them"
+
+
 def test_competence_is_a_scale_of_ranks_and_what_was_not_measured_is_hollow():
     figure = drawn(color="rank")
     assert [trace.customdata.tolist() for trace in marks(figure) if isinstance(trace.marker.color, str)] == [[["reality"]]]

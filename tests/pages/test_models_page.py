@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from core import mapping
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.store import write_embedding
@@ -42,11 +43,19 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert any("map --dataset cave --k 10 --layout mds --seed 0" in code for code in codes(app))
 
 
-def test_a_color_leaves_the_map_as_it_is_and_the_world_can_be_taken_away(on_the_map):
+def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     app = on_the_map
+    monkeypatch.setattr(mapping, "keep", None)  # whoever asks for a map or for pairs of models would call it
     for color, said_of_it in (("rank", "rank in competence"), ("step", "untrained, or the steps"), ("parameters", "Hollow marks")):
         pick(app, "color", color).run()
         assert said_of_it in texts(app)
+    assert charts(app) == ["model-map", "tree"]
+    pick(app, "layout", "tsne").run()
+    assert app.exception
+
+
+def test_the_world_and_what_is_unfinished_can_be_taken_away(on_the_map):
+    app = on_the_map
     app.toggle(key="world").set_value(False).run()
     assert "over 12 models" in texts(app)
     assert not any("--model" in code and "reality" in code.split("--model")[1] for code in codes(app))
