@@ -74,6 +74,20 @@ def test_captions_prints_levels_with_the_trend(answer) -> None:
     assert [row["mean"] for row in grouped] == pytest.approx([row["mean"] for row in rows])
 
 
+def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_alone(world: Path, answer, capsys) -> None:
+    rows = json.loads(answer("captions", "--dataset", "photos", "--levels", "--json")[0])
+    assert [(row["level"], row["models"], row["told"]) for row in rows] == [
+        ("short", 2, None),
+        ("long", 2, None),
+        ("mean", 2, None),
+    ]
+    store = str(world / "store")
+    assert main(["captions", "--dataset", "photos", "--told", "--store", store]) == 2
+    assert "known of the Cave alone" in capsys.readouterr().err
+    assert main(["captions", "--dataset", "photos", "--told", "--metric", "cka", "--store", store]) == 2
+    assert "leave out --metric and --layers" in capsys.readouterr().err
+
+
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
     asked = ["adapt", "--dataset", "photos", "--x", "tiny-vit:1", "--y", "tiny-gpt2~long", "--ref", "tiny-bloom", "--k", "2",
              "--width", "8", "--seeds", "2", "--bootstrap", "3", "--device", "cpu"]  # fmt: skip

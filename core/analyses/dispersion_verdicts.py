@@ -38,7 +38,7 @@ def tell_effect(effect: pd.DataFrame, titles: Mapping[str, str]) -> str:
 def _those(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     if rows.empty:
         return ""
-    return sentence.format(_listed(f"{titles[row['vision']]} ({row['score']:.2f})" for row in rows.to_dict("records"))) + "."
+    return sentence.format(listed(f"{titles[row['vision']]} ({row['score']:.2f})" for row in rows.to_dict("records"))) + "."
 
 
 def tell_drop(drop: pd.DataFrame) -> str:
@@ -76,11 +76,12 @@ def tell_held_out(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
     if weak.empty:
         said = "What is dispersed for the others is dispersed for the model that is left out, in every model"
     else:
-        left = _listed(titles[space] for space in weak["space"])
+        left = listed(titles[space] for space in weak["space"])
         said = f"The others' dispersion does not tell that of {left}, against the published work; over all models"
     return f"{said}: Pearson {span}; {published}."
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return names in a sentence: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

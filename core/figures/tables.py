@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from core.analyses.alignment import Fit, competence_fit
 from core.analyses.convergence import trained
+from core.analyses.density import by_group, by_level
 from core.analyses.model_map import NEAREST
 from core.analyses.models import FEWER, UNTRAINED
 from core.encoders.encoder import REALITY
@@ -165,3 +166,26 @@ def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFra
 def training_points(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `core.mapping.follow_training`, each checkpoint described, for `core.figures.competence.training`."""
     return table.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
+
+
+def level_points(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
+    """Return a row per target and caption level, in the panel that `facets` gives it, for `core.figures.captions.by_words`.
+
+    rows: as `core.density.compare_levels` gives them. facets: of each target; reality's panel is the last.
+    """
+    about = models.set_index("model")[["title", "group", "parameters"]].add_suffix("_y")
+    points = by_level(rows).join(about, on="model_y").assign(facet=lambda table: table["model_y"].map(facets))
+    return points.sort_values("group_y", key=lambda group: group == REALITY, kind="stable", ignore_index=True)
+
+
+def language_lines(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
+    """Return each language model's score by level, its mean over the targets of a panel, for `core.figures.captions.by_words`."""
+    found = by_group(rows, facets).rename(columns={"model_y": "facet"})
+    return found.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
+
+
+def told_points(told: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of `core.density.compare_told` for `core.figures.captions.told`: the mean over the targets of each panel."""
+    named = told.assign(facet=told["model_y"].map(facets))  # the bins of a level are the same stimuli for all targets
+    last = named.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
+    return last.groupby(["facet", "level", "told"], sort=False, as_index=False)[["score", "stimuli", "chance"]].mean()

@@ -19,6 +19,7 @@ PAGES = {
     "models": "/map",
     "metrics": "/compare",
     "dispersion": "/agree",
+    "captions": "/levels",
     "stimuli": "/gallery",
 }
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}

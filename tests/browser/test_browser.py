@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.pages.levels import retell
 from tests.pages.world import PaintedDataset, build
 
 pytestmark = pytest.mark.browser
@@ -20,6 +21,7 @@ PAGES = {
     "/map": "are alike",
     "/compare": "depend on the metric",
     "/agree": "carry over",
+    "/levels": "says more",
     "/gallery": "models agree on",
 }
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
@@ -42,7 +44,8 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
-    store = build(tmp_path_factory.mktemp("store"), PaintedDataset(80))
+    dataset = PaintedDataset(80)
+    store = retell(build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m"))
     with serve(store, log=store / "server.log") as address:
         yield address
 

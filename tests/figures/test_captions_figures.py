@@ -1,0 +1,152 @@
+"""The Captions page's figures and sentences from small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.analyses.density import level_trends
+from core.analyses.density_verdicts import tell_levels, tell_told
+from core.figures.captions import by_words, levels, told
+from core.figures.tables import language_lines, level_points, told_points
+from core.figures.theme import hue
+
+LEVELS = {"5": 6.0, "10": 11.0, "40": 41.0}
+TARGETS = {"mae-s": ("MAE <s>", "MAE"), "mae-m": ("MAE m", "MAE"), "reality": ("Reality", "reality")}
+
+
+def models() -> pd.DataFrame:
+    rows = [(name, *about, "vision") for name, about in TARGETS.items()]
+    rows += [("gpt", "GPT <x>", "GPT-2", "language"), ("bloom", "BLOOM", "BLOOM", "language")]
+    return pd.DataFrame(rows, columns=["model", "title", "group", "modality"]).assign(parameters=1e5)
+
+
+def rows() -> pd.DataFrame:
+    """Alignment rises by a hundredth with each level, GPT's lies above BLOOM's; reality's does not move."""
+    return pd.DataFrame(
+        [
+            {"model": model, "level": level, "words": words, "model_y": target, "chance": 0.02,
+             "score": 0.1 + off + (0.01 * place if target != "reality" else 0.0)}
+            for target in TARGETS
+            for place, (level, words) in enumerate(LEVELS.items())
+            for model, off in (("gpt", 0.02), ("bloom", 0.0))
+        ]
+    )  # fmt: skip
+
+
+def facets() -> dict[str, str]:
+    return {name: group for name, (_, group) in TARGETS.items()}
+
+
+def drawn(each: bool = True, **chosen):
+    lines = language_lines(rows(), models(), facets())
+    trends = level_trends(lines.rename(columns={"facet": "model_y"}))
+    points = level_points(rows(), models(), facets())
+    return by_words(points, lines if each else lines.head(0), trends, label="alignment", mode="light", **chosen)
+
+
+def headings(figure) -> str:
+    return " ".join(annotation.text for annotation in figure.layout.annotations)
+
+
+def test_a_line_per_model_has_the_mean_and_the_deviation_over_language_models():
+    figure = drawn(each=False)
+    lines = [trace for trace in figure.data if trace.error_y.array is not None]
+    assert len(lines) == 3
+    assert list(lines[0].x) == [6.0, 11.0, 41.0]
+    assert list(lines[0].y) == pytest.approx([0.11, 0.12, 0.13])
+    assert list(lines[0].error_y.array) == pytest.approx([0.02 / 2**0.5] * 3)
+    assert lines[0].marker.color == hue("MAE", "light")
+    assert "<b>MAE m</b>" in lines[0].hovertext[0] or "MAE &lt;s&gt;" in lines[0].hovertext[0]
+    assert "level 5, 6.0 words" in lines[0].hovertext[0]
+
+
+def test_reality_is_the_last_panel_and_headings_tell_the_trend():
+    text = headings(drawn())
+    assert text.index("<b>MAE</b>") < text.index("<b>Reality</b>")
+    assert "2 models" in text
+    assert "a doubling, p " in text
+
+
+def test_lines_of_language_models_are_drawn_on_demand_in_their_own_hue():
+    thin = [trace for trace in drawn().data if trace.marker.size == 4]
+    assert len(thin) == 4  # two models in two panels
+    assert {trace.marker.color for trace in thin} == {hue("GPT-2", "light"), hue("BLOOM", "light")}
+    assert list(thin[0].y) == pytest.approx([0.12, 0.13, 0.14])
+    assert not any(trace.marker.size == 4 for trace in drawn(each=False).data)
+
+
+def test_chance_is_dotted_in_every_panel_and_a_phone_stacks_them():
+    figure = drawn(narrow=True)
+    dotted = [set(trace.y) for trace in figure.data if trace.line.dash == "dot" and trace.y[0]]
+    assert dotted == [{0.02}, {0.02}]
+    assert len({axis.domain for axis in figure.select_yaxes()}) == 2
+
+
+def test_too_few_language_models_are_told_in_the_heading():
+    one = rows().query("model == 'gpt'")
+    trends = level_trends(language_lines(one, models(), facets()).rename(columns={"facet": "model_y"}))
+    points = level_points(one, models(), facets())
+    figure = by_words(points, language_lines(one, models(), facets()).head(0), trends, label="a", mode="dark")
+    assert "needs 2 language models" in headings(figure).replace("<br>", " ")
+    assert "nan" not in " ".join(figure.data[1].hovertext)
+
+
+def test_nothing_to_draw_says_so():
+    empty = level_points(rows().assign(score=np.nan), models(), facets())
+    figure = by_words(empty, rows().head(0), level_trends(rows().head(0)), label="a", mode="light")
+    assert "No alignment can be computed" in headings(figure).replace("<br>", " ")
+    assert "Too few stimuli" in headings(told(told_points(bins().head(0), facets()), [], label="a", mode="light")).replace(
+        "<br>", " "
+    )
+
+
+def bins() -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"model_y": target, "level": level, "told": share, "score": score, "stimuli": count, "chance": 0.02}
+            for target, score in (("reality", 0.2), ("mae-s", 0.1), ("mae-m", 0.3))
+            for level, share, count in (("5", 0.1, 100), ("5", 0.3, 25), ("40", 0.8, 16))
+        ]
+    )
+
+
+def test_bins_are_means_over_a_panel_s_models_with_marks_by_their_stimuli():
+    figure = told(told_points(bins(), facets()), ["5", "40"], label="alignment", mode="light")
+    lines = [trace for trace in figure.data if trace.legendgroup in ("5", "40") and len(trace.x)]
+    assert [list(trace.x) for trace in lines] == [[0.1, 0.3], [0.8], [0.1, 0.3], [0.8]]
+    assert list(lines[0].y) == pytest.approx([0.2, 0.2])  # of the two MAE, reality is the last
+    assert lines[0].marker.size[0] > lines[0].marker.size[1]
+    assert lines[0].line.color != lines[1].line.color
+
+
+def test_levels_are_bars_and_what_is_unknown_has_no_panel():
+    table = pd.DataFrame({"level": ["5", "<40>"], "words": [5.6, 40.9], "bytes": [28.0, 211.0], "told": [0.15, 0.72]})
+    figure = levels(table, mode="light")
+    assert [list(bar.text) for bar in figure.data] == [["5.6", "40.9"], ["28", "211"], ["15%", "72%"]]
+    assert list(figure.data[0].y) == ["level 5", "level &lt;40&gt;"]
+    assert len(levels(table.assign(told=np.nan), mode="dark", narrow=True).data) == 2
+
+
+def trends(**changed) -> pd.DataFrame:
+    table = pd.DataFrame({"model_y": ["a", "b", "c"], "slope": [0.01, -0.02, 0.001], "p_adjusted": [0.01, 0.02, 0.4], "reason": ""})
+    return table.assign(**changed)
+
+
+def test_the_verdict_tells_what_rises_falls_and_is_not_known():
+    names = {"a": "A", "b": "B", "c": "C"}
+    said = tell_levels(trends(), names)
+    assert "the better it aligns with A (+0.010 per doubling)." in said
+    assert "the other way round for B (−0.020 per doubling)." in said
+    assert "No trend can be told from chance for C" in said
+    assert said.endswith("The published work found a rise throughout.")
+    assert tell_levels(trends(slope=0.1, p_adjusted=0.001), names).endswith("The published work found a rise, too.")
+    assert tell_levels(trends(p_adjusted=np.nan, reason="too few"), names) == "No trend can be told here: too few."
+
+
+def test_the_verdict_on_what_is_told_counts_levels():
+    table = pd.DataFrame({"model_y": "a", "level": ["5", "5", "40", "40", "10"], "told": [0.3, 0.1, 0.5, 0.9, 0.2],
+                          "score": [0.4, 0.2, 0.4, 0.3, 0.1]})  # fmt: skip
+    assert "with A (1 of 2 levels)." in tell_told(table, {"a": "A"})
+    assert "Too few stimuli tell more or less" in tell_told(table.tail(1), {"a": "A"})

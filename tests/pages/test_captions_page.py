@@ -1,0 +1,106 @@
+"""The Captions page: its plots follow its controls, and a store without levels says what to do."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.cli import make_parser
+from core.stimuli.dataset import DatasetCard
+from tests.pages.levels import retell
+from tests.pages.seen import charts, said
+from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+
+PLOTS = ["levels", "words", "told"]
+
+
+@pytest.fixture(scope="module")
+def leveled(tmp_path_factory) -> Path:
+    dataset = PaintedDataset(40)
+    root = build(tmp_path_factory.mktemp("leveled"), dataset, vision=VISION[1:3], language=[*LANGUAGE[1:3], LANGUAGE[4]])
+    return retell(root, dataset, ("gpt-2-m", "llama-m"))
+
+
+def words(app) -> str:
+    return " ".join(text.value for text in app.markdown).replace("\\", "")
+
+
+def codes(app) -> list[str]:
+    return [code.value for code in app.code]
+
+
+def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
+    app = opened(leveled, "captions")
+    assert not app.exception
+    assert charts(app) == PLOTS
+    assert not said(app)
+    assert app.multiselect(key="readers").options == ["GPT-2 M", "LLaMA M"]
+    assert "The more words a caption has, the better it aligns with" in words(app)
+    assert "Too few stimuli tell more or less" in words(app)  # these captions all tell the same
+    for command in codes(app):
+        make_parser().parse_args(shlex.split(command)[1:])
+    assert [text.value for text in app.caption if text.value.startswith("**level")] == [f"**level {n}**" for n in (5, 10, 20, 40)]
+
+
+def test_panels_models_and_lines_are_followed(opened, leveled):
+    app = opened(leveled, "captions")
+    app.segmented_control(key="panel").set_value("model")
+    app.toggle(key="each").set_value(True)
+    app.multiselect(key="against").set_value(["vit-mae-m", "reality"])
+    app.number_input(key="k").set_value(4).run()
+    assert not app.exception
+    command = codes(app)[0]
+    assert "--k 4" in command
+    assert "--y vit-mae-m reality" in command
+    assert "--by model" in command
+    assert "ViT M · MAE (" in words(app)
+    assert any("of 4 nearest in common" in text.value for text in app.caption)
+
+
+def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
+    app = opened(leveled, "captions")
+    app.selectbox(key="metric").set_value("cka").run()
+    assert not app.exception
+    assert charts(app) == PLOTS
+    assert "--metric cka" in codes(app)[0]
+    assert "--told" in codes(app)[2]
+    assert "--k 10" in codes(app)[2]
+    assert "dotted line" not in words(app)
+
+
+def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
+    app = opened(leveled, "captions", stimulus="1")
+    assert not app.exception
+    assert sum(NASTY in text.value for text in app.text) == 4
+    assert not any("onerror" in text.value for text in (*app.markdown, *app.caption))
+    next(button for button in app.button if button.label == "Next").click().run()
+    assert app.query_params["stimulus"] == "2"
+
+
+def test_one_level_of_the_cave_names_the_demo(opened, small):
+    app = opened(small(40), "captions")
+    assert "at one caption level" in said(app)
+    assert codes(app)[0].startswith("platoscope demo")
+
+
+@pytest.mark.parametrize(("levels", "start"), [(("a", "b"), "platoscope embed"), (("a",), "platoscope summarize")])
+def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start):
+    class Photos(PaintedDataset):
+        @property
+        def card(self) -> DatasetCard:
+            return replace(super().card, source={"kind": "folder"}, levels=levels)
+
+        @property
+        def captions(self):
+            table = super().captions
+            kept = table[table["level"].isin(("20", "5")[: len(levels)])]
+            return kept.assign(level=kept["level"].map(dict(zip(("20", "5"), levels, strict=False))))
+
+    root = build(tmp_path, Photos(20, name="photos"), vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
+    app = opened(root, "captions")
+    assert not app.exception
+    assert "one caption level" in said(app)
+    assert codes(app)[0].startswith(f"{start} --dataset photos")
