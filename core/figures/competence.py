@@ -129,7 +129,7 @@ def downstream(points: pd.DataFrame, fits: pd.DataFrame, *, label: str, score: s
     figure.add_scatter(**_dots(seen[~known], mode), name="rank unknown", showlegend=bool((~known).any()))
     figure.add_scatter(**_dots(seen[known], mode), showlegend=False)
     bar = {"title": {"text": wrap(f"rank in {plain(rank)}", 18) + "<br> ", "font": {"size": 12}}, "thickness": 12,
-           "outlinewidth": 0, "tickvals": [0, 1], "ticktext": ["least", "most"], "len": 0.8}  # fmt: skip
+           "outlinewidth": 0, "tickvals": [0.02, 0.97], "ticktext": ["least", "most"], "len": 0.8}  # fmt: skip
     figure.update_layout(coloraxis={"colorscale": list(INK[mode].scale[1:]), "cmin": 0, "cmax": 1, "colorbar": bar,
                                     "showscale": bool(known.any())}, margin_t=30 + 19 * (note.count("<br>") + 1))  # fmt: skip
     figure.add_annotation(text=note, xref="paper", yref="paper", x=0, y=1, yanchor="bottom", yshift=10, xanchor="left",

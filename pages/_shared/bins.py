@@ -64,10 +64,10 @@ def _ask(at: Place, models: pd.DataFrame) -> dict[str, Any]:
     """Draw the controls; return what `core.mapping.bin_models` is asked."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tasks = _pick_tasks(at, models)
-        threshold = st.slider("Solved from", 0.5, 1.0, THRESHOLD, 0.05, key="threshold", help=SOLVED, format="percent", width=180,
+        threshold = st.slider("Solved from", 0.5, 1.0, THRESHOLD, 0.05, key="threshold", help=SOLVED, format="percent", width=165,
                               bind="query-params")  # fmt: skip
-        bins = int(st.number_input("Bins", 2, 10, 5, key="bin-count", width=110, bind="query-params"))
-        by = st.selectbox("Within and across", list(GROUPS), format_func=GROUPS.get, key="by-group", width=150, bind="query-params")
+        bins = int(st.number_input("Bins", 2, 10, 5, key="bin-count", width=95, bind="query-params"))
+        by = st.selectbox("Within and across", list(GROUPS), format_func=GROUPS.get, key="by-group", width=140, bind="query-params")
         equal = st.toggle("Bins of equal size", key="equal", help="As many models in each bin, as far as ties allow.",
                           bind="query-params")  # fmt: skip
     return {"bins": bins, "equal": equal, "threshold": threshold, "tasks": tasks, "by": by}
@@ -100,7 +100,7 @@ def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:
     own = queries.tasks_solved(at)
     usual = () if own["model"].isin(models["model"]).any() else every
     count = len(usual) or int(own["tasks"].max())
-    return tuple(st.multiselect("Tasks", every, key="tasks", placeholder=f"all {count}", width=180, bind="query-params")) or usual
+    return tuple(st.multiselect("Tasks", every, key="tasks", placeholder=f"all {count}", width=140, bind="query-params")) or usual
 
 
 def _tell_left_out(models: pd.DataFrame, skill: pd.Series) -> None:

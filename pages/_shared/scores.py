@@ -16,9 +16,9 @@ from pages._shared.queries import Place
 
 MOST_MEGABYTES = 10
 COLUMNS = {
-    "model": "model", "task": "task", "group": "group", "value": "value", "low": "95 % from", "high": "to", "chance": "chance",
-    "unit": "unit", "n": "samples", "split": "split", "origin": "origin", "source": "source, or digest of the recipe",
-    "embedded": "embedded here", "reason": "what is missing, and why",
+    "model": "model", "task": "task", "value": "value", "unit": "unit", "origin": "origin",
+    "source": "source, or digest of the recipe", "low": "95 % from", "high": "to", "chance": "chance", "n": "samples",
+    "split": "split", "group": "group", "embedded": "embedded here", "reason": "what is missing, and why",
 }  # fmt: skip
 READING = """Three origins, never mixed: **measured** here by `platoscope probe` and `bits-per-byte`, with the digest of the recipe;
 **published**, each figure with its source; and **user**, your own. Blank stays blank. Bits per byte stand here both as total over
@@ -38,7 +38,7 @@ def show(at: Place) -> None:
         table = queries.scores(at)
         found = _filter(table)
         st.caption(f"{len(found):,} of {len(table):,} values")
-        st.dataframe(found[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True, column_config=_formats())
+        st.dataframe(found[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True, column_config=_formats(), placeholder="")
         with st.container(horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"):
             recipe = queries.recipe(at, "competence-list", [])
             st.download_button("CSV", lambda: exports.to_csv(found), exports.file_name("competence", recipe, "csv"), "text/csv",
