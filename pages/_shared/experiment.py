@@ -9,14 +9,16 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from core.errors import PlatoscopeError
 from core.recipe import Recipe
-from core.theory.looks import Look, Run
 from pages._shared import frame
+
+if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anything must not cost
+    from core.theory.looks import Look, Run
 
 MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
 _KEY = "experiment"
@@ -24,10 +26,14 @@ _KEY = "experiment"
 
 @dataclass
 class Experiment:
-    """A run under way, and what it has shown so far; digest: of the recipe that it follows; error: what ended it early."""
+    """A run under way, and what it has shown so far.
+
+    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it early.
+    """
 
     digest: str
     run: Run
+    unit: str = "looks"
     looks: list[Look] = field(default_factory=list)
     state: Literal["running", "stopped", "done"] = "running"
     error: PlatoscopeError | None = None
@@ -51,6 +57,11 @@ def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]
     held = st.session_state.get(_KEY)
     if held is None or held.digest != recipe.digest:
         held = st.session_state[_KEY] = Experiment(recipe.digest, begin())
+    go_on(held, show)
+
+
+def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
+    """Draw what an experiment has shown, with a bar of its progress and a button to stop it, and let it work while it runs."""
     running = held.state == "running"
 
     @st.fragment(run_every=0.1 if running else None)
@@ -73,7 +84,7 @@ def presets(page: str, titles: Mapping[str, str], *, default: str) -> str:
     chosen = st.query_params.get("preset", default)
     with st.container(horizontal=True, gap="small"):
         for name, title in titles.items():
-            st.page_link(page, label=f"**{title}**" if name == chosen else title, query_params={"preset": name})
+            st.page_link(page, label=title, icon=":material/check:" if name == chosen else None, query_params={"preset": name})
     return chosen
 
 
@@ -87,12 +98,17 @@ def command(*words: str, **options: object) -> str:
     return shlex.join(found)
 
 
+def _progress(held: Experiment) -> str:
+    done, total = len(held.looks), held.run.total
+    return f"{done} of {total} {held.unit}" if total else f"{done} {held.unit} so far"
+
+
 def _draw_state(held: Experiment) -> None:
     if held.state == "done":
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         done, total = len(held.looks), held.run.total
-        st.progress(done / total if total else min(done, 99) / 100, f"{done} of {total} looks" if total else f"{done} looks so far")
+        st.progress(done / total if total else min(done, 99) / 100, _progress(held))
         if held.state == "running":
             st.button("Stop", icon=":material/stop:", key="stop", on_click=setattr, args=(held, "state", "stopped"))
         else:
