@@ -20,7 +20,7 @@ from core.color.superpose import superpose
 from core.color.words import LAB
 from core.color_sources import Language, Source
 from core.embedding.progress import Progress
-from core.errors import InputError
+from core.errors import InputError, PlatoscopeError
 from core.kept import keep
 from core.study import Study
 
@@ -176,6 +176,6 @@ def _known(study: Study, source: Source, **choices: Any) -> dict[str, Any]:
     columns = [f"{name}{ending}" for _, name in WHOLE for ending in ENDINGS]
     try:
         table = lay_out_colors(study, source, **choices)
-    except InputError as error:
+    except PlatoscopeError as error:
         return {"colors": 0, **dict.fromkeys(columns, np.nan), "reason": str(error)}
     return {"colors": len(table), **{column: table[column].iloc[0] for column in columns}, "reason": ""}

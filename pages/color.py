@@ -67,7 +67,7 @@ def lay_out(at: Place, asked: Asked, dims: int) -> dict[str, pd.DataFrame]:
         try:
             table = queries.compared(at, coloring.lay_out_colors, source, dims=dims, **asked.chosen)
         except PlatoscopeError as error:
-            st.warning(f"Left out: {frame.plain(title)}, {frame.plain(error)}", icon=":material/visibility_off:")
+            st.caption(f"Left out: {frame.plain(title)}, {frame.plain(error)}.")
         else:
             tables[title] = table.assign(source=title)
     return tables

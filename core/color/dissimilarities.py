@@ -54,7 +54,7 @@ def common(found: Sequence[Dissimilarities], words: Sequence[str] | None = None)
 
     Raises MetricError where they have none in common.
     """
-    shared = [color for color in found[0].colors if all(color in one.colors for one in found) and (words is None or color in words)]
+    shared = [color for color in found[0].colors if all(color in one.colors for one in found) and (not words or color in words)]
     if not shared:
         raise MetricError("these sources have no color in common; compare sources that count the same words")
     return [one.of(shared) for one in found]

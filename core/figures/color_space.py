@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 from plotly.subplots import make_subplots
 
+from core.figures.dispersion import p_text
 from core.figures.theme import INK, Mode, blank, clear, hover_card, plain, reason, template
 from core.figures.turning import place_words, project
 
@@ -26,7 +27,7 @@ MOST_WORDS = 40  # points of a panel; of more, names stand in the hover cards al
 SIDE, WIDE, FLAT = 300, 480, 0.92  # pixels that the reach of a panel takes, alone and overlaid; height : width
 
 
-def layouts(tables: Sequence[pd.DataFrame], *, turn: float, tilt: float, mode: Mode, narrow: bool = False) -> go.Figure:
+def layouts(tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw each source's layout in a panel of its own, all seen from one side; colors are drawn in themselves.
 
     tables: as `core.coloring.lay_out_colors` gives them, of one number of dimensions. turn, tilt: degrees; see
@@ -48,7 +49,7 @@ def layouts(tables: Sequence[pd.DataFrame], *, turn: float, tilt: float, mode: M
     return figure.update_layout(height=height, margin_t=48, margin_l=24, margin_r=24, meta={"title": "Layouts of colors"})
 
 
-def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: float, tilt: float, mode: Mode) -> go.Figure:
+def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mode) -> go.Figure:
     """Draw two layouts over each other with a line between the two places of every color that both have.
 
     x, y: as for `layouts`; x has dots and words, y squares.
@@ -78,11 +79,10 @@ def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: float, tilt: float, mode:
 def _head(table: pd.DataFrame) -> str:
     """Return a panel's heading: the source, then how it agrees with perception."""
     first = table.iloc[0]
-    p = "< 0.001" if first["kendall_p"] < 0.001 else f"{first['kendall_p']:.2g}"
     if table["error"].max() < 1e-6:
         second = f"{len(table)} colors, the reference"
     else:
-        second = f"τ {first['kendall']:.2f} (p {p}), disparity {first['disparity']:.2f}".replace("-", "−")
+        second = f"τ {first['kendall']:.2f}, {p_text(first['kendall_p'])}, disparity {first['disparity']:.2f}".replace("-", "−")
     return f"<b>{plain(first['source'])}</b><br><span style='font-size:12px'>{second}</span>"
 
 
@@ -100,7 +100,7 @@ def _reach(table: pd.DataFrame) -> float:
     return 0.95 * max(75.0, float(np.linalg.norm(points - _center(points.shape[1]), axis=1).max()))
 
 
-def _seen(points: Float64[np.ndarray, "n d"], *, turn: float, tilt: float) -> Float64[np.ndarray, "n 3"]:
+def _seen(points: Float64[np.ndarray, "n d"], *, turn: int, tilt: int) -> Float64[np.ndarray, "n 3"]:
     return project(points - _center(points.shape[1]), turn=turn, tilt=tilt)
 
 
@@ -111,7 +111,7 @@ def _custom(names: Sequence[str | None], points: Float64[np.ndarray, "n d"]) -> 
 
 
 def _add_colors(
-    figure: go.Figure, table: pd.DataFrame, mode: Mode, *, scale: float, turn: float, tilt: float, at: Mapping[str, int],
+    figure: go.Figure, table: pd.DataFrame, mode: Mode, *, scale: float, turn: int, tilt: int, at: Mapping[str, int],
     symbol: str = "circle", named: bool = True,
 ) -> None:  # fmt: skip
     """Add a source's colors, far ones first. scale: pixels per unit, so that words keep clear of each other."""
@@ -152,7 +152,7 @@ def _place(
 
 
 def _add_names(
-    figure: go.Figure, tips: Float64[np.ndarray, "tips d"], around: Sequence[str], mode: Mode, *, turn: float, tilt: float,
+    figure: go.Figure, tips: Float64[np.ndarray, "tips d"], around: Sequence[str], mode: Mode, *, turn: int, tilt: int,
     at: Mapping[str, int],
 ) -> None:  # fmt: skip
     seen, names = _seen(tips, turn=turn, tilt=tilt), [name for name, *_ in CROSS][: len(tips)]
@@ -174,7 +174,7 @@ def color_card(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _add_cross(figure: go.Figure, table: pd.DataFrame, mode: Mode, *, turn: float, tilt: float, at: Mapping[str, int]) -> None:
+def _add_cross(figure: go.Figure, table: pd.DataFrame, mode: Mode, *, turn: int, tilt: int, at: Mapping[str, int]) -> None:
     """Add CIELAB's axes, which all layouts were turned onto; a plane has no axes of a meaning of their own."""
     if "z" not in table:
         return
@@ -184,7 +184,7 @@ def _add_cross(figure: go.Figure, table: pd.DataFrame, mode: Mode, *, turn: floa
 
 
 def _add_lines(
-    figure: go.Figure, names: Sequence[str | None], ends: Float64[np.ndarray, "n d"], color: str, *, turn: float, tilt: float,
+    figure: go.Figure, names: Sequence[str | None], ends: Float64[np.ndarray, "n d"], color: str, *, turn: int, tilt: int,
     at: Mapping[str, int],
 ) -> None:  # fmt: skip
     seen = _seen(ends, turn=turn, tilt=tilt)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float64
 
-LETTER, LINE = 6.3, 13.0  # pixels: the width of a letter and the height of a line of 11 px
+LETTER, LINE, GAP = 6.3, 13.0, 9.0  # pixels: width of a letter, height of a line, from the middle of a point to its word
 AROUND = (  # where a word may stand, the best first: Plotly's name, steps to the right and up
     ("top center", 0, 1), ("middle right", 1, 0), ("middle left", -1, 0), ("bottom center", 0, -1),
     ("top right", 1, 1), ("top left", -1, 1), ("bottom right", 1, -1), ("bottom left", -1, -1),
 )  # fmt: skip
 
 
-def project(points: Float[np.ndarray, "n d"], *, turn: float, tilt: float) -> Float64[np.ndarray, "n 3"]:
+def project(points: Float[np.ndarray, "n d"], *, turn: int, tilt: int) -> Float64[np.ndarray, "n 3"]:
     """Return how far right, up and near to the eye each point is.
 
     points: in three dimensions up, right and away when turn and tilt are 0: L*, a*, b*. They turn around the first axis by `turn`
@@ -29,16 +29,17 @@ def project(points: Float[np.ndarray, "n d"], *, turn: float, tilt: float) -> Fl
     return np.column_stack([x, up * np.cos(over) + depth * np.sin(over), up * np.sin(over) - depth * np.cos(over)])
 
 
-def place_words(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], words: Sequence[str], *, gap: float = 9.0) -> list[str]:
+def place_words(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], words: Sequence[str]) -> list[str]:
     """Return where the word of each point stands, in Plotly's names of `textposition`; "" where all places are taken.
 
-    x, y: in pixels, y upward. gap: from a point's middle to its word, in pixels. Words take the first free place around their
+    x, y: in pixels, y upward. Words take the first free place around their
     points in the order given; they overlap neither other words nor points.
     """
-    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in zip(x, y, strict=True)]
+    points = list(zip(x.tolist(), y.tolist(), strict=True))
+    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
     places = []
-    for px, py, word in zip(x, y, words, strict=True):
-        boxes = {name: _box(px, py, LETTER * len(word), right, up, gap) for name, right, up in AROUND}
+    for (px, py), word in zip(points, words, strict=True):
+        boxes = {name: _box(px, py, LETTER * len(word), right, up) for name, right, up in AROUND}
         free = next((name for name, box in boxes.items() if not any(_overlap(box, other) for other in taken)), "")
         places.append(free)
         if free:
@@ -46,8 +47,8 @@ def place_words(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], words: S
     return places
 
 
-def _box(x: float, y: float, width: float, right: int, up: int, gap: float) -> tuple[float, float, float, float]:
-    middle_x, middle_y = x + right * (gap + width / 2), y + up * (gap + LINE / 2)
+def _box(x: float, y: float, width: float, right: int, up: int) -> tuple[float, float, float, float]:
+    middle_x, middle_y = x + right * (GAP + width / 2), y + up * (GAP + LINE / 2)
     return middle_x - width / 2, middle_y - LINE / 2, middle_x + width / 2, middle_y + LINE / 2
 
 

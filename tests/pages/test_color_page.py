@@ -1,0 +1,239 @@
+"""The Color page: its plots follow its controls, sources that cannot be asked say why, and the rest is drawn all the same."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial, update_wrapper
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from core import coloring
+from core.cli import make_parser
+from core.color.words import LAB, color_words
+from core.encoders.encoder import Encoding, ModelCard
+from core.settings import ROOT
+from tests.pages.seen import charts, said
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+PLOTS = ["layouts", "overlay", "agreement", "errors", "knowledge"]
+PIXELS = "pixels:cifar10"
+
+
+class Reader:
+    """A language model that knows where each color lies in CIELAB, and says it in its only layer."""
+
+    device = "cpu"
+    recipe: Mapping[str, object] = {}
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card = replace(card, layers=("block 1",))
+
+    def encode(self, items):
+        lab = color_words().set_index("word")[LAB]
+        return Encoding((np.stack([lab.loc[item.rstrip(".").split()[-1]].to_numpy(np.float32) for item in items]),))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Start layouts from few places, and shuffle colors but a few times; language models are readers of color."""
+    for name, more in (("lay_out_colors", {}), ("compare_models", {}), ("compare_colors", {"draws": 9})):
+        make = getattr(coloring, name)
+        monkeypatch.setattr(coloring, name, update_wrapper(partial(make, starts=3, permutations=19, **more), make))
+    monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """Return a store whose captions have some color words, often enough to count them."""
+    dataset = PaintedDataset(40)
+    dataset._caption = lambda index, _: f"a {('red', 'orange', 'yellow', 'pink', 'blue', 'teal')[index % 6]} and a red thing"
+    return build(tmp_path_factory.mktemp("colors"), dataset, vision=VISION[:1], language=LANGUAGE[1:3], reality=False)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Return a function that opens the page over a store, as a link would; the page that comes first stays empty."""
+
+    def open_page(store: Path, **query: str) -> AppTest:
+        monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.query_params.update(query)
+        with monkeypatch.context() as first:
+            first.setattr("pages._shared.frame.draw", lambda *_: None)
+            app.run()
+        return app.switch_page("pages/color.py").run()
+
+    return open_page
+
+
+def words(app) -> str:
+    return " ".join(text.value for kind in ("markdown", "caption") for text in app.get(kind)).replace("\\", "")
+
+
+def commands(app) -> list[str]:
+    return [line for code in app.code for line in code.value.splitlines()]
+
+
+def panels(app) -> list[str]:
+    """Return the sources that are drawn, by the options of what may be laid over what."""
+    return list(app.selectbox(key="over-x").options)
+
+
+def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
+    app = opened(store)
+    assert not app.exception
+    assert not said(app)
+    assert charts(app) == PLOTS
+    assert panels(app) == ["perception", "pixels of CIFAR-10", "pixels of The Cave", "captions of The Cave", "GPT-2 M (best)",
+                           "GPT-2 S (worst)"]  # fmt: skip
+    text = words(app)
+    assert text.count("**What is seen.**") == 2
+    assert "for GPT-2 M (best) (τ 1.00)" in text
+    assert "neither they nor where it puts them are public" in text
+    assert "a pair that was never seen has 1." in text
+    lacks = app.dataframe[0].value.set_index("source")["words that it lacks"]
+    assert lacks["perception"] == ""
+    assert "magenta" in lacks["captions of The Cave"]
+
+
+def test_every_command_is_one_that_the_command_line_takes(opened, store):
+    app = opened(store)
+    parser = make_parser()
+    given = [parser.parse_args(shlex.split(line)[1:]) for line in commands(app)]
+    assert [one.source for one in given if len(one.source) > 1] == [["perception", "cooccurrence", "captions", "language"]]
+    whole = next(one for one in given if len(one.source) > 1)
+    assert (whole.images, whole.model) == (["cifar10", "cave"], ["gpt-2-m", "gpt-2-s"])
+    assert given[-1].model == ["all"]
+
+
+def test_choices_reach_the_commands_and_the_numbers(opened, store):
+    app = opened(store, dims="2-D")
+    app.selectbox(key="survey").set_value("uw")
+    app.multiselect(key="source").set_value([PIXELS, "best"])
+    app.number_input(key="smoothing").set_value(2.5)
+    app.multiselect(key="word").set_value(["red", "orange", "yellow", "pink", "blue", "teal"]).run()
+    assert not app.exception
+    assert not app.slider
+    assert "--smoothing 2.5 --words red orange yellow pink blue teal --survey uw --dims 2" in " ".join(commands(app))
+    assert "over the 6 colors" in words(app)
+    assert "a pair that was never seen has 2.5" in words(app)
+
+
+def test_no_command_is_given_where_none_asks_all_sources(opened, store):
+    app = opened(store)
+    app.number_input(key="radius").set_value(2.0).run()
+    assert not app.exception
+    assert charts(app) == PLOTS
+    assert not any("captions language" in line for line in commands(app))
+    assert any("--images cave --radius 2.0" in line for line in commands(app))
+    assert any(line.endswith("--images cifar10 --dims 3 " + " ".join(line.split()[-2:])) for line in commands(app))
+
+
+def test_the_angles_are_in_the_address(opened, store):
+    app = opened(store, turn="-75", tilt="90")
+    assert (app.slider(key="turn").value, app.slider(key="tilt").value) == (-75, 90)
+
+
+def test_disparity_is_of_layouts_alone(opened, store):
+    app = opened(store)
+    assert "of" in [control.label for control in app.get("button_group")]
+    app.segmented_control(key="measure").set_value("disparity").run()
+    assert not app.exception
+    assert "of" not in [control.label for control in app.get("button_group")]
+
+
+@pytest.mark.parametrize("text", ["A color.", "", "{} %s <i>"])
+def test_sentences_without_a_place_for_the_color_are_refused_and_the_rest_is_drawn(opened, store, text):
+    app = opened(store)
+    app.text_area(key="sentences").set_value(text).run()
+    assert not app.exception
+    assert panels(app)[-1] == "captions of The Cave"
+    assert "Left out: GPT-2 M (best), a" in words(app)
+    assert charts(app)[:4] == PLOTS[:4]
+
+
+def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, store, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 12, 12, 3)).astype(np.uint8)
+    np.savez(tmp_path / "mine.npz", pictures=pixels)
+    (tmp_path / "shots").mkdir()
+    for place, picture in enumerate(pixels):
+        Image.fromarray(picture).save(tmp_path / "shots" / f"{place}.png")
+    np.save(tmp_path / "vectors.npy", color_words()[LAB].to_numpy(np.float32))
+    given = [str(tmp_path / name) for name in ("mine.npz", "shots", "vectors.npy", "none.npz")]
+    app = opened(store)
+    app.multiselect(key="source").set_value(given).run()
+    assert not app.exception
+    assert panels(app) == ["perception", *given[:3]]
+    assert "no dataset, folder or file named" in words(app)
+    assert charts(app)[:4] == PLOTS[:4]
+    assert any(f"--file {given[2]}" in line and "--words red" in line for line in commands(app))
+
+
+def test_two_files_of_one_name_are_told_apart_by_renaming(opened, store, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 12, 12, 3)).astype(np.uint8)
+    given = [tmp_path / name / "mine.npz" for name in ("one", "two")]
+    for path in given:
+        path.parent.mkdir()
+        np.savez(path, pictures=pixels)
+    app = opened(store)
+    app.multiselect(key="source").set_value([str(path) for path in given]).run()
+    assert "rename one of the files" in said(app)
+    assert charts(app) == ["layouts", "overlay", "errors", "knowledge"]
+
+
+def test_a_model_chosen_twice_is_drawn_once(opened, store):
+    app = opened(store)
+    app.multiselect(key="source").set_value(["best", "gpt-2-m"]).run()
+    assert panels(app) == ["perception", "GPT-2 M (best)"]
+
+
+def test_the_grid_s_own_colors_have_none_in_common_with_words(opened, store):
+    app = opened(store)
+    app.multiselect(key="source").set_value([PIXELS])
+    app.selectbox(key="by").set_value("cells").run()
+    assert not app.exception
+    assert "no color in common" in said(app)
+    assert charts(app) == ["layouts", "overlay", "errors", "knowledge"]
+
+
+def test_perception_alone_says_what_to_choose(opened, store):
+    app = opened(store)
+    app.multiselect(key="source").set_value([]).run()
+    assert not app.exception
+    assert "Choose a source beside perception" in said(app)
+    assert charts(app) == ["layouts", "overlay", "knowledge"]
+
+
+def test_too_few_words_say_how_many_it_takes(opened, store):
+    app = opened(store)
+    app.multiselect(key="word").set_value(["red", "blue", "pink"]).run()
+    assert not app.exception
+    assert "more colors than that; given 3 colors in 3 dimensions" in words(app)
+    assert charts(app) == ["knowledge"]
+
+
+def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tmp_path):
+    build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
+    app = opened(tmp_path)
+    assert not app.exception
+    assert "Left out: captions of The Cave, 0 colors were seen 20 times or more" in words(app)
+    assert "No language model is embedded" in said(app)
+    assert charts(app) == PLOTS[:4]
+
+
+def test_one_stimulus_and_no_model_have_a_look(opened, tmp_path):
+    app = opened(build(tmp_path, PaintedDataset(1), vision=(), language=(), reality=False))
+    assert not app.exception
+    assert charts(app)[0] == "layouts"
+
+
+def test_an_empty_store_names_the_demo(opened, tmp_path):
+    app = opened(tmp_path)
+    assert not app.exception
+    assert "is empty" in said(app)
