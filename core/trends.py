@@ -12,9 +12,11 @@ from core.analyses.competence import THRESHOLD
 from core.analyses.convergence import trained
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
+from core.competence.records import MEASURED
 from core.competence.registry import CAPTIONS, choices, registry, score_of
 from core.embedding.progress import Progress
 from core.encoders.encoder import REALITY
+from core.errors import InputError, UnknownNameError
 from core.mapping import bin_models, skill_of
 from core.study import Study
 
@@ -48,10 +50,13 @@ def study_trends(
     interval; then, for each downstream score of language models: ρ with their alignment with one vision model, the partial
     correlation given the logarithm of their size, R² on models left out, of a line and of a broken stick, and how the stick bends:
     upward where the score emerges, downward where it levels off.
-    vision: that vision model; the one that solves most of the Cave's tasks where none is named. bins, equal, threshold, tasks, by:
-    as of `core.mapping.bin_models`. compared: metric, layers, parameters.
-    Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises as `Study.align`.
+    vision: that vision model; the one that solves most tasks where none is named. bins, equal, threshold, tasks, by: as of
+    `core.mapping.bin_models`. compared: metric, layers, parameters.
+    Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises UnknownNameError for what is no vision model,
+    and as `bin_models`.
     """
+    if vision is not None and vision not in (known := study.names("vision")):
+        raise UnknownNameError("vision model", vision, known)
     models = trained(study.models())
     names = {kind: list(models.loc[models["modality"] == kind, "model"]) for kind in ("vision", "language", "world")}
     scores = registry(study)
@@ -59,10 +64,7 @@ def study_trends(
     binned = bin_models(study, names["vision"], bins=bins, equal=equal, by=by, seed=seed, report=report, **solving, **compared)
     solved = skill_of(study, names["vision"], **solving)
     rows = [*_bins(binned, by), *_near_reality(study, names, scores, solved, seed=seed, **compared)]
-    target, known = vision or _most_competent(study, names["vision"]), set(choices(scores)["task"])
-    for task in (task for task in DOWNSTREAM if task in known):
-        score = score_of(scores, task).reindex(names["language"])
-        rows += predict_score(study, score, vision=target, seed=seed, **compared) if target else [_unknown(FORETELLS, task)]
+    rows += _downstream(study, names["language"], scores, vision=vision or _most_competent(solved), seed=seed, **compared)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -89,7 +91,7 @@ def predict_score(study: Study, score: pd.Series, *, vision: str, seed: int = 0,
 def _bins(table: pd.DataFrame, by: str) -> Iterator[dict[str, Any]]:
     pairs_of = {"all": "all pairs", "same": f"within {by}", "different": f"across {by}"}
     if table.empty:
-        yield _unknown(BINS, pairs_of["all"])
+        yield _unknown(BINS, pairs_of["all"], UNMEASURED)
     for row in table.itertuples():
         group = f"{row.low:.0%} to {row.high:.0%}, {pairs_of[str(row.pairs_of)]}"
         yield {"finding": BINS, "group": group, "models": row.models, "value": row.mean, "se": row.se, "reason": row.reason}
@@ -104,10 +106,31 @@ def _near_reality(
     if REALITY not in names["world"]:
         return
     for kind in (kind for kind in ("language", "vision") if names[kind]):
-        skill = score_of(scores, CAPTIONS) if kind == "language" else solved
-        near = study.align(names[kind], [REALITY], **compared).set_index("model_x")["score"]
+        try:
+            skill = score_of(scores, CAPTIONS, origin=MEASURED) if kind == "language" else solved
+            near = study.align(names[kind], [REALITY], **compared).set_index("model_x")["score"]
+        except InputError as error:
+            yield _unknown(NEAR_REALITY, kind, str(error))
+            continue
         found = spearman_interval(skill.reindex(near.index).to_numpy(float), near.to_numpy(float), seed=seed)
         yield {"group": kind, **_correlated(NEAR_REALITY, found)}
+
+
+def _downstream(
+    study: Study, names: list[str], scores: pd.DataFrame, *, vision: str, seed: int, **compared: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield what `predict_score` says of each downstream score that these models have, those of each origin by themselves."""
+    offered = choices(scores[scores["model"].isin(names)])
+    for task in DOWNSTREAM:
+        for origin in offered.loc[offered["task"] == task, "origin"].unique():
+            title = task if origin == MEASURED else f"{task} ({origin})"
+            try:
+                if not vision:
+                    raise InputError(UNMEASURED)
+                score = score_of(scores, task, origin=origin).reindex(names).rename(title)
+                yield from predict_score(study, score, vision=vision, seed=seed, **compared)
+            except InputError as error:
+                yield _unknown(FORETELLS, title, str(error))
 
 
 def _correlated(finding: str, found: Correlation) -> dict[str, Any]:
@@ -115,11 +138,11 @@ def _correlated(finding: str, found: Correlation) -> dict[str, Any]:
             "reason": found.reason}  # fmt: skip
 
 
-def _most_competent(study: Study, names: Sequence[str]) -> str:
+def _most_competent(solved: pd.Series) -> str:
     """Return the vision model that solves most tasks, of equals the first by name; "" where none was measured."""
-    skill = skill_of(study, names).dropna()
-    return "" if skill.empty else str(skill.idxmax())
+    known = solved.dropna()
+    return "" if known.empty else str(known.idxmax())
 
 
-def _unknown(finding: str, group: str) -> dict[str, Any]:
-    return {"finding": finding, "group": group, "models": 0, "reason": UNMEASURED}
+def _unknown(finding: str, group: str, reason: str) -> dict[str, Any]:
+    return {"finding": finding, "group": group, "models": 0, "reason": reason}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 from core import trends
 from core.cli import main
+from core.competence.imported import import_scores
+from core.competence.registry import CAPTIONS
 from core.store import Store
 from core.study import Study
 from core.trends import BEND, BINS, FORETELLS, NEAR_REALITY, TREND, UNMEASURED, study_trends
@@ -67,6 +70,28 @@ def test_another_vision_model_can_be_named(root):
     assert row["value"] == pytest.approx(rho)
 
 
+@pytest.mark.usefixtures("competent")
+def test_scores_of_several_origins_or_units_are_never_mixed_and_stop_no_other_figure(root, tmp_path):
+    shutil.copytree(root, tmp_path / "store")
+    rows = [f"{model},completions,{50 + number},{'%' if number < 5 else 'points'}" for number, model in enumerate(SKILL)]
+    import_scores(tmp_path / "store", "cave", "\n".join(["model,task,value,unit", *rows]).encode(), name="mine.csv")
+    table = study_trends(Study(Store(tmp_path / "store"), "cave"), k=5)
+    found = table[table["finding"] == FORETELLS].set_index("group")
+    own, theirs = "completions, alignment with vit-clip-m", "completions (user)"
+    assert list(found.index) == [own, theirs, "counting, alignment with vit-clip-m"]
+    assert found.loc[own, "value"] > 0.8
+    assert "values of several units, % and points, which are not mixed" in found.loc[theirs, "reason"]
+
+
+@pytest.mark.usefixtures("competent")
+def test_language_models_that_code_no_caption_have_the_reason_in_place_of_the_figure(root, monkeypatch):
+    known = trends.registry
+    monkeypatch.setattr(trends, "registry", lambda study: known(study).query("task != @CAPTIONS"))
+    near = study_trends(Study(Store(root), "cave"), k=5).query("finding == @NEAR_REALITY").set_index("group")
+    assert near.loc["language", "reason"].startswith(f"no task named {CAPTIONS!r}")
+    assert near.loc["vision", "models"] == 5
+
+
 def test_what_was_not_measured_is_empty_with_its_reason(root):
     table = study_trends(Study(Store(root), "cave"), k=5)
     assert not (table["finding"] == FORETELLS).any()
@@ -81,8 +106,9 @@ def test_the_command_prints_every_row(root, capsys):
     assert main(["trends", "--dataset", "cave", "--store", str(root), "--k", "5", "--equal", "--by", "family", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["group"] for row in rows if row["finding"] == TREND] == ["all pairs", "within family", "across family"]
-    assert main(["trends", "--dataset", "cave", "--store", str(root), "--vision", "vit-clip-x"]) == 2
-    assert "did you mean vit-clip-" in capsys.readouterr().err
+    for name, hint in (("vit-clip-x", "did you mean vit-clip-"), ("gpt-2-s", "no vision model named 'gpt-2-s'")):
+        assert main(["trends", "--dataset", "cave", "--store", str(root), "--vision", name]) == 2
+        assert hint in capsys.readouterr().err
 
 
 def test_the_map_command_prints_places_and_what_they_are_worth(root, capsys):
