@@ -60,7 +60,7 @@ def map_models(
     compared: metric, layers and the metric's parameters, as of `pair_models`. The map does not depend on the order of `names`.
     Raises InputError where no map can be drawn, and as `pair_models`.
     """
-    check_layout(layout)
+    check_layout(layout, models=len(set(names)), seed=seed)
     pairs, spec = pair_models(study, names, report=report, **compared), METRICS[compared.get("metric", "mutual_knn")].spec
     complete = METRICS[spec.id].complete({name: value for name, value in compared.items() if name not in ("metric", "layers")})
     choices = {"metric": spec.id, "layers": compared.get("layers", "best"), **complete}

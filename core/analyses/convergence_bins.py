@@ -13,6 +13,7 @@ from core.analyses.nulls import draw_orders
 from core.errors import InputError
 
 ALL, SAME, DIFFERENT = "all", "same", "different"  # pairs of models: whatever their groups are, of one group, of two
+MOST = 1000  # bins
 COLUMNS = ("pairs_of", "bin", "low", "high", "models", "pairs", "mean", "se", "se_pairs", "reason")
 
 Members = Int64[np.ndarray, " pairs"]
@@ -25,11 +26,11 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
     skill: a value per model; models without one are left out. Bins are `count` equal parts of 0 … 1, each with its lower end; the
     last has both. equal: as many models in each bin as ties allow instead, since models of one value share a bin; low and high are
     then the least and the largest value in it.
-    Raises InputError for fewer than one bin, and for equal parts of values outside 0 … 1.
+    Raises InputError for fewer than one bin or more than MOST, and for equal parts of values outside 0 … 1.
     """
     known = skill.dropna()
-    if count < 1:
-        raise InputError(f"at least 1 bin expected; given {count}")
+    if not 1 <= count <= MOST:
+        raise InputError(f"1 to {MOST} bins expected; given {count}")
     if equal:
         ranks = known.rank(method="average")
         place = ((ranks - 0.5) * count // max(len(known), 1)).astype(int)

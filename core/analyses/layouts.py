@@ -17,6 +17,7 @@ from core.errors import InputError, UnknownNameError
 
 LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
 NEIGHBORS = 15  # UMAP's own default
+SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
 PERPLEXITY = 30.0  # t-SNE's own default
 TRUSTED = 5  # nearest items that trustworthiness asks for
 
@@ -41,24 +42,29 @@ def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
 
     distances: symmetric, 0 on the diagonal. seed: of UMAP and t-SNE; the same seed gives the same points. Permuting the items turns
     or mirrors those of `mds` at most; for `umap` and `tsne` give them in an order of their own.
-    Raises UnknownNameError for the layout, InputError for fewer than 2 items (`umap` and `tsne`: 4), and where all distances are 0.
+    Raises as `check_layout`, and InputError where all distances are 0.
     """
-    check_layout(layout)
-    least = 2 if layout == "mds" else LEAST
-    if (count := len(distances)) < least:
-        why = "" if layout == "mds" else ": of fewer, each is every other's neighbor; mds draws the distances themselves"
-        raise InputError(f"{layout} places at least {least} models, and there are {count}{why}")
+    check_layout(layout, models=len(distances), seed=seed)
     if not distances.any():
         raise InputError("all models are at distance 0 from each other, so there is no map to draw; choose others")
     points = LAYOUTS[layout](distances, seed)
-    trusted = min(TRUSTED, (count - 1) // 2)
+    trusted = min(TRUSTED, (len(distances) - 1) // 2)
     return Layout(points, stress(distances, points), trustworthiness(distances, points, neighbors=trusted), trusted)
 
 
-def check_layout(layout: str) -> None:
-    """Refuse a layout that there is not; raises UnknownNameError."""
+def check_layout(layout: str, *, models: int, seed: int) -> None:
+    """Refuse what cannot be drawn.
+
+    Raises UnknownNameError for the layout, InputError for fewer than 2 models (`umap` and `tsne`: 4) and for a seed of 2³² or more.
+    """
     if layout not in LAYOUTS:
         raise UnknownNameError("layout", layout, LAYOUTS)
+    if not 0 <= seed < SEEDS:
+        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; given {seed}")
+    least = 2 if layout == "mds" else LEAST
+    if models < least:
+        why = "" if layout == "mds" else ": of fewer, each is every other's neighbor; mds draws the distances themselves"
+        raise InputError(f"{layout} places at least {least} models, and there are {models}{why}")
 
 
 def stress(distances: Matrix, points: Points) -> float:

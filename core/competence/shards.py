@@ -82,7 +82,7 @@ def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:
     text = file.read(min(member.size, 2 * _LONGEST)).strip()
     file.seek(here)
     if not text.isdigit() or len(text) > _LONGEST:
-        raise StimuliError(f"the label {member.name} in {path} is {text!r}; expected a class number from 0")
+        raise StimuliError(f"the label {member.name} in {path} is {text!r}; expected a class number, 1 to {_LONGEST} digits")
     return int(text)
 
 
