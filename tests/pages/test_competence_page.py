@@ -12,13 +12,25 @@ from core.errors import StoreWriteError
 from pages._shared import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said
-from tests.pages.world import NASTY, VISION, PaintedDataset, build
+from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+
+MISTAKES = (
+    ("model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n", "line 2: value 'thirty' is no plain number"),
+    ("model;task\n", "separates fields by semicolons"),
+    (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
+)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory) -> Path:
+    """Return a store whose five vision models were measured, with four language models."""
+    return measure(build(tmp_path_factory.mktemp("measured"), PaintedDataset(60), vision=VISION[:5], language=LANGUAGE[1:5]))
 
 
 @pytest.fixture
-def tested(demo, tmp_path) -> Path:
-    """Return a copy of the demo whose vision models were measured; it can be written."""
-    return measure(Path(shutil.copytree(demo, tmp_path / "tested")))
+def tested(measured, tmp_path) -> Path:
+    """Return a copy of it that can be written."""
+    return Path(shutil.copytree(measured, tmp_path / "tested"))
 
 
 def texts(app) -> str:
@@ -124,19 +136,13 @@ def test_own_scores_are_imported_told_and_can_be_drawn(opened, tested):
     assert "cannot be told" in texts(app)  # three models
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n", "line 2: value 'thirty' is no plain number"),
-        ("model;task\n", "separates fields by semicolons"),
-        (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
-    ],
-)
-def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, tested, text, sentence):
-    app = upload(opened(tested, "competence"), text)
-    assert not app.exception
-    assert sentence in said(app)
-    assert "user" not in set(app.dataframe[0].value["origin"])
+def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, tested):
+    app = opened(tested, "competence")
+    for text, sentence in MISTAKES:
+        upload(app, text)
+        assert not app.exception
+        assert sentence in said(app)
+        assert "user" not in set(app.dataframe[0].value["origin"])
 
 
 def test_a_store_that_cannot_be_written_says_so(opened, tested, monkeypatch):
