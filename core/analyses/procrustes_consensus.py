@@ -48,8 +48,8 @@ def generalized_procrustes(
     spaces: clamped by the caller where it wants to; not normalized by row. centering: `features` subtracts each dimension's mean;
     `stimuli` each stimulus's own mean over its dimensions; `none` nothing.
     weights: one per space, 1 for each where none are given; a space of weight 0 is turned onto the consensus of the others and has
-    no part in it. They are scaled to a mean of 1 over the positive ones. Two equal weights give the closed form: the objective is
-    1 − the Procrustes similarity.
+    no part in it, nor in how wide the room is. They are scaled to a mean of 1 over the positive ones. Two equal weights give the
+    closed form: the objective is 1 − the Procrustes similarity.
     Raises MetricError for fewer than two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
     settle it.
     Source: Gower 1975; Ten Berge 1977 (the alternation); its use on neural networks: Williams et al. 2021.
@@ -59,10 +59,11 @@ def generalized_procrustes(
         raise MetricError(f"spaces over the same stimuli expected; given {' and '.join(map(str, sorted(counts)))} stimuli")
     with one_core_each() as pool:
         shapes = list(pool.map(partial(_shape, centering=centering), spaces))
-        room = min(max(space.shape[1] for space in spaces), len(spaces[0]), sum(each.shape[1] for each in shapes))
         defining, weighing = [each for each, share in zip(shapes, shares, strict=True) if share], shares[shares > 0]
+        widest = max(space.shape[1] for space, share in zip(spaces, shares, strict=True) if share)
+        room = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
         joint, objective = _alternate(defining, weighing, _first_joint(defining, weighing, room), pool)
-        joint = joint @ _axes(joint)
+        joint = _widened(joint @ _axes(joint), max(each.shape[1] for each in shapes))
         return Consensus(joint, list(pool.map(partial(turn, onto=joint), shapes)), objective)
 
 
@@ -106,8 +107,12 @@ def _first_joint(
     else:
         sizes, directions = np.linalg.eigh(beside @ beside.T)
         coordinates = directions * np.sqrt(np.maximum(sizes, 0))
-    leading = coordinates[:, ::-1][:, :room]
-    return np.pad(leading, ((0, 0), (0, room - leading.shape[1])))
+    return _widened(coordinates[:, ::-1][:, :room], room)
+
+
+def _widened(joint: Float64[np.ndarray, "n _"], room: int) -> Float64[np.ndarray, "n room"]:
+    """Pad a space with zeros to at least as many dimensions as asked for."""
+    return np.pad(joint, ((0, 0), (0, max(0, room - joint.shape[1]))))
 
 
 def _alternate(

@@ -83,9 +83,14 @@ def test_copies_of_one_space_have_no_first_axis():
 
 def test_each_space_is_compared_with_the_consensus_of_the_others():
     spaces = family(2)
+    spaces[0] = np.hstack([spaces[0], np.random.default_rng(5).normal(size=(60, 9))])  # wider than the room of the others
     dispersion, deviation = leave_one_out(spaces)
-    others = residuals(generalized_procrustes(spaces[1:]))
-    np.testing.assert_allclose(dispersion[:, 0], others.mean(axis=1), rtol=1e-6)
+    others = generalized_procrustes(spaces[1:])
+    np.testing.assert_allclose(dispersion[:, 0], residuals(others).mean(axis=1), rtol=1e-6)
+    wide = spaces[0] - spaces[0].mean(axis=0)
+    wide, joint = wide / np.linalg.norm(wide), np.pad(others.joint, ((0, 0), (0, 9)))
+    left, _, right = np.linalg.svd(wide.T @ joint)
+    np.testing.assert_allclose(deviation[:, 0], np.linalg.norm(wide @ (left @ right) - joint, axis=1), rtol=1e-6)
     inside = residuals(generalized_procrustes(spaces))
     assert (deviation.mean(axis=0) > inside.mean(axis=0)).all()  # a space draws a consensus that it is part of toward itself
 
