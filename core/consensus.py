@@ -6,7 +6,7 @@ kept in the store with its recipe.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from core.analyses.dispersion import SUMMARIES, leave_one_out, relate, residuals
 from core.analyses.models import UNTRAINED
 from core.analyses.procrustes_consensus import generalized_procrustes
 from core.embedding.progress import Progress
-from core.encoders.encoder import find_layer
+from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
 from core.kept import keep
 from core.metrics.inputs import check_space
@@ -48,19 +48,24 @@ class Layer(NamedTuple):
 
 def find_space(study: Study, given: str) -> Layer:
     """Return the space that `model`, `model:number` or `model:name` means; raises UnknownNameError."""
-    models = [entry.card.name for entry in study.store.models(study.dataset.name)]
-    model, colon, layer = (given, "", "") if given in models else given.rpartition(":")
-    if not colon:
-        return Layer(given, max(0, len(study.entry(given).card.layers) - 2))
-    return Layer(model, find_layer(study.entry(model).card, layer))
+    return find_spaces(study, [given])[0]
 
 
 def find_spaces(study: Study, given: Sequence[str]) -> list[Layer]:
     """Return the spaces that names mean; raises UnknownNameError, MetricError where two mean one space."""
-    found = [find_space(study, one) for one in given]
+    cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
+    found = [_find(cards, one) for one in given]
     if twice := sorted({str(one) for one in found if found.count(one) > 1}):
-        raise MetricError(f"each space once expected; given {', '.join(twice)} more than once")
+        raise MetricError(f"each space once expected; given {', '.join(twice)} more than once: leave the second one out")
     return found
+
+
+def _find(cards: Mapping[str, ModelCard], given: str) -> Layer:
+    model, colon, layer = (given, "", "") if given in cards else given.rpartition(":")
+    name = model if colon else given
+    if name not in cards:
+        raise UnknownNameError("model", name, cards)
+    return Layer(name, find_layer(cards[name], layer) if colon else max(0, len(cards[name].layers) - 2))
 
 
 def default_spaces(study: Study) -> list[str]:
@@ -180,7 +185,7 @@ def _fitted(study: Study, places: Sequence[Layer], *, centering: str, weights: t
 def recipe_of(study: Study, kind: str, places: Sequence[Layer], **choices: Any) -> Recipe:
     """Return all that an answer about these spaces depends on; `consensus` says what was done to them, rows are not normalized."""
     models = list(dict.fromkeys(place.model for place in places))
-    steps = ["clamp", "center", "scale to norm 1"]
+    steps = ["clamp", "center", "scale to norm 1", "turn in the room of those that define it"]
     return study.recipe(kind, models, spaces=list(map(str, places)), consensus=steps, **choices)
 
 

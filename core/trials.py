@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.analyses.selections import Chosen, ends, parts, random_sets, without
-from core.analyses.set_effects import effect_table, score_all
+from core.analyses.selections import Chosen, count_share, ends, parts, random_sets, without
+from core.analyses.set_effects import PART, effect_table, score_all
 from core.consensus import Layer, default_language, disperse, find_spaces, find_summary, recipe_of
 from core.embedding.progress import Progress
 from core.errors import MetricError
@@ -36,8 +36,8 @@ class Trial:
 
     by: a summary of `disperse`, or a space of the consensus for its own residuals. tested: spaces; the consensus's own where it is
     empty. language: models, each in the layer that aligns best on all stimuli; `default_language` where it is empty.
-    cross_fitted: rank for each tested space by the dispersion of the others alone.
-    repeats: random sets; 0 for none. draws: random halves of each chosen set, for its interval; 0 for none.
+    cross_fitted: rank for each tested space by the dispersion of the other models alone.
+    repeats: random sets; 0 for none. draws: random three quarters of each chosen set, for its interval; 0 for none.
     """
 
     by: str = "mean"
@@ -53,10 +53,10 @@ class Trial:
 
 
 class Sets(NamedTuple):
-    """Which sets are compared: those chosen by a ranking, random ones of a name and size, the two whose ratio is taken."""
+    """Which sets are compared: those chosen by a ranking, the name of random ones as large, the two whose ratio is taken."""
 
     choose: Callable[[Values], Mapping[str, Chosen]]
-    random: tuple[str, int]
+    random: str
     ratio: tuple[str, str] | None = None
 
 
@@ -83,7 +83,7 @@ def effect(
     `effect_table`. `spaces` define dispersion; they may be of language models, if the trial names vision ones to be tested.
     Raises UnknownNameError, StimuliError for a size above n/2, MetricError for spaces that have no score over all stimuli.
     """
-    sets = Sets(lambda values: dict(zip(("low", "high"), ends(values, size), strict=True)), ("random", size), ("low", "high"))
+    sets = Sets(lambda values: dict(zip(("low", "high"), ends(values, size), strict=True)), "random", ("low", "high"))
     return _kept(study, spaces, trial or Trial(), sets, Recipe.of("effect", size=size), report)
 
 
@@ -94,7 +94,7 @@ def by_part(
 
     Else as `effect`.
     """
-    sets = Sets(lambda values: {str(i): part for i, part in enumerate(parts(values, count), 1)}, ("random", study.size // count))
+    sets = Sets(lambda values: {str(i): part for i, part in enumerate(parts(values, count), 1)}, "random")
     return _kept(study, spaces, trial or Trial(), sets, Recipe.of("by-part", count=count), report)
 
 
@@ -105,10 +105,9 @@ def drop(
 
     Sets `without high`, `without low`, `without random`, full; else as `effect`.
     """
-    left = study.size - round(share * study.size)
-    names = ("without high", "without low")
-    sets = Sets(lambda values: dict(zip(names, without(values, share), strict=True)), ("without random", left))
-    return _kept(study, spaces, trial or Trial(), sets, Recipe.of("drop", share=share), report)
+    names, dropped = ("without high", "without low"), count_share(share, study.size)
+    sets = Sets(lambda values: dict(zip(names, without(values, dropped), strict=True)), "without random")
+    return _kept(study, spaces, trial or Trial(), sets, Recipe.of("drop", dropped=dropped), report)
 
 
 def _kept(study: Study, spaces: Sequence[str], trial: Trial, sets: Sets, kind: Recipe, report: Progress | None) -> pd.DataFrame:
@@ -116,20 +115,22 @@ def _kept(study: Study, spaces: Sequence[str], trial: Trial, sets: Sets, kind: R
     languages = list(trial.language or default_language(study))
     if not languages:
         raise MetricError(f"language models to align with expected; dataset {study.dataset.name} has none: embed one, or name some")
-    choices = {**vars(trial), **kind.choices, "tested": list(map(str, tested)), "language": languages}
+    given = [*dict.fromkeys(place.model for place in tested), *languages]
+    if twice := sorted({name for name in given if given.count(name) > 1}):
+        raise MetricError(f"each model once, tested or as a language model, expected; given {', '.join(twice)} more than once")
+    choices = {**vars(trial), **kind.choices, "tested": list(map(str, tested)), "language": languages, "parts": PART}
     scored = {name: choices[name] for name in ("tested", "language", "metric", "parameters")}
-    models = list(dict.fromkeys([*(place.model for place in tested), *languages]))
 
     def score() -> pd.DataFrame:
-        scorer = _scorer(study, study.recipe("scorer", models, **scored))
+        scorer = _scorer(study, study.recipe("scorer", given, **scored))
         if trial.cross_fitted:
-            others = [[one for one in defining if one != place] for place in tested]
+            others = [[one for one in defining if one.model != place.model] for place in tested]
             groups = [(slice(at, at + 1), _ranking(study, places, trial)) for at, places in enumerate(others)]
         else:
             groups = [(slice(None), _ranking(study, defining, trial))]
         return _scored(scorer, groups, sets, trial, report)
 
-    return keep(study, recipe_of(study, kind.kind, defining, tested_with=study.recipe("tested", models).digest, **choices), score)
+    return keep(study, recipe_of(study, kind.kind, defining, tested_with=study.recipe("tested", given).digest, **choices), score)
 
 
 def _ranking(study: Study, places: Sequence[Layer], trial: Trial) -> Values:
@@ -169,7 +170,7 @@ def _over_pairs(
     read = {name: study.spaces(name) for name in dict.fromkeys([*(place.model for place in tested), *languages])}
     x, y = ([read[name][layer] for name, layer in places] for places in (tested, needed))
     score = score_sets(x, y, metric=metric, **parameters)
-    return lambda rows, share: np.take_along_axis(score(rows, share), columns, axis=1)
+    return lambda rows: np.take_along_axis(score(rows), columns, axis=1)
 
 
 def _scored(
@@ -178,17 +179,18 @@ def _scored(
     """Score the sets that each ranking chooses for the spaces it is for; the random sets are the same for all."""
     every = np.arange(len(groups[0][1]))
     chosen = [(rows, values, sets.choose(values)) for rows, values in groups]  # first, since an impossible size is refused here
-    random = random_sets(len(every), sets.random[1], count=trial.repeats, seed=trial.seed)
+    size = min(len(part) for _, _, named in chosen for part in named.values())  # parts may differ by one
+    random = random_sets(len(every), size, count=trial.repeats, seed=trial.seed)
     full, *drawn = score_all(scorer.score, [every, *random], draws=0, seed=trial.seed, report=report)
     tables = []
     for rows, values, named in chosen:
         scores = score_all(scorer.score, list(named.values()), draws=trial.draws, seed=trial.seed, report=report)
         found = {name: one.of(rows) for name, one in zip((*named, FULL), (*scores, full), strict=True)}
-        null = {sets.random[0]: [one.of(rows) for one in drawn]} if drawn else {}
+        null = {sets.random: [one.of(rows) for one in drawn]} if drawn else {}
         table = effect_table(scorer.tested[rows], scorer.languages, found, null, spec=METRICS[trial.metric].spec, ratio=sets.ratio)
         tables.append(_described(table, {**named, FULL: every}, values))
     table = pd.concat(tables, ignore_index=True)
-    return _complete(table.assign(size=table["size"].fillna(sets.random[1]).astype(int)), scorer)
+    return _complete(table.assign(size=table["size"].fillna(size).astype(int)), scorer)
 
 
 def _described(table: pd.DataFrame, chosen: Mapping[str, Chosen], values: Values) -> pd.DataFrame:

@@ -73,11 +73,13 @@ def test_the_ratio_is_of_the_means(study):
     assert ratio["low"] < ratio["score"] < ratio["high"]
 
 
-def test_cross_fitting_ranks_each_space_by_the_others(study):
-    trial = Trial(**QUICK, cross_fitted=True, by="median")
-    table = trials.effect(study, SPACES, size=20, trial=trial).set_index(["vision", "language", "set"])
+def test_cross_fitting_ranks_each_space_by_the_other_models(study):
+    trial = Trial(**QUICK, cross_fitted=True, by="median", tested=SPACES)
+    another_layer = "vit-mae-m:1"
+    table = trials.effect(study, [*SPACES, another_layer], size=20, trial=trial).set_index(["vision", "language", "set"])
     for space in SPACES:
-        values = disperse(study, [one for one in SPACES if one != space])["median"]
+        others = [one for one in [*SPACES, another_layer] if one.split(":")[0] != space.split(":")[0]]
+        values = disperse(study, others)["median"]
         rows = np.sort(np.argsort(values, kind="stable").to_numpy()[-20:])
         row = table.loc[space, "gpt-2-m", "high"]
         assert row["score"] == pytest.approx(by_hand(study, space, "gpt-2-m", row["layer"], rows), rel=1e-5)
@@ -143,6 +145,18 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
     assert (table.query("set == 'low'")["p"] < 0.2).all()
 
 
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda study: trials.by_part(study, SPACES, count=0), "a ranking of 80 stimuli has 2 … 80 parts; given 0"),
+        (lambda study: trials.drop(study, SPACES, share=np.nan), "a share of at most a half .* of 80 stimuli expected; given nan"),
+    ],
+)
+def test_parts_and_shares_that_cannot_be_are_refused(study, ask, message):
+    with pytest.raises(StimuliError, match=message):
+        ask(study)
+
+
 def test_a_set_size_that_was_asked_for_is_not_scored_again(study, monkeypatch):
     first = trials.effect(study, SPACES, size=24, trial=Trial(**QUICK))
     monkeypatch.setattr(trials, "score_all", lambda *_, **__: pytest.fail("scored twice"))
@@ -165,8 +179,18 @@ def test_every_figure_comes_in_one_table(study):
         ({"size": 41}, StimuliError, r"sets of 1 … 40 of 80 stimuli expected, so that low and high share none; given 41"),
         ({"size": 20, "trial": Trial(by="mode")}, UnknownNameError, "no summary of dispersion named 'mode'; did you mean"),
         ({"size": 20, "trial": Trial(metric="cknn")}, UnknownNameError, "no metric named 'cknn'; did you mean cknna"),
-        ({"size": 8, "trial": Trial()}, MetricError, r"k must lie in 1 … 7 for 8 stimuli; given 10"),
+        (
+            {"size": 8, "trial": Trial()},
+            MetricError,
+            r"k must lie in 1 … 7 .* of 8 stimuli; given 10: take larger",
+        ),
         ({"size": 20, "trial": Trial(tested=("gpt-3",))}, UnknownNameError, "no model named 'gpt-3'"),
+        (
+            {"size": 20, "trial": Trial(language=("gpt-2-s", "gpt-2-s"))},
+            MetricError,
+            "each model once.*gpt-2-s more than once",
+        ),
+        ({"size": 20, "trial": Trial(language=("vit-clip-m",))}, MetricError, "each model once.*vit-clip-m more than once"),
     ],
 )
 def test_a_trial_that_cannot_be_is_refused(study, options, error, message):

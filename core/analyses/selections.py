@@ -43,15 +43,19 @@ def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
     return [np.sort(part) for part in np.array_split(_ranked(values), count)]
 
 
-def without(values: Float64[np.ndarray, " n"], share: float) -> tuple[Chosen, Chosen]:
-    """Return all stimuli without the share of highest values, and all without that of lowest ones.
-
-    Raises StimuliError for a share that drops no stimulus or more than half of them, and for values that are NaN.
-    """
-    dropped = round(share * len(values)) if np.isfinite(share) else 0
-    low, high = ends(values, dropped)
+def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
+    """Return all stimuli without the m with the highest values, and all without the m with the lowest; raises as `ends`."""
+    low, high = ends(values, m)
     every = np.arange(len(values))
     return np.setdiff1d(every, high), np.setdiff1d(every, low)
+
+
+def count_share(share: float, n: int) -> int:
+    """Return how many of n stimuli a share is, rounded; raises StimuliError where that is none or more than half."""
+    count = round(share * n) if np.isfinite(share) else 0
+    if not 1 <= count <= n // 2:
+        raise StimuliError(f"a share of at most a half that is 1 … {n // 2} of {n} stimuli expected; given {share}")
+    return count
 
 
 def _ranked(values: Float64[np.ndarray, " n"]) -> Chosen:

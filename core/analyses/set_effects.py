@@ -1,10 +1,13 @@
 """How alignment depends on the set of stimuli: scores on chosen sets beside random ones, with intervals.
 
-A set's interval comes of random halves of it (`core.analyses.intervals`): a draw with replacement would hold copies, and a copy is
-the nearest neighbor of its stimulus in every space. It says how far the score would be from itself for other stimuli from the same
-part of the ranking; in simulations of CKNNA and mutual kNN it did so rather too often (99 to 100 % for 95), and so did the interval
-of a ratio of two sets. It takes as given the ranking, which the models at hand define, the layers, chosen on all stimuli, and the
-models. The p-value asks something else: how often a random set of this size scores as far from the mean of random sets.
+A set's interval comes of random three quarters of it, with the same k: a draw with replacement would hold copies, and a copy is the
+nearest neighbor of its stimulus in every space. Three quarters vary around the whole by 1/√3 of what the whole varies around the
+world, so their deviations are scaled by √3 (Shao, Wu 1989: the jackknife that leaves out many). The interval says how far the score
+would be from itself for other stimuli from the same part of the ranking. In simulations of CKNNA and mutual kNN it is 1.1 to 1.5
+times as wide as it had to be, of a ratio 1.1 to 1.3 times, since what two neighbors do jointly is counted twice. (Of halves it is
+1.5 to 1.9 times with half of k; with all of k that of a ratio is too narrow.) It takes as given the ranking, which the models at
+hand define, the layers, chosen on all stimuli, and the models. The p-value asks something else: how often a random set of this size
+scores as far from the mean of random sets.
 """
 
 from __future__ import annotations
@@ -16,36 +19,39 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.analyses.intervals import LEVEL, draw_halves, half_interval
+from core.analyses.intervals import LEVEL, half_interval
+from core.analyses.nulls import draw_orders
 from core.embedding.progress import Progress
 from core.metrics.spec import MetricSpec
 from core.pairs.pool import one_core_each
 from core.pairs.subsets import Rows, SetScores
 
 ALL = ""  # the mean over the models of y
-NO_SCORE = "the metric has no value on this set or on a half of it"
-NO_RATIO = "a ratio needs positive scores of both sets and of their halves"
+PART = 0.75  # of a set, rounded down
+SCALE = np.sqrt(PART / (1 - PART))  # of the deviations of parts; see above
+NO_SCORE = "the metric has no value on this set"
+NO_RATIO = "a ratio needs positive scores of both sets and of their parts"
 
 
 class SetScore(NamedTuple):
-    """The scores of every pair of spaces on one set and on random halves of it; the last column is the mean over y."""
+    """The scores of every pair of spaces on one set and on random parts of it; the last column is the mean over y."""
 
     whole: Float64[np.ndarray, "X Y1"]
-    halves: Float64[np.ndarray, "draws X Y1"]
+    parts: Float64[np.ndarray, "draws X Y1"]
 
     def of(self, rows: slice) -> SetScore:
         """Return the scores of some of x's spaces."""
-        return SetScore(self.whole[rows], self.halves[:, rows])
+        return SetScore(self.whole[rows], self.parts[:, rows])
 
 
 def score_all(
     score: SetScores, sets: Sequence[Int64[np.ndarray, " _"]], *, draws: int, seed: int, report: Progress | None = None
 ) -> list[SetScore]:
-    """Score sets, each with `draws` random halves; metrics with k take half of it on a half."""
-    jobs = [job for rows in sets for job in _jobs(rows, draws, seed)]
+    """Score sets, each with `draws` random parts of three quarters of it."""
+    jobs = [job for rows in sets for job in (rows, *_draw_parts(rows, draws, seed))]
     found = []
     with one_core_each() as pool:
-        for done, scores in enumerate(pool.map(lambda job: score(*job), jobs), start=1):
+        for done, scores in enumerate(pool.map(score, jobs), start=1):
             found.append(np.concatenate([scores, scores.mean(axis=1, keepdims=True)], axis=1))
             if report:
                 report(done, len(jobs), "sets of stimuli")
@@ -53,8 +59,8 @@ def score_all(
     return [SetScore(scores[0], scores[1:]) for scores in each]
 
 
-def _jobs(rows: Rows, draws: int, seed: int) -> list[tuple[Int64[np.ndarray, " _"], float]]:
-    return [(rows, 1.0), *((rows[half], 0.5) for half in draw_halves(len(rows), count=draws, seed=seed))]
+def _draw_parts(rows: Rows, draws: int, seed: int) -> list[Int64[np.ndarray, " _"]]:
+    return [rows[order < int(PART * len(rows))] for order in draw_orders(len(rows), count=draws, seed=seed)]
 
 
 def effect_table(
@@ -71,15 +77,15 @@ def effect_table(
     Columns vision, language, set, score, low and high (95 %), p, reason: why something is NaN.
     sets: chosen sets by name; p is two-sided against the random sets, NaN where there are none. random: at most one name; its
     score is the mean over the draws, its interval their 2.5 to 97.5 % quantiles.
-    ratio: adds a set `a/b` whose score is that of a over that of b, with the interval of its logarithm from halves of both.
+    ratio: adds a set `a/b` whose score is that of a over that of b, with the interval of its logarithm from parts of both.
     """
     rows = []
     for a, first in enumerate(x):
         for b, second in enumerate((*y, ALL)):
             drawn = {name: np.array([each.whole[a, b] for each in draws]) for name, draws in random.items()}
             null = next(iter(drawn.values()), np.array([]))
-            found = {name: (one.whole[a, b], one.halves[:, a, b]) for name, one in sets.items()}
-            lines = [(name, score, *_interval(score, halves, spec), _tail(score, null)) for name, (score, halves) in found.items()]
+            found = {name: (one.whole[a, b], one.parts[:, a, b]) for name, one in sets.items()}
+            lines = [(name, score, *_interval(score, parts, spec), _tail(score, null)) for name, (score, parts) in found.items()]
             lines += [(name, scores.mean(), *_quantiles(scores), np.nan) for name, scores in drawn.items()]
             if ratio:
                 lines.append(("/".join(ratio), *_ratio(*(found[name] for name in ratio)), np.nan))
@@ -89,11 +95,15 @@ def effect_table(
     return table.assign(reason=np.where(table["score"].isna(), missing, ""))
 
 
-def _interval(score: float, halves: Float64[np.ndarray, " draws"], spec: MetricSpec) -> Sequence[float]:
-    return half_interval(score, halves, spec=spec).tolist() if len(halves) else (np.nan, np.nan)
+def _interval(score: float, parts: Float64[np.ndarray, " draws"], spec: MetricSpec) -> Sequence[float]:
+    """Return low and high; scaled, three quarters vary as halves do."""
+    return half_interval(score, SCALE * parts, spec=spec).tolist() if len(parts) > 1 else (np.nan, np.nan)
 
 
 def _quantiles(scores: Float64[np.ndarray, " draws"]) -> Sequence[float]:
+    """Return low and high, NaN of one draw, which does not tell how draws differ."""
+    if len(scores) < 2:
+        return np.nan, np.nan
     return np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
 
 
@@ -108,9 +118,9 @@ def _tail(score: float, null: Float64[np.ndarray, " draws"]) -> float:
 def _ratio(
     over: tuple[float, Float64[np.ndarray, " draws"]], under: tuple[float, Float64[np.ndarray, " draws"]]
 ) -> tuple[float, float, float]:
-    """Return a ratio and its interval: the logarithm of halves' ratios varies around its mean as that of the whole does."""
+    """Return a ratio and its interval: the logarithm of parts' ratios varies around its mean as that of the whole does."""
     if not (np.array([over[0], under[0], *over[1], *under[1]]) > 0).all():  # NaN is not above 0 either
         return np.nan, np.nan, np.nan
-    ratio, halves = over[0] / under[0], np.log(over[1] / under[1])
-    low, high = ratio * np.exp(_quantiles(halves - halves.mean())) if len(halves) else (np.nan, np.nan)
+    ratio, parts = over[0] / under[0], np.log(over[1] / under[1])
+    low, high = ratio * np.exp(_quantiles(SCALE * (parts - parts.mean()))) if len(parts) else (np.nan, np.nan)
     return ratio, float(low), float(high)

@@ -60,8 +60,8 @@ def _add_trial(dispersion: argparse.ArgumentParser) -> None:
         "--cross-fitted", action="store_true", default=None, help="rank for each tested space by the other models"
     )
     dispersion.add_argument("--repeats", type=count, metavar="N", help="random sets (50)")
-    dispersion.add_argument("--draws", type=count, metavar="N", help="random halves of a set, for its interval (100)")
-    dispersion.add_argument("--seed", type=count, help="of random sets and halves (0)")
+    dispersion.add_argument("--draws", type=count, metavar="N", help="random three quarters of a set, for its interval (100)")
+    dispersion.add_argument("--seed", type=count, help="of random sets and parts (0)")
 
 
 def run_dispersion(given: argparse.Namespace) -> None:

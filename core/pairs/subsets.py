@@ -1,104 +1,137 @@
 """Scores over many sets of stimuli: what is made ready of all stimuli once is cut down to each set.
 
-A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking of all. Other metrics are made
-ready anew.
+A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking of all, and a local kernel's
+values are similarities that are known. Other metrics are made ready anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64, Int32, Int64
+from jaxtyping import Float32, Float64, Int16, Int32, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.inputs import check_k
-from core.metrics.kernels import of_length_one
+from core.metrics.kernels import ROUNDING
 from core.metrics.neighbors import check_ties, nearest, unit_scaled
 from core.metrics.preprocess import normalize_rows
 from core.pairs.engine import make_engine
 from core.pairs.layers import Space
 from core.pairs.lists import NeighborLists
-from core.pairs.local import CenteredLocal, LocalKernels
+from core.pairs.local import CenteredLocal
 
 LARGEST = 2048  # stimuli whose rankings are held: n² of them for each space
 
 Rows = Int64[np.ndarray, " m"]
-SetScores = Callable[[Rows, float], Float64[np.ndarray, "X Y"]]
+SetScores = Callable[[Rows], Float64[np.ndarray, "X Y"]]
+Order = Int16[np.ndarray, "L n others"]  # of each stimulus all others, most similar first
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """Normalized spaces, and each one's neighbors of each stimulus, all of them, most similar first."""
+class Held(NamedTuple):
+    """What local kernels are cut from: each space's ranking with its similarities, and all spaces side by side between edges."""
 
-    spaces: list[Float64[np.ndarray, "n _"]]
-    order: list[Int32[np.ndarray, "n others"]]
+    order: Order
+    similar: Float32[np.ndarray, "L n others"]
+    wide: Float32[np.ndarray, "n widths"]
+    edges: Int64[np.ndarray, " L1"]
 
 
 def score_sets(x: Sequence[Space], y: Sequence[Space], *, metric: str, **parameters: Any) -> SetScores:
-    """Return what scores every space of x with every space of y over a set of stimuli.
+    """Return what scores every space of x with every space of y over a set of stimuli, given by its indices, rising.
 
-    It takes the set's indices, rising, and a share: k, of metrics that have one, is that share of itself, rounded, 1 at least; a
-    half of a set is given 0.5, so that neighborhoods stay as wide. Each score is what the metric gives for these rows of the
-    normalized spaces, NaN where it refuses them; only which of equally similar stimuli are neighbors may differ. It may be called
-    from several threads.
+    Each score is what the metric gives for these rows of the normalized spaces, NaN where it refuses them; only which of equally
+    similar stimuli are neighbors may differ, and similarities are rounded to float32. It may be called from several threads.
     x, y: clamped spaces over the same stimuli.
-    Raises UnknownNameError for the metric, MetricError for its parameters and for spaces that it refuses over all stimuli.
+    Raises UnknownNameError for the metric, MetricError for its parameters, for spaces that it refuses over all stimuli and, once it
+    is called, for sets of k stimuli or fewer.
     """
-    whole = make_engine(metric, **parameters)
-    complete = METRICS[metric].complete(parameters)
-    ranks = isinstance(whole, (NeighborLists, CenteredLocal)) and len(x[0]) <= LARGEST
-    held = [_rank_all(spaces, complete["k"]) for spaces in (x, y)] if ranks else []
+    engine, k = make_engine(metric, **parameters), METRICS[metric].complete(parameters).get("k", 0)
+    known = len(x[0]) <= LARGEST
+    if known and isinstance(engine, NeighborLists):
+        score = _over_lists(engine, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y])
+    elif known and isinstance(engine, CenteredLocal):
+        score = _over_kernels(k, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y])
+    else:
+        score = _anew(engine, x, y)
 
-    def scores(rows: Rows, share: float) -> Float64[np.ndarray, "X Y"]:
-        shared = {"k": max(1, round(share * complete["k"]))} if "k" in complete else {}
-        if shared:
-            check_k(shared["k"], len(rows))
-        engine = make_engine(metric, **{**complete, **shared})
-        try:
-            if held:
-                return engine.scores(*(_cut(ranked, rows, engine) for ranked in held))
-            return engine.scores(*(engine.prepare([space[rows] for space in spaces]) for spaces in (x, y)))
-        except MetricError:  # all spaces of a side are degenerate on this set
-            return np.full((len(x), len(y)), np.nan)
+    def scores(rows: Rows) -> Float64[np.ndarray, "X Y"]:
+        if len(rows) <= k:
+            raise MetricError(
+                f"k must lie in 1 … {len(rows) - 1} for a set, or a part of one, of {len(rows)} stimuli; given {k}: "
+                "take larger sets or a smaller k"
+            )
+        return score(rows)
 
     return scores
 
 
-def _rank_all(spaces: Sequence[Space], k: int) -> Ranked:
-    order = []
-    for space in (normalized := [normalize_rows(space) for space in spaces]):
-        order.append(nearest(space, k=len(space) - 1))
+def _anew(engine: Any, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+    def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
+        try:
+            return engine.scores(*(engine.prepare([space[rows] for space in spaces]) for spaces in (x, y)))
+        except MetricError:  # all spaces of a side are degenerate on this set
+            return np.full((len(x), len(y)), np.nan)
+
+    return score
+
+
+def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+    orders = [_rank_all(spaces, engine.k) for spaces in (x, y)]
+    return lambda rows: engine.scores(*(_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders))
+
+
+def _over_kernels(k: int, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+    """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a value."""
+    from core.pairs.scattered import add_products
+
+    held = [_hold(spaces, k) for spaces in (x, y)]
+
+    def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
+        (near_x, values_x), (near_y, values_y) = (_kernels_within(one, rows, k) for one in held)
+        totals = np.zeros((len(x), len(y)))
+        add_products(near_x, values_x, near_y, values_y, totals)
+        totals[np.isnan(values_x[0, :, 0])] = np.nan
+        totals[:, np.isnan(values_y[0, :, 0])] = np.nan
+        return totals
+
+    return score
+
+
+def _rank_all(spaces: Sequence[Space], k: int) -> Order:
+    order = np.stack([nearest(space, k=len(space) - 1).astype(np.int16) for space in spaces])
+    for space in spaces:  # after their own checks; that of `nearest` was for all others as neighbors
         check_ties(unit_scaled(space), k)
-    return Ranked([space.astype(np.float64) for space in normalized], order)
+    return order
 
 
-def _cut(ranked: Ranked, rows: Rows, engine: Any) -> Any:
-    """Return what the engine, of neighbor lists or of local kernels, would make ready of these rows."""
-    lists = np.stack([_lists_within(order, rows, engine.k) for order in ranked.order])
-    if isinstance(engine, NeighborLists):
-        return lists
-    lists.sort(axis=2)
-    return LocalKernels(lists, np.stack([_centered(near, space[rows]) for near, space in zip(lists, ranked.spaces, strict=True)]))
+def _hold(spaces: Sequence[Space], k: int) -> Held:
+    order = _rank_all(spaces, k)
+    falling = []
+    for space, own in zip(spaces, order, strict=True):
+        wide = space.astype(np.float64)
+        falling.append(np.take_along_axis((wide @ wide.T).astype(np.float32), own.astype(np.int64), axis=1))
+    return Held(order, np.stack(falling), np.hstack(spaces), np.cumsum([0, *(space.shape[1] for space in spaces)]))
 
 
-def _lists_within(order: Int32[np.ndarray, "n others"], rows: Rows, k: int) -> Int32[np.ndarray, "m k"]:
+def _lists_within(order: Order, rows: Rows, k: int) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
+    """Return the k nearest of each stimulus of a set among the others of it, counted within the set, and their ranks among all."""
     from core.pairs.walks import first_within
 
-    place = np.full(len(order), -1, dtype=np.int32)
+    place = np.full(order.shape[1], -1, dtype=np.int32)
     place[rows] = np.arange(len(rows))
-    lists = np.empty((len(rows), k), dtype=np.int32)
-    first_within(order, rows, place, lists)
-    return lists
+    lists, ranks = (np.empty((len(rows), len(order), k), dtype=np.int32) for _ in range(2))
+    first_within(order, rows, place, lists, ranks)
+    return lists, ranks
 
 
-def _centered(lists: Int32[np.ndarray, "m k"], space: Float64[np.ndarray, "m _"]) -> Float64[np.ndarray, "m k"]:
-    """Return the local kernel's values, NaN where centering leaves none; see `core.metrics.cknna.local_kernel`."""
-    similar = space @ (space - space.mean(axis=0)).T
-    try:
-        return of_length_one(np.take_along_axis(similar, lists, axis=1), similar)
-    except MetricError:
-        return np.full(lists.shape, np.nan)
+def _kernels_within(held: Held, rows: Rows, k: int) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
+    """Return local kernels of length 1, NaN where centering leaves no more than rounding; see `core.metrics.cknna.local_kernel`."""
+    from core.pairs.walks import centered_within
+
+    lists, ranks = _lists_within(held.order, rows, k)
+    values = np.empty(ranks.shape)
+    centered_within(held.similar, held.wide, held.edges, rows, ranks, values)
+    lengths = np.sqrt((values**2).sum(axis=(0, 2)))
+    return lists, values / np.where(lengths > ROUNDING * len(rows), lengths, np.nan)[:, None]  # rows have length 1: tr(K) = m

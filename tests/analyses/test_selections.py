@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analyses.selections import decode, encode, ends, parts, random_sets, without
+from core.analyses.selections import count_share, decode, encode, ends, parts, random_sets, without
 from core.errors import StimuliError
 
 
@@ -103,7 +103,7 @@ def test_parts_are_every_stimulus_once_in_order(n, seed):
 
 
 def test_an_end_is_dropped():
-    without_high, without_low = without(np.arange(8.0)[::-1], 0.25)
+    without_high, without_low = without(np.arange(8.0)[::-1], count_share(0.25, 8))
     assert without_high.tolist() == [2, 3, 4, 5, 6, 7]
     assert without_low.tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -121,9 +121,9 @@ def test_random_sets_are_seeded_and_hold_each_stimulus_with_equal_chance():
     [
         (lambda: parts(VALUES, 7), "has 2 … 6 parts; given 7"),
         (lambda: parts(VALUES, 1), "has 2 … 6 parts; given 1"),
-        (lambda: without(VALUES, 0.9), "1 … 3 of 6 stimuli expected"),
-        (lambda: without(VALUES, 0.0), "1 … 3 of 6 stimuli expected"),
-        (lambda: without(VALUES, np.nan), "1 … 3 of 6 stimuli expected"),
+        (lambda: count_share(0.9, 6), "share of at most a half that is 1 … 3 of 6 stimuli expected; given 0.9"),
+        (lambda: count_share(0.0, 6), "share of at most a half that is 1 … 3 of 6 stimuli expected; given 0.0"),
+        (lambda: count_share(np.nan, 6), "share of at most a half that is 1 … 3 of 6 stimuli expected; given nan"),
         (lambda: ends(VALUES * np.nan, 2), "by a value that some of them lack; choose another summary"),
     ],
 )
