@@ -47,6 +47,8 @@ def three(tmp_path_factory) -> Path:
 @pytest.fixture
 def opened(monkeypatch):
     """Return a function that opens a page over a store, as a link would."""
+    # Every opened page would look for components of others in all installed packages: half of the time of most tests
+    monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
