@@ -15,13 +15,13 @@ from pages._shared.asked import Asked, ask
 from pages._shared.queries import Place
 
 SHARE, PARTS = 0.25, 10
-READING = """**How to read it.** The stimuli on which the models lie closest to their consensus make the low set, those on which
-they lie farthest the high set, {size:,} of {n:,} each. A dot is a language model in the layer that aligns best on all stimuli, the
-diamond the mean over them. **Intervals** (95 %) are those of other stimuli from the same world: of the low and the high set by
-random halves, of the random set by {repeats} draws."""
-DROP = """**How to read it.** A quarter of the stimuli is left out and alignment measured anew on the others. It is to be compared
-with leaving a quarter out at random, since a metric of neighbors moves with the number of stimuli. **Intervals** (95 %) as
-above."""
+READING = """**How to read it.** The stimuli are ranked by the dispersion of {who}: the {size:,} least dispersed of {n:,} make the
+low set, the {size:,} most dispersed the high set. A panel is a vision model, a dot a language model in the layer that aligns best
+with it on all stimuli, the diamond the mean over them. **Intervals** (95 %) tell how far a score would move with other stimuli
+of the same kind: of the low and the high set by random halves of them, of the random set by {repeats} draws."""
+DROP = """**How to read it.** The lowest or the highest quarter of the ranking is left out and alignment measured anew on the rest.
+It is to be compared with leaving a quarter out at random, since a metric of neighbors moves with the number of stimuli. The lone
+dots on the left are all stimuli. **Intervals** (95 %) as above."""
 HELD = """**How to read it.** Each dot is a stimulus: to the right, models other than this one disagree on it; up, this model,
 turned onto their consensus, lies far from it. The line is the least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's,
 over stimuli."""
@@ -34,15 +34,30 @@ COLUMNS = {
 
 
 def show(at: Place) -> None:
-    """Draw figure 2 of the published work, its two supplements, the tenths, then what makes a stimulus dispersed."""
+    """Draw figure 2 of the published work, supplement 1, the tenths, supplement 2, then what makes a stimulus dispersed."""
     frame.need_stimuli(at)
-    frame.need_models(at, "language")
     asked = ask(at)
-    for show_part in (show_effect, show_drop, show_held_out, show_deciles):
-        with frame.part():
-            show_part(at, asked)
+    st.markdown(spread.MEANING)
     with frame.part():
-        why.show(at, asked.ranking, by=asked.trial.by, size=asked.size)
+        need_tested(at, asked)
+        for show_part in (show_effect, show_drop, show_deciles):
+            with frame.part():
+                show_part(at, asked)
+    with frame.part():
+        show_held_out(at, asked)
+    with frame.part():
+        why.show_predictors(at, asked.ranking, by=asked.trial.by)
+    with frame.part():
+        why.show_words(at, asked.ranking, by=asked.trial.by, size=asked.size)
+
+
+def need_tested(at: Place, asked: Asked) -> None:
+    """Raise NeededError where nothing can be aligned with language models, or not by this ranking."""
+    frame.need_models(at, "language")
+    if not asked.tested:
+        raise frame.NeededError("Choose models other than language models under “Consensus of”: these are aligned with language.")
+    if asked.trial.cross_fitted and len(asked.spaces) < 3:
+        raise frame.NeededError("Choose at least three models, or rank by these models: the others need a consensus of their own.")
 
 
 def show_effect(at: Place, asked: Asked) -> None:
@@ -52,8 +67,8 @@ def show_effect(at: Place, asked: Asked) -> None:
     figure = figures.effect(points, label=asked.label, chance=chance, mode=frame.mode(), narrow=frame.narrow())
     command = spread.command(at, asked.ranking, "--effect", "--sets", str(asked.size), *asked.options())
     _plot(at, asked, figure, points, "effect", command, size=asked.size)
-    st.markdown(READING.format(size=asked.size, n=queries.card(at).size, repeats=asked.trial.repeats))
-    _say(verdicts.tell_effect(table, _titles(at, asked)))
+    st.markdown(READING.format(who=asked.rankers, size=asked.size, n=queries.card(at).size, repeats=asked.trial.repeats))
+    _say(verdicts.tell_effect(table, _titles(at, asked), higher_is_better=asked.higher_is_better))
     with st.expander("The table behind the plot"):
         st.dataframe(points[list(COLUMNS)].fillna({"title_x": "mean"}).rename(columns=COLUMNS), hide_index=True)
 
@@ -67,7 +82,23 @@ def show_drop(at: Place, asked: Asked) -> None:
     command = spread.command(at, asked.ranking, "--drop", str(SHARE), *asked.options())
     _plot(at, asked, figure, points, "drop", command, share=SHARE)
     st.markdown(DROP)
-    _say(verdicts.tell_drop(table))
+    _say(verdicts.tell_drop(table, higher_is_better=asked.higher_is_better))
+
+
+def show_deciles(at: Place, asked: Asked) -> None:
+    """Draw alignment by tenth of dispersion; by fewer parts where a tenth holds too few stimuli for their neighbors."""
+    st.subheader("Does alignment fall step by step?", anchor=False)
+    n, least = queries.card(at).size, asked.parameters.get("k", spread.LEAST_SET) + 2
+    count = min(PARTS, n // least)
+    if count < 2:
+        raise frame.NeededError(f"Two parts of at least {least} stimuli are needed; this dataset has {n}. Choose a smaller k.")
+    table = queries.compared(at, trials.by_part, asked.ranking, count=count, trial=asked.trial)
+    points = tables.effect_points(table, queries.models(at))
+    figure = figures.deciles(points, label=asked.label, chance=asked.chance(n // count), mode=frame.mode())
+    command = spread.command(at, asked.ranking, "--parts", str(count), *asked.options())
+    _plot(at, asked, figure, points, "deciles", command, parts=count)
+    st.markdown(DECILES.format(count=count))
+    _say(verdicts.tell_parts(table, _titles(at, asked)))
 
 
 def show_held_out(at: Place, asked: Asked) -> None:
@@ -85,23 +116,8 @@ def show_held_out(at: Place, asked: Asked) -> None:
     _say(verdicts.tell_held_out(fits, _titles(at, asked)))
 
 
-def show_deciles(at: Place, asked: Asked) -> None:
-    """Draw alignment by tenth of dispersion; by fewer parts where a tenth holds too few stimuli for their neighbors."""
-    st.subheader("Does alignment fall step by step?", anchor=False)
-    n, least = queries.card(at).size, asked.parameters.get("k", spread.LEAST_SET) + 2
-    count = min(PARTS, n // least)
-    if count < 2:
-        raise frame.NeededError(f"Two parts of at least {least} stimuli are needed; this dataset has {n}. Choose a smaller k.")
-    table = queries.compared(at, trials.by_part, asked.ranking, count=count, trial=asked.trial)
-    points = tables.effect_points(table, queries.models(at))
-    figure = figures.deciles(points, label=asked.label, chance=asked.chance(n // count), mode=frame.mode())
-    command = spread.command(at, asked.ranking, "--parts", str(count), *asked.options())
-    _plot(at, asked, figure, points, "deciles", command, parts=count)
-    st.markdown(DECILES.format(count=count))
-
-
 def _plot(at: Place, asked: Asked, figure: go.Figure, table: pd.DataFrame, key: str, command: str, **choices: object) -> None:
-    recipe = queries.recipe(at, f"dispersion-{key}", spread.models((*asked.spaces, *asked.ranking)), tested=list(asked.spaces),
+    recipe = queries.recipe(at, f"dispersion-{key}", spread.models((*asked.spaces, *asked.ranking)), tested=list(asked.tested),
                             ranking=list(asked.ranking), trial=vars(asked.trial), **choices)  # fmt: skip
     exportbar.plot(figure, key=key, table=table, recipe=recipe, command=command)
 

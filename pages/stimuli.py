@@ -13,6 +13,8 @@ from pages._shared import controls, ends, exportbar, frame, gallery, opened, pla
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
+AGREEMENT = """**How to read it.** A bar counts the stimuli of which the two layers share so many nearest neighbors; the marked one
+is where this stimulus stands. The mean, over k, is their alignment by mutual k-nearest neighbors."""
 SHOWN = 12  # neighbors drawn of each model
 VIEWS = {"gallery": "Gallery", "map": "Map", "ends": "Low and high dispersion"}
 
@@ -88,7 +90,9 @@ def show_pair(at: Place, index: int, k: int) -> None:
             gallery.grid(at, near[index, :SHOWN].tolist(), key=key, width=108, marked=both)
     gallery.frame_marked()
     more = f" The first {SHOWN} are drawn." if k > SHOWN else ""
-    st.markdown(f"**{len(both)} of {k}** are among the nearest in both, framed above.{more} Most similar first.")
+    st.markdown(
+        f"**{len(both)} of {k}** are among the nearest in both{', framed above' if both else ''}.{more} Most similar first."
+    )
     chosen = models.set_index("model", drop=False).loc[[x, y]]
     show_agreement(at, index, chosen, count_shared(near_x, near_y), layers=(layer_x, layer_y), k=k)
 
@@ -104,6 +108,7 @@ def show_agreement(
     command = frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k))
     recipe = queries.recipe(at, "agreement", [x, y], metric="mutual_knn", layers=layers, k=k, stimulus=index)
     exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
+    st.markdown(AGREEMENT)
 
 
 frame.draw("Which stimuli do models agree on?", show)

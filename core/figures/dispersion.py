@@ -150,7 +150,7 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
     if seen.empty:
         return reason(NOTHING.format(_first(mean["reason"])), mode)
     parts = int(mean["part"].max())
-    figure = blank(mode, height=400, title="Alignment by tenth of dispersion")
+    figure = blank(mode, height=400, title="Alignment by part of the ranking by dispersion")
     for place, (title, run) in enumerate(seen.groupby("title_y", sort=False)):
         color = hue(str(run["group_y"].iloc[0]), mode)
         names = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
@@ -188,7 +188,7 @@ def held_out(points: pd.DataFrame, fits: pd.DataFrame, *, mode: Mode, narrow: bo
         ends = pd.Series([panel["dispersion"].min(), panel["dispersion"].max()])
         line = {"color": INK[mode].text, "width": 2, "dash": "dash"}
         fit = {"type": dots["type"], "x": ends, "y": found[space]["intercept"] + found[space]["slope"] * ends, "mode": "lines",
-               "line": line, "name": "fit", "showlegend": place == 0, "hoverinfo": "skip"}  # fmt: skip
+               "line": line, "name": "least-squares fit", "showlegend": place == 0, "hoverinfo": "skip"}  # fmt: skip
         figure.add_trace(fit, **at)  # of the dots' own kind, else it would lie beneath them
     figure.update_xaxes(title_text="dispersion of the others", nticks=5).update_yaxes(nticks=6)
     _name_rows(figure, len(spaces), narrow, "deviation from their consensus")

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.figures.theme import INK, Mode, blank, chance_line, plain, reason, wrap
 
 DISCOVERY = 0.05  # share of the discoveries that may be false
-ROW = 24  # pixels
+ROW, LINE = 24, 16  # pixels: of a row, and of each line of its name where it has several
 LONGEST = 24  # letters of a word
 
 
@@ -25,7 +25,7 @@ def importances(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most:
         return reason(f"No predictor can be used: {points['reason'].iloc[0]}.", mode)
     alone = used[used["covers"] == 1]
     drawn = pd.concat([alone.head(most), used[used["covers"] > 1]]).assign(place=lambda rows: range(len(rows)))
-    names = [wrap(plain(f"{row.predictor} ({row.kind})"), 18 if narrow else 60) for row in drawn.itertuples()]
+    names = [wrap(plain(f"{_spoken(row.predictor)} ({row.kind})"), 22 if narrow else 60) for row in drawn.itertuples()]
     figure = _rows(names, mode, narrow=narrow, title="What predicts a stimulus's dispersion")
     for several, color, name in ((False, INK[mode].ember, "one predictor"), (True, INK[mode].text, "all of a kind together")):
         part = drawn[(drawn["covers"] > 1) == several]
@@ -40,8 +40,12 @@ def importances(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most:
     return figure.update_xaxes(title_text=wrap(axis, 36 if narrow else 90))
 
 
+def _spoken(predictor: object) -> str:
+    return str(predictor).replace("_", " ")
+
+
 def _predictor_card(row: Mapping[Hashable, Any]) -> str:
-    lines = [f"<b>{plain(row['predictor'])}</b> ({plain(row['kind'])})",
+    lines = [f"<b>{plain(_spoken(row['predictor']))}</b> ({plain(row['kind'])})",
              f"importance {row['importance']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}"]  # fmt: skip
     if row["covers"] > 1:
         lines.append(f"{row['covers']} predictors permuted together")
@@ -69,7 +73,7 @@ def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int =
         cards = [_word_card(row) for row in part.to_dict("records")]
         figure.add_scatter(x=part["gap"], **_dots(part, cards, part["p_adjusted"] <= DISCOVERY, color, mode))
         _name(figure, f"more in the {side} set", color, part)
-    axis = wrap("share of captions of the low set less share of the high set", 36 if narrow else 90)
+    axis = wrap("share of captions that have the word: of the low set less that of the high set", 36 if narrow else 90)
     return figure.update_xaxes(title_text=axis, tickformat="+.0%")
 
 
@@ -80,8 +84,8 @@ def _word_card(row: Mapping[Hashable, Any]) -> str:
 
 def _rows(names: Sequence[str], mode: Mode, *, narrow: bool, title: str) -> go.Figure:
     """Return an empty row per name, the first on top, with a dotted line at 0."""
-    lines = sum(1 + name.count("<br>") for name in names)
-    figure = blank(mode, height=ROW * max(lines, 2) + (160 if narrow else 120), title=title)
+    row = max(ROW, LINE * max(1 + name.count("<br>") for name in names))
+    figure = blank(mode, height=row * max(len(names), 2) + (160 if narrow else 120), title=title)
     ends = [-0.5, len(names) - 0.5]
     figure.add_scatter(x=[0, 0], y=ends, **chance_line(mode), showlegend=False, hoverinfo="skip")
     return figure.update_yaxes(tickvals=list(range(len(names))), ticktext=list(names), range=ends[::-1], showgrid=False)

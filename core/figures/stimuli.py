@@ -13,12 +13,20 @@ from core.figures.theme import INK, Mode, blank, chance_line, clear, hue, plain,
 
 
 def stimulus_map(
-    points: pd.DataFrame, *, axes: tuple[str, str], value: str, title: str, chosen: Collection[int] = (), square: bool, mode: Mode
+    points: pd.DataFrame,
+    *,
+    axes: tuple[str, str],
+    value: str,
+    title: str,
+    chosen: Collection[int] = (),
+    square: bool,
+    unitless: bool = False,
+    mode: Mode,
 ) -> go.Figure:
     """Draw a dot per stimulus, to be brushed; its index is the dot's customdata.
 
     points: index, caption, x, y, value. axes, value: what these are. chosen: the indices beside which all others fade. square: one
-    unit is as long across as it is up, as for distances.
+    unit is as long across as it is up, as for distances. unitless: the axes bear no numbers.
     """
     ink = INK[mode]
     figure = blank(mode, height=580, title=title)
@@ -38,17 +46,20 @@ def stimulus_map(
                       "unselected": {"marker": {"opacity": 0.15}},
                       "hovertemplate": "%{hovertext}<extra></extra>"})  # fmt: skip
     figure.update_xaxes(title_text=axes[0]).update_yaxes(title_text=axes[1])
+    if unitless:
+        figure.update_xaxes(showticklabels=False).update_yaxes(showticklabels=False)
     if square:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
     return figure.update_layout(dragmode="lasso", margin_t=36)
 
 
-def residuals(rows: pd.DataFrame, *, mode: Mode) -> go.Figure:
+def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw one stimulus's residual in each model as a bar with its rank, over the middle half of all stimuli.
 
     rows: a row per model: title, group, residual, rank (1 is closest to the consensus), n, lower, upper (quartiles of all stimuli).
+    `narrow` leaves a phone room for names and ranks.
     """
-    ink, names = INK[mode], [plain(title) for title in rows["title"]]
+    ink, names = INK[mode], [wrap(plain(title), 15 if narrow else 60) for title in rows["title"]]
     figure = blank(mode, height=34 * len(rows) + 110, title="Residual of the stimulus by model")
     middle = {"base": rows["lower"], "marker": {"color": clear(ink.chance, 0.35)}, "name": "middle half of all stimuli"}
     figure.add_bar(x=rows["upper"] - rows["lower"], y=names, orientation="h", width=0.9, **middle, hoverinfo="skip")
@@ -61,8 +72,12 @@ def residuals(rows: pd.DataFrame, *, mode: Mode) -> go.Figure:
     beside = rows[["residual", "upper"]].max(axis=1)
     figure.add_scatter(x=beside, y=names, mode="text", text=ranks, textposition="middle right", cliponaxis=False, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
-    most = 1.35 * beside.max()
-    figure.update_xaxes(title_text="residual: distance to the consensus", range=[0, most or 1.0])
+    most = (2.0 if narrow else 1.35) * beside.max()
+    figure.update_xaxes(
+        title_text=wrap("residual: distance to the consensus", 24 if narrow else 60),
+        nticks=4 if narrow else 8,
+        range=[0, most or 1.0],
+    )
     figure.update_yaxes(autorange="reversed", showgrid=False, ticksuffix="  ")
     return figure.update_layout(barmode="overlay", margin_t=8)
 
@@ -86,7 +101,13 @@ def agreement(shared: Integer[np.ndarray, "n"], *, chosen: int, k: int, title_x:
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": ink.text, "width": 1.5},
                        name=f"mean {mean:.2f}: alignment {mean / k:.3f}")  # fmt: skip
     figure.add_scatter(x=[None], y=[None], **chance_line(mode, name=f"chance {by_chance:.2f}"))
-    here = {"x": int(shared[chosen]), "y": int(counts[shared[chosen]]), "text": f"stimulus {chosen}", "bgcolor": ink.paper}
+    here = {
+        "x": int(shared[chosen]),
+        "y": int(counts[shared[chosen]]),
+        "text": f"stimulus {chosen}",
+        "bgcolor": ink.paper,
+        "xanchor": "left",
+    }
     figure.add_annotation(**here, ax=0, ay=-24, arrowhead=0, arrowcolor=ink.ember, font={"color": ink.ember, "size": 13})
     figure.update_xaxes(title_text=f"shared neighbors, of k = {k}", dtick=max(1, (k + 1) // 20), range=[-0.6, k + 0.6])
     return figure.update_yaxes(title_text="stimuli").update_layout(bargap=0.15, margin_t=36)

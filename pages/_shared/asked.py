@@ -11,7 +11,7 @@ from core.analyses.chance import known_chance
 from core.figures.metrics import SHORT
 from core.metrics import METRICS
 from core.trials import Trial
-from pages._shared import controls, queries, spread
+from pages._shared import controls, frame, queries, spread
 from pages._shared.queries import Place
 
 RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
@@ -21,10 +21,11 @@ tested on sets that it had no part in (cross-fitted). Language models: whether w
 
 @dataclass(frozen=True)
 class Asked:
-    """What the controls choose: the spaces tested, those whose consensus ranks the stimuli, how many make a set, and how."""
+    """What the controls choose: spaces, those whose consensus ranks the stimuli, those tested, how many make a set, and how."""
 
     spaces: tuple[str, ...]
     ranking: tuple[str, ...]
+    tested: tuple[str, ...]
     size: int
     trial: Trial
 
@@ -38,6 +39,18 @@ class Asked:
         """Return what is measured, for an axis."""
         k = self.parameters.get("k")
         return f"alignment with language models ({SHORT[self.trial.metric]}{f', k = {k}' if k else ''})"
+
+    @property
+    def rankers(self) -> str:
+        """Return whose agreement ranks the stimuli, for a sentence."""
+        if self.trial.cross_fitted:
+            return "all models but the panel's own"
+        return "these models" if self.ranking == self.spaces else "the language models"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Return whether a higher score is more aligned."""
+        return METRICS[self.trial.metric].spec.higher_is_more_aligned
 
     def chance(self, size: int) -> float:
         """Return the metric's chance on a set of this size, NaN where no formula tells."""
@@ -66,6 +79,8 @@ def ask(at: Place) -> Asked:
         ranker = st.selectbox("Stimuli ranked by", list(RANKERS), format_func=RANKERS.get, key="ranker", help=RANKING,
                               bind="query-params")  # fmt: skip
         ranking = spread.of_language(at) if ranker == "language" else spaces
+        if len(ranking) < 2:
+            raise frame.NeededError("Two language models or more rank the stimuli: embed another one, or rank by these models.")
         by = spread.pick_summary(at, ranking, own=ranker != "others")
         size = spread.pick_set_size(queries.card(at).size)
         metric = controls.pick_metric(default="cknna")
@@ -73,6 +88,8 @@ def ask(at: Place) -> Asked:
         seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of random sets and halves.", bind="query-params"))
     usual = METRICS[metric].spec.defaults  # are left out, so that the command line finds the same answers kept
     chosen = tuple((name, value) for name, value in parameters.items() if value != usual[name])
-    trial = Trial(by=by, tested=spaces if ranker == "language" else (), cross_fitted=ranker == "others", metric=metric,
+    language = set(queries.models(at).query("modality == 'language'")["model"])
+    tested = tuple(space for space in spaces if space.rpartition(":")[0] not in language)  # with itself each is perfectly aligned
+    trial = Trial(by=by, tested=() if tested == ranking else tested, cross_fitted=ranker == "others", metric=metric,
                   parameters=chosen, seed=seed)  # fmt: skip
-    return Asked(spaces, ranking, size, trial)
+    return Asked(spaces, ranking, tested, size, trial)

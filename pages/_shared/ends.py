@@ -9,7 +9,7 @@ from pages._shared.queries import Place
 
 PAGE = 12  # of each side
 HEADS = {"low": "Models agree: low dispersion", "high": "Models differ: high dispersion"}
-READING = """Bars are the residuals: how far each model lies from the consensus at this stimulus. A full bar is the largest residual
+READING = """**How to read it.** Bars are the residuals. A full bar is the largest residual
 of all stimuli. Left the least dispersed stimulus comes first, right the most dispersed."""
 
 
@@ -17,7 +17,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     """Draw both sets a page at a time, with what can be done with each."""
     sets = dict(zip(HEADS, spread.low_and_high(at, spaces, by=by, size=size), strict=True))
     about = bars.writer(spread.residuals(at, spaces), spread.described(at, spaces), gallery.default_captions(at), mode=frame.mode())
-    st.markdown(READING)
+    st.markdown(f"{spread.MEANING}\n\n{READING}")
     st.html(bars.legend(spread.described(at, spaces), mode=frame.mode()))
     places = dict(zip(HEADS, st.columns(2, gap="large"), strict=True))
     pages = -(-size // PAGE)

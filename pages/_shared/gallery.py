@@ -16,9 +16,13 @@ MOST_VALUES = 24  # of a factor that can be picked from a list
 
 
 def chosen(size: int) -> int | None:
-    """Return the stimulus that the address names, None for the gallery."""
+    """Return the stimulus that the address names, None for the gallery; say so where it names none of this dataset."""
     text = st.query_params.get("stimulus", "")
-    return int(text) if text.isdecimal() and len(text) < 10 and int(text) < size else None
+    if text.isdecimal() and len(text) < 10 and int(text) < size:
+        return int(text)
+    if text:
+        st.warning(f"The link opens stimulus {frame.plain(text[:40])}; here they are counted from 0 to {size - 1:,}.")
+    return None
 
 
 def choose(index: int | None) -> None:
@@ -30,10 +34,10 @@ def choose(index: int | None) -> None:
 
 
 def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Collection[int] = (),
-         about: Callable[[int], str] | None = None) -> None:  # fmt: skip
-    """Draw thumbnails of a width in pixels in as many columns as fit; a button under each opens it, `marked` ones are framed.
+         about: Callable[[int], str] | None = None, opens: bool = True) -> None:  # fmt: skip
+    """Draw thumbnails of a width in pixels in as many columns as fit; `marked` ones are framed.
 
-    about: what is said of a stimulus beneath its picture, as HTML.
+    about: what is said of a stimulus beneath its picture, as HTML. opens: whether a button under each opens it.
     """
     texts = default_captions(at)
     with st.container(horizontal=True, gap="small", key=f"grid-{key}"):
@@ -43,6 +47,8 @@ def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Col
                 st.image(image, width=width, alt=texts[index])
                 if about:
                     st.html(about(index))
+                if not opens:
+                    continue
                 label = f"{index} · both" if index in marked else str(index)
                 st.button(label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary",
                           icon=":material/open_in_full:", help="Open this stimulus")  # fmt: skip

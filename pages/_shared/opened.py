@@ -11,8 +11,8 @@ from pages._shared import exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
 
 NEAR = 6  # neighbors drawn of each space
-READING = """**How to read it.** A bar is the distance of one model from the consensus at this stimulus, its rank among all stimuli
-beside it: 1 is where that model lies closest. The gray bar behind holds the middle half of all stimuli."""
+READING = """**How to read it.** A bar is the residual of one model, its rank among all stimuli beside it: 1 is where that model
+lies closest to the consensus. The gray bar behind holds the middle half of all stimuli."""
 
 
 def show(at: Place, index: int) -> None:
@@ -30,7 +30,7 @@ def show(at: Place, index: int) -> None:
     with words:
         for row in captions[captions["index"] == index].itertuples():
             with st.container(gap=None):
-                st.caption(f"caption {frame.plain(row.level)}")
+                st.caption(f"caption level {frame.plain(row.level)}")
                 st.text(row.text)
         known = factors.drop("stimulus").dropna()
         if len(known):
@@ -44,9 +44,11 @@ def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
     st.subheader("Do models agree on it?", anchor=False)
     rows = _ranked(at, spaces, index)
     recipe = queries.recipe(at, "residuals", spread.models(spaces), spaces=list(spaces), stimulus=index)
-    exportbar.plot(figures.residuals(rows, mode=frame.mode()), key="residuals", table=rows, recipe=recipe,
+    exportbar.plot(figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow()), key="residuals", table=rows, recipe=recipe,
                    command=spread.command(at, spaces))  # fmt: skip
-    st.markdown(READING)
+    mean = spread.residuals(at, spaces)["mean"]
+    rank = f"rank {(mean < mean[index]).sum() + 1:,} of {len(mean):,}, from the least dispersed to the most"
+    st.markdown(f"{spread.MEANING}\n\n{READING}\n\n**What is seen.** Over all these models the stimulus has {rank}.")
 
 
 def _ranked(at: Place, spaces: tuple[str, ...], index: int) -> pd.DataFrame:
@@ -63,6 +65,7 @@ def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the nearest stimuli in the consensus and in each of its spaces, a row each."""
     st.subheader("What do models take to be like it?", anchor=False)
     k = min(NEAR, queries.card(at).size - 1)
+    st.markdown(f"The {k} stimuli at the smallest angle to it, the most similar first.")
     near = {"In the consensus": queries.compared(at, stimulus_views.near_in_consensus, spaces, k=k).iloc[index].tolist()}
     for row in spread.described(at, spaces).to_dict("records"):
         layer = int(row["space"].rpartition(":")[2])

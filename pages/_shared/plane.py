@@ -17,9 +17,10 @@ MAPS = {"residuals": "mean and first component", "pca": "consensus by PCA", "uma
 READING = {
     "residuals": """**How to read it.** Each dot is a stimulus. Right: far from the consensus on average over the models; up: high
 on the first principal component of the residuals, which holds {explained:.0f} % of their variance. Where both say the same, dots
-lie on a line; off it lie the stimuli on which one model is alone.""",
+lie on a line; off it lie stimuli whose dispersion comes of few of the models.""",
     "pca": """**How to read it.** Each dot is a stimulus where it lies in the consensus, along the two directions in which that
-varies most. The color is its dispersion: dark patches on light, light ones on dark are kinds of stimuli that models differ on.""",
+varies most; units are those of a space of norm 1. The color is its dispersion: a patch of one color is a kind of stimuli on which
+models agree, or differ.""",
     "umap": """**How to read it.** Each dot is a stimulus; who is near in the consensus is near here. Distances between patches and
 the axes mean nothing. The color is the dispersion.""",
 }
@@ -33,15 +34,15 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
     size = queries.card(at).size
     brushed = selection.brushed(size)
     points, axes = _points(at, spaces, kind, by)
-    value = f"{spread.name_of(at, spaces, by)} of the residuals"
+    value = f"dispersion: {spread.name_of(at, spaces, by)}"
     figure = figures.stimulus_map(points.iloc[list(shown)], axes=axes, value=value, title=f"Stimuli: {MAPS[kind]}", chosen=brushed,
-                                  square=kind == "pca", mode=frame.mode())  # fmt: skip
+                                  square=kind == "pca", unitless=kind == "umap", mode=frame.mode())  # fmt: skip
     recipe = queries.recipe(at, "stimulus-map", spread.models(spaces), spaces=list(spaces), map=kind, by=by)
     exportbar.plot(figure, key="stimulus-map", table=points.iloc[list(shown)], recipe=recipe,
                    on_select=partial(_brush, size), brush=True,
                    command=spread.command(at, spaces) if kind == "residuals" else None)  # fmt: skip
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
-    st.markdown(f"{READING[kind].format(explained=100 * explained)} {BRUSH}")
+    st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
     if brushed:
         st.subheader(f"{len(brushed):,} chosen", anchor=False)
         st.button("Choose none", icon=":material/close:", type="tertiary", on_click=selection.brush, args=([], size))
@@ -67,6 +68,6 @@ def _points(at: Place, spaces: tuple[str, ...], kind: str, by: str) -> tuple[pd.
         plane = queries.compared(at, stimulus_views.lay_out, spaces, by=kind)
     points = points.assign(x=plane["x"], y=plane["y"])
     if kind == "umap":
-        return points, ("UMAP 1, no unit", "UMAP 2, no unit")
+        return points, ("UMAP 1", "UMAP 2")
     first, second = (f"{100 * plane[share].iloc[0]:.0f} % of the variance" for share in ("share_x", "share_y"))
     return points, (f"component 1: {first}", f"component 2: {second}")

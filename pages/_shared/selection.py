@@ -17,10 +17,12 @@ BRUSHED = "brushed"  # of the address
 
 
 def brushed(size: int) -> list[int]:
-    """Return the stimuli that the address names as brushed; none where it names no set of these stimuli."""
+    """Return the stimuli that the address names as brushed; none, and the reason, where it names no set of these stimuli."""
+    code = st.query_params.get(BRUSHED, "")
     try:
-        return decode(st.query_params.get(BRUSHED, ""), size).tolist()
-    except StimuliError:
+        return decode(code, size).tolist() if code else []
+    except StimuliError as error:
+        st.warning(f"The chosen stimuli of this link cannot be read: {frame.plain(error)}.")
         return []
 
 

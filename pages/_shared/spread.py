@@ -12,6 +12,9 @@ from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
 SUMMARIES = {"mean": "mean over models", "pc1": "first component", "median": "median", "trimmed": "trimmed mean"}
+MEANING = """Each model's space is centered, scaled to norm 1 and turned onto those of the others; their mean is the **consensus**.
+A **residual** is how far one model lies from it at one stimulus. The **dispersion** of a stimulus sums its residuals up: it is
+high where the models disagree."""
 LEAST_SET, USUAL_SET = 4, 256  # stimuli
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analyses.dispersion_verdicts import tell_predictors, tell_words
 from core.analyses.prediction import verdict
 from core.explanation import enriched_words, explain
 from core.figures import prediction as figures
@@ -18,20 +19,27 @@ WORDS = """**How to read it.** Words to the right are more frequent in captions 
 high set; filled ones after correction for the false discovery rate over all words."""
 
 
-def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
-    """Draw the predictors of dispersion, then the words of the low and the high set."""
-    ranked = ["--by", by] if by != "mean" else []
+def show_predictors(at: Place, spaces: tuple[str, ...], *, by: str) -> None:
+    """Draw the predictors of dispersion."""
     st.subheader("What makes a stimulus dispersed?", anchor=False)
     table = queries.compared(at, explain, spaces, by=by)
     recipe = queries.recipe(at, "dispersion-predictors", spread.models(spaces), spaces=list(spaces), by=by)
     figure = figures.importances(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.plot(figure, key="predictors", table=table, recipe=recipe,
-                   command=spread.command(at, spaces, "--explain", *ranked))  # fmt: skip
-    st.markdown(f"{IMPORTANCE}\n\n**What is seen.** {frame.plain(verdict(table))}")
+                   command=spread.command(at, spaces, "--explain", *_by(by)))  # fmt: skip
+    st.markdown(f"{IMPORTANCE}\n\n**What is seen.** {frame.plain(f'{verdict(table)} {tell_predictors(table)}')}")
+
+
+def show_words(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
+    """Draw the words that captions of the low or of the high set have more often."""
     st.subheader("Which words do captions of the two sets have?", anchor=False)
     table = queries.compared(at, enriched_words, spaces, size=size, by=by)
     recipe = queries.recipe(at, "dispersion-words", spread.models(spaces), spaces=list(spaces), by=by, size=size)
     figure = figures.words(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.plot(figure, key="words", table=table, recipe=recipe,
-                   command=spread.command(at, spaces, "--words", "--sets", str(size), *ranked))  # fmt: skip
-    st.markdown(WORDS)
+                   command=spread.command(at, spaces, "--words", "--sets", str(size), *_by(by)))  # fmt: skip
+    st.markdown(f"{WORDS}\n\n**What is seen.** {frame.plain(tell_words(table))}")
+
+
+def _by(by: str) -> list[str]:
+    return ["--by", by] if by != "mean" else []

@@ -120,7 +120,7 @@ def held() -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_held_out_draws_dots_and_the_fit_with_its_figures():
     figure = held_out(*held(), mode="light")
     assert "Pearson −0.30 (−0.40 to −0.20)<br>Spearman 0.50, p < 0.001" in words(figure)
-    line = next(trace for trace in figure.data if trace.name == "fit")
+    line = next(trace for trace in figure.data if trace.name == "least-squares fit")
     assert list(line.y) == [2.0, 6.0]
 
 

@@ -92,7 +92,16 @@ def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
 def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
     app = opened(three, "stimuli", view="Map", brushed="60.xyz")
     assert not app.exception
+    assert "cannot be read: this text for a set of stimuli is damaged" in said(app)
     assert not studied(app)
+
+
+@pytest.mark.parametrize("given", ["60", "-1", "abc"])
+def test_a_link_to_a_stimulus_that_is_not_there_says_so_over_the_gallery(opened, three, given):
+    app = opened(three, "stimuli", stimulus=given)
+    assert not app.exception
+    assert f"The link opens stimulus {given}; here they are counted from 0 to 59." in said(app)
+    assert len(shown(app, "all")) == 20
 
 
 def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened, three):

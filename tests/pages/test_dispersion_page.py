@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
+
+import pytest
 
 from core.cli import make_parser
+from core.trials import Trial
+from pages._shared import asked
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
-PLOTS = ["effect", "drop", "held-out", "deciles", "predictors", "words"]
+PLOTS = ["effect", "drop", "deciles", "held-out", "predictors", "words"]
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch) -> None:
+    """Draw fewer random sets and halves: what a page shows does not depend on how many there are."""
+    monkeypatch.setattr(asked, "Trial", partial(Trial, repeats=3, draws=4))
+    monkeypatch.setattr("core.analyses.prediction.HALVES", 3)
 
 
 def words(app) -> str:
@@ -26,12 +38,12 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert not said(app)
     assert app.multiselect(key="space").value == ["vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2"]
     assert app.selectbox(key="metric").value == "cknna"
-    assert "15 of 60 each" in words(app)
-    assert words(app).count("**What is seen.**") == 4
+    assert "the 15 least dispersed of 60" in words(app)
+    assert words(app).count("**What is seen.**") == len(PLOTS)
     assert len(commands(app)) == len(PLOTS)
     for command in commands(app):
         make_parser().parse_args(shlex.split(command)[1:])
-    assert "the published work found up to 2." in words(app)
+    assert "the published work found up to 2 of CKNNA." in words(app)
     assert "the published work found 0.21 to 0.43." in words(app)
 
 
@@ -43,7 +55,7 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app.selectbox(key="metric").set_value("mutual_knn")
     app.number_input(key="k").set_value(4).run()
     assert not app.exception
-    assert "20 of 60 each" in words(app)
+    assert "dispersion of all models but the panel's own: the 20 least dispersed of 60" in words(app)
     table = app.dataframe[0].value
     assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
     assert charts(app) == PLOTS
@@ -71,6 +83,27 @@ def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three
     app.multiselect(key="space").set_value(["vit-mae-m:2"]).run()
     assert "one alone agrees with itself" in said(app)
     assert not charts(app)
+
+
+def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
+    app = opened(small(40), "dispersion")
+    app.multiselect(key="space").set_value(["gpt-2-m:2", "gpt-2-s:2"]).run()
+    assert not app.exception
+    assert "Choose models other than language models" in said(app)
+    assert charts(app) == ["words"]
+    app.multiselect(key="space").set_value(["gpt-2-m:2", "gpt-2-s:2", "vit-mae-m:2"]).run()
+    table = app.dataframe[0].value
+    assert set(table["model"]) == {"ViT M · MAE"}
+    assert "--tested vit-mae-m:2" in commands(app)[0]
+
+
+def test_ranking_by_others_needs_three_models(opened, three):
+    app = opened(three, "dispersion")
+    app.selectbox(key="ranker").set_value("others")
+    app.multiselect(key="space").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
+    assert not app.exception
+    assert "Choose at least three models, or rank by these models" in said(app)
+    assert charts(app) == ["predictors", "words"]
 
 
 def test_a_store_of_one_model_says_how_to_embed_another(opened, tmp_path):
