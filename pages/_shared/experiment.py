@@ -73,8 +73,8 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
             if held.error:
                 raise held.error
         held.work()
-        if running and held.state != "running":
-            st.rerun()  # without the clock
+        if running != (held.state == "running"):
+            st.rerun()  # with the clock, or without it
 
     redraw()
 
