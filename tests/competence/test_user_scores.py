@@ -86,6 +86,12 @@ def test_a_table_with_a_mistake_changes_nothing(root):
     assert Store(root).digest("counted") == before
 
 
+def test_of_many_models_that_are_not_embedded_a_few_are_told_and_the_rest_counted(root):
+    done = keep(root, "".join(f"unknown-{number},{task},0.5,top-1\n" for number in range(300) for task in ("depth", "pose")))
+    assert len(done.notes) == 6
+    assert done.notes[-1] == "not embedded either: 295 more, whose scores (590) are kept, too"
+
+
 def test_every_import_changes_what_caches_go_by(root):
     digests = [Store(root).digest("counted")]
     for value in (0.5, 0.75):
