@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from core import consensus, trials
 from core.analyses import dispersion_verdicts as verdicts
+from core.analyses.set_effects import PART
 from core.figures import dispersion as figures
 from core.figures import tables
 from pages._shared import exportbar, frame, queries, spread, why
@@ -18,7 +21,7 @@ SHARE, PARTS = 0.25, 10
 READING = """**How to read it.** The stimuli are ranked by the dispersion of {who}: the {size:,} least dispersed of {n:,} make the
 low set, the {size:,} most dispersed the high set. A panel is a vision model, a dot a language model in the layer that aligns best
 with it on all stimuli, the diamond the mean over them. **Intervals** (95 %) tell how far a score would move with other stimuli
-of the same kind: of the low and the high set by random halves of them, of the random set by {repeats} draws."""
+of the same kind: of the low and the high set by random three quarters of them, of the random set by {repeats} draws."""
 DROP = """**How to read it.** The lowest or the highest quarter of the ranking is left out and alignment measured anew on the rest.
 It is to be compared with leaving a quarter out at random, since a metric of neighbors moves with the number of stimuli. The lone
 dots on the left are all stimuli. **Intervals** (95 %) as above."""
@@ -26,7 +29,7 @@ HELD = """**How to read it.** Each dot is a stimulus: to the right, models other
 turned onto their consensus, lies far from it. The line is the least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's,
 over stimuli."""
 DECILES = """**How to read it.** The stimuli are split into {count} parts by dispersion, and alignment is measured within each;
-neighbors are sought among the part's own stimuli. **Intervals** (95 %) by random halves of a part."""
+neighbors are sought among the part's own stimuli. **Intervals** (95 %) by random three quarters of a part."""
 COLUMNS = {
     "title_y": "model", "title_x": "language model", "set": "set", "size": "stimuli", "score": "alignment", "low": "95 % from",
     "high": "to", "p": "p", "reason": "what is missing, and why",
@@ -88,7 +91,7 @@ def show_drop(at: Place, asked: Asked) -> None:
 def show_deciles(at: Place, asked: Asked) -> None:
     """Draw alignment by tenth of dispersion; by fewer parts where a tenth holds too few stimuli for their neighbors."""
     st.subheader("Does alignment fall step by step?", anchor=False)
-    n, least = queries.card(at).size, asked.parameters.get("k", spread.LEAST_SET) + 2
+    n, least = queries.card(at).size, math.ceil((asked.parameters.get("k", spread.LEAST_SET) + 2) / PART)  # for intervals, too
     count = min(PARTS, n // least)
     if count < 2:
         raise frame.NeededError(f"Two parts of at least {least} stimuli are needed; this dataset has {n}. Choose a smaller k.")
