@@ -25,8 +25,10 @@ PAGE = "pages/theory_cooccurrence.py"
 CLAIM = """A world is a sequence of events; a learner sees which of them happen close to each other in time. Its embedding comes to
 hold the pointwise mutual information of any two events, and since one-to-one observations of the same events share that, so do
 their learners ([Huh et al. 2024](https://arxiv.org/abs/2405.07987), section 4)."""
-FORMULA = r"""\langle f(a), f(b) \rangle = \log \frac{P_\mathsf{coor}(a, b)}{P(a)\, P(b)} + c, \qquad
-P_\mathsf{coor}(a, b) \propto \sum_{|t - t'| \le T} P(z_t = a, z_{t'} = b)"""
+FORMULA = (
+    r"\langle f(a), f(b) \rangle = K_\mathsf{PMI}(a, b) + c = \log \frac{P_\mathsf{coor}(a, b)}{P(a)\, P(b)} + c",
+    r"P_\mathsf{coor}(a, b) \propto \sum_{|t - t'| \le T} P(z_t = a, z_{t'} = b)",
+)
 FORMULAS = {
     "infonce": r"g = \tau K_\mathsf{PMI} + c", "sampled": r"g = \tau K_\mathsf{PMI} + c",
     "nce": r"g = K_\mathsf{PMI} + \log \tfrac{p}{1 - p}", "rough": r"\forall C:\; K_\mathsf{PMI} + C \not\succeq 0",
@@ -40,7 +42,8 @@ MEASURES = {"cka": "CKA", "mutual_knn": "mutual k-NN"}
 def show() -> None:
     """Draw the presets, the claim, the controls and the run."""
     st.markdown(CLAIM)
-    st.latex(FORMULA)
+    for formula in FORMULA:  # one below the other, since a phone shows no wide one
+        st.latex(formula)
     preset = experiment.presets(PAGE, {name: entry.title for name, entry in PRESETS.items()}, default="infonce")
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS)

@@ -21,7 +21,7 @@ PAGE = "pages/theory_deep_linear.py"
 CLAIM = """Two deep linear networks of any depths and widths, between frozen matrices of their own, see two views of the same inputs
 and learn the same noisy labels y = V x + ε. Trained with noise, every layer of both becomes the same representation up to rotation
 and scale, although almost all other solutions of the same loss are not (Ziyin and Chuang 2025)."""
-FORMULA = r"f(x) = M^O W_D \cdots W_1 M^I Z x, \qquad c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)"
+FORMULA = (r"f(x) = M^O W_D \cdots W_1 M^I Z x", r"c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)")
 FORMULAS = {
     "sgd": r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x), \qquad \eta = 0.003",
     "theorem-1": r"\min_\theta\; \mathbb{E}[\ell] + \eta\, \mathbb{E}\lVert\nabla \ell\rVert^2, \qquad \eta \to 0",
@@ -40,7 +40,8 @@ def show() -> None:
     claims = {name: (entry.title, entry.claim) for name, entry in PRESETS.items()}
     claims |= {name: (breaker.title, breaker.claim) for name, breaker in BREAKERS.items()}
     st.markdown(CLAIM)
-    st.latex(FORMULA)
+    for formula in FORMULA:  # one below the other, since a phone shows no wide one
+        st.latex(formula)
     preset = experiment.presets(PAGE, {name: title for name, (title, _) in claims.items()}, default="theorem-1")
     asked = ask()
     strengths = ask_strengths(preset)
@@ -115,7 +116,7 @@ def show_looks(preset: str, recipe: Recipe, looks: list[Look]) -> None:
         figure = figures.other_minima(list(values), by_noise=table["min_alignment"].iloc[0], mode=mode)
         exportbar.plot(figure, key="minima", **told)
         return
-    steps = "looks, 25 steps of descent each" if preset == "theorem-1" else "steps of SGD"
+    steps = "steps of descent (L-BFGS)" if preset == "theorem-1" else "steps of SGD"
     linear = preset not in ("tanh", "relu")
     exportbar.plot(figures.over_training(table, steps=steps, told=linear, mode=mode), key="training", **told)
     show_layers(looks[-1], recipe, told, "Layer by layer")

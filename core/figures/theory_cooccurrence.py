@@ -34,7 +34,7 @@ def kernels(kernel: Kernel, learned: Kernel, *, mode: Mode, narrow: bool = False
 def products(kernel: Kernel, learned: Kernel, *, slope: float, offset: float, mode: Mode) -> go.Figure:
     """Draw the learned product of every pair of events against its PMI, with the least-squares line."""
     above = np.triu_indices(len(kernel), 1)
-    figure = blank(mode, height=380, title="Learned products against PMI")
+    figure = blank(mode, height=400, title="Learned products against PMI")
     trace: Callable[..., Any] = getattr(figure, f"add_{scatter_of(len(above[0]))}")
     trace(x=kernel[above], y=learned[above], mode="markers", name="two events", marker={"color": INK[mode].soft, "size": 5})
     figure.add_scatter(x=kernel.diagonal(), y=learned.diagonal(), mode="markers", name="an event with itself",
@@ -67,10 +67,10 @@ def plane(embedding: Float64[np.ndarray, "n d"], edges: Kernel, *, mode: Mode) -
     lines = np.full((len(first), 3, 2), np.nan)  # a gap after each
     lines[:, 0], lines[:, 1] = at[first], at[second]
     if len(first) <= 4 * len(edges):
-        figure.add_scatter(x=lines[..., 0].ravel(), y=lines[..., 1].ravel(), mode="lines", hoverinfo="skip", name="a step",
+        figure.add_scatter(x=lines[..., 0].ravel(), y=lines[..., 1].ravel(), mode="lines", hoverinfo="skip", showlegend=False,
                            line={"color": INK[mode].chance, "width": 1})  # fmt: skip
     look = {"color": np.arange(len(at)), "colorscale": list(INK[mode].scale)[1:-1], "size": 10}
-    figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers", marker=look, name="an event", text=np.arange(len(at)),
+    figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers", marker=look, showlegend=False, text=np.arange(len(at)),
                        hovertemplate="event %{text}<extra></extra>")  # fmt: skip
     figure.update_yaxes(scaleanchor="x", title_text="component 2")
     return figure.update_xaxes(title_text="component 1")
@@ -92,8 +92,7 @@ def information(points: pd.DataFrame, *, measure: str, mode: Mode) -> go.Figure:
                                line={"color": color, "width": 1.5, "dash": "dash"})  # fmt: skip
         figure.add_scatter(y=run[measure], mode="markers", name=f"{name}, measured", **look,
                            marker={"color": color, "size": 10, "symbol": symbol})  # fmt: skip
-        figure.add_scatter(y=run[chance], **look, **{**chance_line(mode, name="unrelated pairs"), "legendgroup": "chance"},
-                           showlegend=view == "lossy")  # fmt: skip
+        figure.add_scatter(x=run["bits"], y=run[chance], **chance_line(mode, name="unrelated pairs"), showlegend=view == "lossy")
     figure.update_xaxes(title_text="mutual information left, in bits", rangemode="tozero")
     return figure.update_yaxes(range=[0, _EDGE], title_text={"cka": "CKA", "mutual_knn": "mutual k-NN"}[measure])
 

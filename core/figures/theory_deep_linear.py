@@ -33,9 +33,9 @@ def over_training(points: pd.DataFrame, *, steps: str, told: bool, mode: Mode) -
         figure.add_scatter(x=x, y=points["max_disproportion"], name="farthest from definition 1", **_line(INK[mode].text))
     if told:
         figure.add_hline(y=1, line={"color": INK[mode].soft, "dash": "dash", "width": 1.5}, annotation_text="theory",
-                         annotation_position="bottom left")  # fmt: skip
+                         annotation_position="bottom right")  # fmt: skip
     figure.update_yaxes(range=[0, _EDGE], title_text="linear CKA, and ‖c G − G′‖ / ‖G′‖")
-    return figure.update_xaxes(title_text=steps, type="linear" if x.max() < 1000 else "log", dtick=None if x.max() < 1000 else 1)
+    return figure.update_xaxes(**_time(x, steps))
 
 
 def layer_map(scores: Float64[np.ndarray, "m n"], *, rows: Sequence[str], columns: Sequence[str], mode: Mode) -> go.Figure:
@@ -62,8 +62,9 @@ def on_the_way(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = F
         for network, color in (("a", INK[mode].ember), ("b", INK[mode].text)):
             look = {"name": f"network {network}", "legendgroup": network, "showlegend": place == 0, **_line(color)}
             figure.add_scatter(x=points["at"], y=points[f"{name}_{network}"].where(lambda y: y > 0), **look, **at)
-        figure.update_yaxes(type="log" if name != "sharpness" else "linear", exponentformat="power", **at)
-    return figure.update_xaxes(title_text=steps, type="linear" if points["at"].max() < 1000 else "log")
+        figure.update_yaxes(type="log" if name != "sharpness" else "linear", dtick=1 if name == "excess_loss" else None,
+                            nticks=4, exponentformat="power", **at)  # fmt: skip
+    return figure.update_xaxes(**_time(points["at"], steps))
 
 
 def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
@@ -94,14 +95,20 @@ def other_minima(values: Sequence[float], *, by_noise: float, mode: Mode) -> go.
         x=list(values), xbins={"start": 0, "end": 1, "size": 0.025}, marker={"color": ink.soft}, name="other minima"
     )
     marks = (
-        (by_noise, f"SGD: {by_noise:.3f}", ink.ember, "solid", "top left"),
-        (1.0, "least entropy", ink.text, "dash", "bottom left"),
+        (by_noise, f"SGD: {by_noise:.3f}", ink.ember, "solid", 0.9),
+        (1.0, "least entropy", ink.text, "dash", 1.0),
     )
-    for value, text, color, dash, position in marks:
-        figure.add_vline(x=value, line={"color": color, "width": 2, "dash": dash}, annotation_text=text,
-                         annotation_position=position, annotation_font_color=color)  # fmt: skip
+    for value, text, color, dash, height in marks:
+        figure.add_vline(x=value, line={"color": color, "width": 2, "dash": dash})
+        figure.add_annotation(x=value, y=height, yref="paper", text=text, showarrow=False, xanchor="right", xshift=-4,
+                              font={"color": color})  # fmt: skip
     figure.update_xaxes(range=[0, _EDGE], title_text=wrap("least linear CKA of the networks' layers", 60))
     return figure.update_yaxes(title_text="minima").update_layout(bargap=0.03)
+
+
+def _time(at: pd.Series, steps: str) -> dict[str, Any]:
+    long = at.max() > 1000
+    return {"title_text": steps, "type": "log" if long else "linear", "dtick": 1 if long else None}
 
 
 def _line(color: str) -> dict[str, Any]:

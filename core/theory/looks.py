@@ -28,6 +28,19 @@ class Run(NamedTuple):
     ends: bool = False
 
 
+def in_one_thread(looks: Iterator[Look]) -> Iterator[Look]:
+    """Yield the looks, each computed by one thread: matrices are so small that several would only wait for each other."""
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    pools = ThreadpoolController()
+    while True:
+        with pools.limit(limits=1):
+            look = next(looks, None)
+        if look is None:
+            return
+        yield look
+
+
 def tabulate(looks: Iterable[Look]) -> pd.DataFrame:
     """Return a row per look with its figures."""
     return pd.DataFrame([look.figures for look in looks])

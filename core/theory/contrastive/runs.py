@@ -16,7 +16,7 @@ from core.theory.contrastive.modalities import LOSSES, align_kernels, align_view
 from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
 from core.theory.contrastive.setups import Setup
 from core.theory.contrastive.world import Cooccurrence
-from core.theory.looks import Look, Run
+from core.theory.looks import Look, Run, in_one_thread
 
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 TASKS, SPREAD, PAIRS = (1, 2, 4, 8, 16, 32), 1.0, 2
@@ -25,8 +25,8 @@ NEIGHBORS = 3
 
 def start(setup: Setup) -> Run:
     """Begin what a setup asks for; see the functions of this module for each experiment's figures."""
-    run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[setup.experiment]
-    return run(setup)
+    run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[setup.experiment](setup)
+    return run._replace(looks=in_one_thread(run.looks))
 
 
 def describe(setup: Setup) -> Mapping[str, float | bool | str]:

@@ -21,12 +21,12 @@ def entropic_loss(frame: Frame, world: World, *, step: float) -> Objective:
 
 
 def descend_entropic(
-    weights: Weights, frame: Frame, world: World, *, steps: tuple[float, ...] = (1e-2, 1e-3, 1e-4)
+    weights: Weights, frame: Frame, world: World, *, steps: tuple[float, ...] = (1e-2, 1e-3, 1e-4), every: int = 25
 ) -> Iterator[list[Matrix]]:
-    """Descend on the entropic loss at ever smaller steps η, since the theorem speaks of the limit; yield the weights on the way."""
+    """Descend on the entropic loss at ever smaller steps η, since the theorem speaks of the limit; yield as `descend`."""
     reached = weights
     for step in steps:
-        for reached in descend(reached, entropic_loss(frame, world, step=step)):  # noqa: B020 - each begins where the last ended
+        for reached in descend(reached, entropic_loss(frame, world, step=step), every=every):  # noqa: B020 - each begins where the last ended
             yield reached
 
 

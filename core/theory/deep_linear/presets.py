@@ -9,7 +9,7 @@ from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.runs import SGD_COUNTS, draw_minima, sweep, train_entropic, train_noisily
-from core.theory.looks import Look, Run
+from core.theory.looks import Look, Run, in_one_thread
 
 MINIMA = 200
 
@@ -57,9 +57,9 @@ def start(preset: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()
     Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for those that it cannot have.
     """
     if preset in BREAKERS:
-        return Run(sweep(preset, nets, strengths=strengths), len(strengths or BREAKERS[preset].strengths))
+        return Run(in_one_thread(sweep(preset, nets, strengths=strengths)), len(strengths or BREAKERS[preset].strengths))
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
     if strengths:
         raise InputError(f"{preset} has no strength; name a breaker: {', '.join(BREAKERS)}")
-    return Run(PRESETS[preset].begin(nets), PRESETS[preset].total, ends=preset != "minima")
+    return Run(in_one_thread(PRESETS[preset].begin(nets)), PRESETS[preset].total, ends=preset != "minima")

@@ -20,17 +20,18 @@ from core.theory.deep_linear.sharpness import sharpness
 from core.theory.looks import Look
 
 SGD_STEP, SGD_COUNTS = 0.003, (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000)
+EVERY = 10  # steps of descent on the entropic loss between two looks
 SEEN = 1_000  # inputs on which layers with an activation are compared
 
 
 def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
-    """Descend on the entropic loss with both networks and look at them every few steps; see `look`."""
-    runs = [descend_entropic(net.start, net.frame, net.world) for net in nets]
+    """Descend on the entropic loss with both networks and look at them every EVERY steps; see `look`."""
+    runs = [descend_entropic(net.start, net.frame, net.world, every=EVERY) for net in nets]
     held = [net.start for net in nets]
     yield look(nets, held, at=0)
     for number, found in enumerate(zip_longest(*runs), start=1):
         held = [now if now is not None else before for now, before in zip(found, held, strict=True)]
-        yield look(nets, held, at=number)
+        yield look(nets, held, at=EVERY * number)
 
 
 def train_noisily(
