@@ -6,6 +6,7 @@ A source is frozen data: its title is for people, its choices go into the recipe
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -85,6 +86,11 @@ class Cooccurrence:
     least: int = LEAST
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        _check_finite(radius=self.radius, smoothing=self.smoothing)
+        if self.side is not None and self.side < 2:
+            raise InputError(f"pictures are shrunk to 2 pixels or more, so that two can lie side by side; given {self.side}")
+
     def title(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
         return f"pixels of {Path(self.images).stem}"
 
@@ -133,13 +139,15 @@ class Cooccurrence:
 
     def _stamp(self, study: Study) -> str:
         """Return what changes whenever the pictures do."""
+        from core.color.pictures import find_pictures
+
         cards = {card.name: card.revision for card in study.store.datasets()}
         if self.images in cards:
             return cards[self.images]
         if self.images == SHIPPED:
             return hashlib.sha256(SHIPPED_FILE.read_bytes()).hexdigest()[:16]
         path = self._path(study)
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        files = find_pictures(path) if path.is_dir() else [path]
         stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
         return hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
 
@@ -150,6 +158,9 @@ class Captions:
 
     smoothing: float = SMOOTHING
     least: int = LEAST_IN_CAPTIONS
+
+    def __post_init__(self) -> None:
+        _check_finite(smoothing=self.smoothing)
 
     def title(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
         return "captions"
@@ -248,6 +259,11 @@ def choose_model(study: Study, name: str) -> str:
     if name not in known and name not in PRESETS and not name.startswith("hf:"):
         raise UnknownNameError("language model", name, [*known, *PRESETS, BEST, WORST])
     return name
+
+
+def _check_finite(**given: float) -> None:
+    if wrong := [name for name, value in given.items() if not math.isfinite(value)]:
+        raise InputError(f"{wrong[0]} is a finite number; given {given[wrong[0]]}")
 
 
 def _from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Dissimilarities:

@@ -13,14 +13,14 @@ from jaxtyping import Float64
 from core.analyses.discoveries import adjust
 from core.color.agreement import DISSIMILARITIES, DRAWS, LAYOUTS, PERMUTATIONS, Arrangement, K, agree, shared_neighbors
 from core.color.dissimilarities import Dissimilarities, common
-from core.color.language import SENTENCES
+from core.color.language import SENTENCES, check_sentences
 from core.color.layout import STARTS, lay_out
 from core.color.perception import differences, to_hex
 from core.color.superpose import superpose
-from core.color.words import LAB
+from core.color.words import LAB, color_words
 from core.color_sources import Language, Source
 from core.embedding.progress import Progress
-from core.errors import InputError, PlatoscopeError
+from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.kept import keep
 from core.study import Study
 
@@ -54,7 +54,7 @@ def lay_out_colors(
     recipe = study.recipe("colors", [], source=source.choices(study), words=list(words or []), **chosen)
 
     def make() -> pd.DataFrame:
-        (found,) = common([source.gather(study, survey)], words)
+        (found,) = _gather(study, [source], words, survey)
         layout = lay_out(found.matrix, dims=dims, starts=starts, seed=seed, report=report)
         goal = _perceived(found, dims=dims, starts=starts, seed=seed)
         table = _tabulate(found, superpose(layout.points, goal).points, goal, permutations=permutations, seed=seed)
@@ -90,7 +90,7 @@ def compare_colors(
     recipe = study.recipe("color-agreement", [], sources=given, words=list(words or []), **chosen)
 
     def make() -> pd.DataFrame:
-        found = common([source.gather(study, survey) for source in sources], words)
+        found = _gather(study, sources, words, survey)
         arranged = [Arrangement(one.matrix, lay_out(one.matrix, dims=dims, starts=starts, seed=seed).points) for one in found]
         titles, tables = [source.title(study) for source in sources], []
         pairs = list(combinations(range(len(sources)), 2))
@@ -121,7 +121,10 @@ def compare_models(
 
     Columns: model, title, group, parameters, copy (taken before a training's end), competence, colors (how many), kendall,
     spearman, disparity, each with its p (see `lay_out_colors`), and reason: why they are NaN, else empty.
+    Raises UnknownNameError for an unknown word, InputError for a sentence without a place for the color.
     """
+    check_sentences(sentences)  # once, not as the reason of every model
+    color_words(survey, words)
     competence = study.competence().set_index("model")["value"]
     rows = []
     names = list(models or study.names("language"))
@@ -133,6 +136,15 @@ def compare_models(
             report(done, len(names), "language models")
     about = study.models()[["model", "title", "group", "parameters", "copy"]]
     return about.merge(pd.DataFrame(rows), on="model", how="right")
+
+
+def _gather(study: Study, sources: Sequence[Source], words: Sequence[str] | None, survey: str) -> list[Dissimilarities]:
+    """Return all sources over the colors that each of them has; a word that is no color to any of them is refused, not left out."""
+    found = [source.gather(study, survey) for source in sources]
+    known = dict.fromkeys([*color_words(survey)["word"], *(color for one in found for color in one.colors)])
+    if unknown := [word for word in words or () if word not in known]:
+        raise UnknownNameError("color word", unknown[0], list(known))
+    return common(found, words)
 
 
 def _tabulate(

@@ -253,3 +253,35 @@ def test_the_command_compares_several_sources(root, capsys):
 def test_options_that_would_be_ignored_are_refused(root, capsys, options, message):
     assert main(["color", "--store", str(root), "--source", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_word_that_no_source_knows_is_refused_beside_known_ones(study):
+    words = ["red", "green", "blue", "yellow", "pink", "reddish"]
+    for ask in (
+        lambda: lay_out_colors(study, Perception(), words=words, **QUICK),
+        lambda: compare_colors(study, [Perception(), Cooccurrence()], words=words, draws=0, **QUICK),
+        lambda: compare_models(study, words=words, **QUICK),
+    ):
+        with pytest.raises(UnknownNameError, match="no color word named 'reddish'"):
+            ask()
+    with pytest.raises(InputError, match="a sentence has <col> where the color stands"):
+        compare_models(study, sentences=["A color."], **QUICK)
+
+
+def test_numbers_that_are_none_are_refused():
+    for make, told in (
+        (lambda: Cooccurrence(radius=float("nan")), "radius is a finite number; given nan"),
+        (lambda: Cooccurrence(smoothing=float("inf")), "smoothing is a finite number; given inf"),
+        (lambda: Captions(smoothing=float("nan")), "smoothing is a finite number; given nan"),
+        (lambda: Cooccurrence(side=0), "shrunk to 2 pixels or more, so that two can lie side by side; given 0"),
+    ):
+        with pytest.raises(InputError, match=told):
+            make()
+
+
+def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), np.uint8)).save(tmp_path / "noise.png")
+    (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    assert len(lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=5000), **QUICK)) >= 5
+    with pytest.raises(InputError, match="at least one pair of pixels expected; given 0"):
+        lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=0), **QUICK)

@@ -84,6 +84,7 @@ def count_colors(
     pictures: Sequence[Picture], *, radius: float = RADIUS, pairs: int = PAIRS, grid: int = GRID, seed: int = 0
 ) -> Int64[np.ndarray, "cells cells"]:
     """Count how often the colors of a grid meet in `pairs` sampled pairs of pixels; see `sample_pairs`, `cells`, `count_pairs`."""
+    _check(pictures, radius, pairs)
     rng = np.random.default_rng(seed)
     table = np.zeros((grid**3, grid**3), np.int64)
     for done in range(0, pairs, _BATCH):

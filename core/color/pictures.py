@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,11 +27,16 @@ def read_pictures(path: Path, *, side: int | None = None) -> list[Picture]:
     Raises InputError where there is neither, StimuliError for a picture that is broken.
     """
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
+        files = find_pictures(path)
         return decode([file.read_bytes() for file in files], names=[str(file) for file in files], side=side)
     if path.suffix.lower() != ".npz" or not path.is_file():
         raise InputError(f"a folder of pictures or an .npz file expected; {path} is neither")
     return [shrink(Image.fromarray(picture), side) if side else picture for picture in _from_npz(path)]
+
+
+def find_pictures(folder: Path) -> list[Path]:
+    """Return the files of pictures in a folder and the folders in it, by path."""
+    return sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
 
 
 def decode(encoded: Sequence[bytes], *, names: Sequence[str], side: int | None = None) -> list[Picture]:
@@ -50,10 +56,12 @@ def shrink(picture: Image.Image, side: int | None) -> Picture:
 
 def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
     """Return the one array of pictures in an .npz file; others beside it, such as labels, are left alone."""
+    if not zipfile.is_zipfile(path):  # NumPy would take it for other kinds of files, and advise to open those unsafely
+        raise StimuliError(f"{path} cannot be read (it is no whole .npz file); expected an .npz file of plain arrays")
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = [file[name] for name in file.files]
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise StimuliError(f"{path} cannot be read ({error}); expected an .npz file of plain arrays") from error
     found = [array for array in arrays if array.dtype == np.uint8 and array.ndim == 4 and array.shape[3] == 3]
     if len(found) != 1:

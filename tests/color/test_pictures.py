@@ -38,6 +38,9 @@ def test_what_is_no_pictures_is_told(tmp_path):
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 no more")
     with pytest.raises(StimuliError, match="cannot be read"):
         read_pictures(tmp_path / "broken.npz")
+    (tmp_path / "empty.npz").touch()
+    with pytest.raises(StimuliError, match=r"empty.npz cannot be read \(it is no whole .npz file\)"):
+        read_pictures(tmp_path / "empty.npz")
     np.savez(tmp_path / "objects.npz", images=np.array([{}], dtype=object))
     with pytest.raises(StimuliError, match="cannot be read"):
         read_pictures(tmp_path / "objects.npz")
