@@ -86,9 +86,7 @@ def ask(at: Place) -> Asked:
         size = spread.pick_set_size(queries.card(at).size)
         metric = controls.pick_metric(default="cknna")
         parameters = controls.pick_parameters(metric, int(PART * size))  # the parts of a set have neighbors, too
-        seed = int(
-            st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of random sets and parts.", bind="query-params")
-        )
+        seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of random sets and parts.", bind="query-params"))
     usual = METRICS[metric].spec.defaults  # are left out, so that the command line finds the same answers kept
     chosen = tuple((name, value) for name, value in parameters.items() if value != usual[name])
     language = set(queries.models(at).query("modality == 'language'")["model"])
