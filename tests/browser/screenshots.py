@@ -20,6 +20,8 @@ PAGES = {
     "metrics": "/compare",
     "dispersion": "/agree",
     "captions": "/levels",
+    "adapters": "/adapt",
+    "color": "/hues",
     "stimuli": "/gallery",
 }
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}

@@ -22,6 +22,8 @@ PAGES = {
     "/compare": "depend on the metric",
     "/agree": "carry over",
     "/levels": "says more",
+    "/adapt": "linear adapters",
+    "/hues": "geometry of color",
     "/gallery": "models agree on",
 }
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
@@ -158,6 +160,24 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     page.wait_for_url("**opened=*")
     chart(page, "layer-map")
     assert page.locator("[class*=st-key-grid-beside-] img").count() > 0
+
+
+def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
+    page = visit("/hues")
+    chart(page, "layouts")
+    chart(page, "knowledge")
+    dots = page.locator(".st-key-chart-layouts .points path")
+    before = [dot.get_attribute("transform") for dot in dots.all()]
+    dots.nth(5).hover(force=True)
+    page.wait_for_function("[...document.querySelectorAll('.st-key-chart-overlay .points path')].some(e => e.style.opacity < 1)")
+    box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 100, box["y"] + 90, steps=4)
+    during = [dot.get_attribute("transform") for dot in dots.all()]
+    page.mouse.up()
+    assert all(one != other for one, other in zip(before, during, strict=True))
+    page.wait_for_url(re.compile("turn=-10.*tilt=45"))
 
 
 def test_a_stimulus_opens_from_the_gallery(visit):
