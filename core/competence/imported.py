@@ -23,6 +23,7 @@ RESULT = f"competence~{USER}"
 REQUIRED = ("model", "task", "value", "unit")
 OPTIONAL = ("group", "low", "high", "chance", "n", "split", "source")
 NO_GROUP = "own"
+MOST_NOTES = 5  # a table of published scores can name hundreds of models
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,15 @@ def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
 
 
 def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
-    """Return a sentence for each model that is not embedded, with the nearest that are."""
+    """Return a sentence for each model that is not embedded, with the nearest that are; of more than a few, how many more."""
     known = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
-    notes = []
-    for model, count in rows["model"].value_counts(sort=False).items():
-        if not find_models(str(model), entries):
-            why = UnknownNameError("model", str(model), known)
-            notes.append(f"{model!r} is not embedded, and its scores ({count}) are kept until it is: {why}")
-    return notes
+    counts = {str(model): count for model, count in rows["model"].value_counts(sort=False).items()}
+    unknown = [model for model in counts if not find_models(model, entries)]
+    notes = [
+        f"{model!r} is not embedded, and its scores ({counts[model]}) are kept until it is: "
+        + str(UnknownNameError("model", model, known))
+        for model in unknown[:MOST_NOTES]
+    ]
+    more = unknown[MOST_NOTES:]
+    kept = sum(counts[model] for model in more)
+    return [*notes, f"not embedded either: {len(more)} more, whose scores ({kept}) are kept, too"] if more else notes

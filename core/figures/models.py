@@ -40,14 +40,14 @@ LABEL, NARROW_LABEL = 44, 20  # characters of a model's title beside the tree
 
 
 def model_map(
-    points: pd.DataFrame, *, color: str, axes: tuple[str, str], named: Collection[str] = (), mode: Mode, narrow: bool = False
+    points: pd.DataFrame, *, color: str, distance: str = "", named: Collection[str] = (), mode: Mode, narrow: bool = False
 ) -> go.Figure:
     """Draw a mark per model where the map places it; marks of one training are joined in the order of their steps.
 
-    points: as `core.figures.tables.map_points` gives them. color: a key of NAMED or SCALED. axes: what they are. named: the models
-    that get a ring and their title.
+    points: as `core.figures.tables.map_points` gives them. color: a key of NAMED or SCALED. distance: what the distance of two
+    marks is, which gets a scale; empty where it means nothing. named: the models that get a ring and their title.
     """
-    figure = blank(mode, height=430 if narrow else 600, title="Map of models")
+    figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     for _, run in points[points["followed"]].groupby("run", sort=False):
         line = {"color": clear(hue(str(run["group"].iloc[0]), mode), 0.6), "width": 1.5}
         figure.add_scatter(x=run["x"], y=run["y"], mode="lines", line=line, hoverinfo="skip", showlegend=False)
@@ -57,8 +57,21 @@ def model_map(
         _add_scaled(figure, points, color, mode)
     for row in points[points["model"].isin(list(named))].to_dict("records"):
         _name(figure, row, mode)
-    figure.update_xaxes(title_text=axes[0]).update_yaxes(title_text=axes[1], scaleanchor="x", scaleratio=1)
+    if distance and (width := float(np.ptp(points[["x", "y"]], axis=0).max())):
+        _add_scale(figure, points, distance, width, mode)
+    bare = {"showticklabels": False, "showgrid": False}  # a place means nothing: the map may be turned and mirrored
+    figure.update_xaxes(**bare).update_yaxes(**bare, scaleanchor="x", scaleratio=1)
     return figure.update_layout(margin_t=16, dragmode="pan")
+
+
+def _add_scale(figure: go.Figure, points: pd.DataFrame, distance: str, width: float, mode: Mode) -> None:
+    """Draw a line as long as a round distance below the map, and say what it is."""
+    left, at = points["x"].min(), points["y"].min() - 0.08 * width
+    length = 10.0 ** math.floor(math.log10(width / 2))
+    figure.add_scatter(x=[left, left + length], y=[at, at], mode="lines", line={"color": INK[mode].soft, "width": 3},
+                       hoverinfo="skip", showlegend=False)  # fmt: skip
+    figure.add_annotation(x=left + length, y=at, text=f"{distance} {length:g}", showarrow=False, xanchor="left", xshift=8,
+                          font={"size": 12, "color": INK[mode].soft})  # fmt: skip
 
 
 def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:

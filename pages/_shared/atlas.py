@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core import mapping
+from core.analyses.layouts import SETTINGS
 from core.analyses.map_verdicts import tell_neighbors, tell_quality
 from core.encoders.encoder import REALITY
 from core.errors import InputError
@@ -18,10 +19,10 @@ from pages._shared.queries import Place
 
 LAYOUTS = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
 COLORS = {"group": "objective", "family": "family", "rank": "competence", "parameters": "size", "step": "training step"}
-NEARNESS = """Marks that lie together are models that are aligned; distances between groups and the axes mean nothing. {name} draws
-groups even where there are hardly any: with tens of models, compare it with MDS."""
-DISTANCES = """The distance of two marks is as near as a plane allows to {distance} of the two models. Only distances count: the
-picture may be turned and mirrored."""
+NEARNESS = """Marks that lie together are models that are aligned; how far apart groups lie means nothing, nor does left, right, up
+or down. {name} draws groups even where there are hardly any, and bends distances within them: for distances take MDS above."""
+DISTANCES = """The distance of two marks is as near as a plane allows to {distance} of the two models. Only distances count, in
+which the bar below is a scale: the picture may be turned and mirrored."""
 SIGNS = """**How to read it.** Each mark is a model: squares see, circles read, the star is the world itself; larger marks have more
 parameters, and lines join copies along one training. {layout} **Click a mark** to see the model beside its nearest ones."""
 COLORING = {
@@ -59,10 +60,10 @@ def draw(at: Place, models: pd.DataFrame, asked: Among, seed: int, opened: str |
     table = _placed(at, names, asked, layout, seed)
     points = tables.map_points(table, models, queries.competence(at), queries.tasks_solved(at))
     distance = "−log(alignment)" if METRICS[asked.metric].spec.higher_is_more_aligned else "the metric"
-    axes = (distance, distance) if layout == "mds" else (f"{LAYOUTS[layout]} 1, no unit", f"{LAYOUTS[layout]} 2, no unit")
     named = [name for name in names if name in (opened, REALITY)]
-    figure = figures.model_map(points, color=color, axes=axes, named=named, mode=frame.mode(), narrow=frame.narrow())
-    recipe = queries.recipe(at, "model-map", names, layout=layout, seed=seed, **asked.compared)
+    figure = figures.model_map(points, color=color, distance=distance if layout == "mds" else "", named=named, mode=frame.mode(),
+                               narrow=frame.narrow())  # fmt: skip
+    recipe = queries.recipe(at, "model-map", names, layout=layout, **SETTINGS[layout], seed=seed, **asked.compared)
     whole = set(names) == set(queries.models(at)["model"])
     words = ["--layout", layout, "--seed", str(seed), *([] if whole else ["--model", *names])]
     exportbar.plot(figure, key="model-map", table=points.drop(columns="layers"), recipe=recipe,

@@ -21,9 +21,21 @@ def trends(slope: float, p: float) -> pd.DataFrame:
 
 def test_a_rise_is_told_with_its_numbers_for_every_kind_of_pairs():
     told = tell_bins(trends(0.5, 0.004), KINDS)
-    assert told.startswith("All pairs: better models agree more (slope +0.50 from no task to all, p = 0.004)")
+    assert told.startswith("All pairs: better models agree more (slope +0.50 from no task to all, p = 0.004, q = 0.004)")
     assert "both of one objective: better models agree less (slope −0.50" in told
     assert "across objectives: no trend can be told, there are none" in told
+    assert "q is p adjusted for 2 tests of one question" in told
+
+
+def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
+    rows = [("all", 0.3, 0.12, ""), ("same", -0.6, 0.33, ""), ("different", 0.4, 0.028, "")]
+    three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"])
+    assert "across objectives: no trend beyond doubt (slope +0.40 from no task to all, p = 0.028, q = 0.084)" in tell_bins(
+        three, KINDS
+    )
+    alone = tell_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
+    assert "across objectives: better models agree more (slope +0.40 from no task to all, p = 0.028, q = 0.028)" in alone
+    assert "tests of one question" not in alone
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
@@ -64,16 +76,19 @@ def test_what_size_tells_is_said():
 
 
 def test_a_line_is_no_emergence_a_bend_upward_is_one_and_a_bend_downward_is_not():
-    assert "no sign of emergence" in tell_score(UNKNOWN, UNKNOWN, fits(LINE))
+    assert "no sign of emergence." in tell_score(UNKNOWN, UNKNOWN, fits(LINE))
     told = tell_score(UNKNOWN, UNKNOWN, fits(EMERGES))
     assert "A broken stick tells models left out better than a line" in told
     assert "the score gets steeper." in told
-    assert "With" not in told.rpartition("steeper.")[2]
+    assert "too few" not in told
     assert "gets flatter, which is no emergence" in tell_score(UNKNOWN, UNKNOWN, fits(-EMERGES[::-1]))
 
 
 def test_few_models_are_a_caution_and_too_few_are_not_compared():
-    assert "With 8 models a small difference says little" in tell_score(UNKNOWN, UNKNOWN, fits(EMERGES[::3]))
+    told = tell_score(UNKNOWN, UNKNOWN, fits(EMERGES[::3]))
+    assert "8 models are too few to tell it from luck, but beyond an alignment of" in told
+    assert "the score may get steeper." in told
+    assert "no sign of emergence, though 8 models are too few to rule it out." in tell_score(UNKNOWN, UNKNOWN, fits(LINE[::3]))
     told = tell_score(UNKNOWN, UNKNOWN, fits(np.arange(3.0)))
     assert "A line and a broken stick cannot be compared: a comparison of fits needs at least 6 models" in told
 

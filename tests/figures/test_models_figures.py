@@ -12,8 +12,6 @@ from core.figures.models import NAMED, SCALED, model_map, shorten, tree
 from core.figures.tables import map_points
 from core.figures.theme import hue
 
-AXES = ("UMAP 1, no unit", "UMAP 2, no unit")
-
 
 def words(figure) -> str:
     return " ".join(annotation.text for annotation in figure.layout.annotations)
@@ -49,7 +47,7 @@ def points() -> pd.DataFrame:
 
 
 def drawn(**changed):
-    return model_map(points(), **{"color": "group", "axes": AXES, "mode": "light", **changed})
+    return model_map(points(), **{"color": "group", "mode": "light", **changed})
 
 
 def marks(figure) -> list:
@@ -76,7 +74,8 @@ def test_copies_along_a_training_are_joined_in_the_order_of_their_steps():
 def test_every_color_draws_every_model_once_with_its_name_to_be_clicked(color, mode):
     figure = drawn(color=color, mode=mode)
     assert sorted(name for trace in marks(figure) for (name,) in trace.customdata) == sorted(points()["model"])
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == AXES
+    assert not figure.layout.xaxis.showticklabels
+    assert not figure.layout.yaxis.showticklabels
 
 
 def test_objective_and_family_are_hues_in_the_symbol_of_the_modality():
@@ -91,7 +90,7 @@ def test_objective_and_family_are_hues_in_the_symbol_of_the_modality():
 def test_a_legend_of_many_names_is_cut_and_says_so():
     many = pd.concat([points()] * 5, ignore_index=True)
     many = many.assign(model=[f"m{i}" for i in range(25)], group=[f"group {i}" for i in range(25)])
-    figure = model_map(many, color="group", axes=AXES, mode="light")
+    figure = model_map(many, color="group", mode="light")
     assert len(marks(figure)) == 25
     named = [trace.name for trace in figure.data if trace.showlegend is not False and trace.name]
     assert len(named) == 19
@@ -115,7 +114,7 @@ def test_steps_are_logarithmic_and_an_untrained_model_is_hollow():
 
 
 def test_a_scale_of_which_nothing_is_known_is_not_shown():
-    assert not model_map(points().assign(step=np.nan), color="step", axes=AXES, mode="light").layout.coloraxis.showscale
+    assert not model_map(points().assign(step=np.nan), color="step", mode="light").layout.coloraxis.showscale
 
 
 def test_the_hover_card_is_the_model_card_with_its_nearest_models_escaped():
@@ -123,6 +122,16 @@ def test_the_hover_card_is_the_model_card_with_its_nearest_models_escaped():
     assert "<b>MAE &lt;s&gt;</b> (100k)<br>ViT, MAE, after 1,000 steps<br>solves 50%" in card
     assert "nearest: GPT, GPT untrained" in card
     assert "mae-s</span>" in card
+
+
+@pytest.mark.parametrize(("factor", "length"), [(1.0, 1.0), (0.01, 0.01), (4.0, 1.0), (5.0, 10.0)])
+def test_a_map_of_distances_has_a_bar_of_a_round_one_as_its_scale(factor, length):
+    table = points()  # as wide and as high as 4
+    figure = model_map(table.assign(x=table["x"] * factor, y=table["y"] * factor), color="group", distance="−log(a)", mode="light")
+    bar = figure.data[-1]
+    assert bar.x[1] - bar.x[0] == pytest.approx(length)
+    assert bar.y[0] == bar.y[1] < table["y"].min()
+    assert words(figure) == f"−log(a) {length:g}"
 
 
 def test_named_models_get_a_ring_and_their_title():

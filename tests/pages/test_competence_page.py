@@ -24,13 +24,7 @@ MISTAKES = (
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory) -> Path:
     """Return a store whose five vision models were measured, with four language models."""
-    return measure(build(tmp_path_factory.mktemp("measured"), PaintedDataset(60), vision=VISION[:5], language=LANGUAGE[1:5]))
-
-
-@pytest.fixture
-def tested(measured, tmp_path) -> Path:
-    """Return a copy of it that can be written."""
-    return Path(shutil.copytree(measured, tmp_path / "tested"))
+    return measure(build(tmp_path_factory.mktemp("measured"), PaintedDataset(40), vision=VISION[:5], language=LANGUAGE[1:5]))
 
 
 def texts(app) -> str:
@@ -41,8 +35,8 @@ def codes(app) -> list[str]:
     return [code.value for code in app.code]
 
 
-def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, tested):
-    app = opened(tested, "competence")
+def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measured):
+    app = opened(measured, "competence")
     assert not app.exception
     assert not said(app)
     assert charts(app) == ["bins", "downstream", "training"]
@@ -53,8 +47,8 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, tested)
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
-def test_controls_of_the_bins_change_them_and_their_command(opened, tested):
-    app = opened(tested, "competence")
+def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
+    app = opened(measured, "competence")
     app.selectbox(key="by-group").set_value("family")
     app.toggle(key="equal").set_value(True).run()
     assert any("--equal --by family" in code for code in codes(app))
@@ -79,8 +73,8 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
     assert any("--y reality" in code and f"--task '{CAPTIONS}' --origin measured" in code for code in codes(app))
 
 
-def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(opened, tested):
-    app = opened(tested, "competence")
+def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(opened, measured):
+    app = opened(measured, "competence")
     app.selectbox(key="score").set_value("task 1 (measured)")
     app.selectbox(key="target").set_value("vit-clip-m").run()
     assert "its rank in the share of tasks that it solves" in texts(app)
@@ -104,8 +98,8 @@ def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     assert charts(app) == ["training"]
 
 
-def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, tested):
-    app = opened(tested, "competence")
+def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, measured):
+    app = opened(measured, "competence")
     table = app.dataframe[0].value
     assert set(table["origin"]) == {"measured", "published"}
     assert table["source, or digest of the recipe"].str.len().min() > 0
@@ -121,8 +115,8 @@ def upload(app, text: str, name: str = "mine.csv"):
     return next(button for button in app.button if button.label == "Import").click().run()
 
 
-def test_own_scores_are_imported_told_and_can_be_drawn(opened, tested):
-    app = opened(tested, "competence")
+def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_path):
+    app = opened(Path(shutil.copytree(measured, tmp_path / "own")), "competence")
     rows = "".join(f"{model},HellaSwag,{30 + place},%\n" for place, model in enumerate(("gpt-2-s", "gpt-2-m", "llama-m", "gone")))
     upload(app, f"model,task,value,unit\n{rows}")
     assert "Imported scores: 4, of models: 4; in place of earlier scores: 0." in " ".join(
@@ -136,8 +130,8 @@ def test_own_scores_are_imported_told_and_can_be_drawn(opened, tested):
     assert "cannot be told" in texts(app)  # three models
 
 
-def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, tested):
-    app = opened(tested, "competence")
+def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, measured):
+    app = opened(measured, "competence")
     for text, sentence in MISTAKES:
         upload(app, text)
         assert not app.exception
@@ -145,12 +139,12 @@ def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(o
         assert "user" not in set(app.dataframe[0].value["origin"])
 
 
-def test_a_store_that_cannot_be_written_says_so(opened, tested, monkeypatch):
+def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise StoreWriteError("the store is read-only; choose another store with --store")
 
     monkeypatch.setattr(scores, "import_scores", refuse)
-    app = upload(opened(tested, "competence"), "model,task,value,unit\na,b,1,%\n")
+    app = upload(opened(measured, "competence"), "model,task,value,unit\na,b,1,%\n")
     assert "the store is read-only; choose another store" in said(app)
 
 
