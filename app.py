@@ -16,6 +16,7 @@ PAGES = [
     st.Page("pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"),
     st.Page("pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"),
     st.Page("pages/captions.py", title="Captions", icon=":material/notes:", url_path="levels"),
+    st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapt"),
     st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
     st.Page("pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"),
     st.Page("pages/theory_cooccurrence.py", title="Theory: co-occurrence", icon=":material/graph_2:", url_path="theory-pmi"),

@@ -19,7 +19,7 @@ from core.analyses import adapters as measures
 from core.analyses.retrieval import rank_own, recall
 from core.consensus import Layer, find_space, find_spaces
 from core.embedding.progress import Progress
-from core.errors import InputError
+from core.errors import FeatureError, InputError
 from core.kept import keep
 from core.metrics import METRICS
 from core.metrics.preprocess import clamp_outliers, normalize_rows
@@ -96,6 +96,18 @@ def adapters_recipe(study: Study, lesson: Lesson, settings: Settings, *, seed: i
     models = [find_space(study, name).model for name in lesson.spaces]
     choices = {"pairs": len(lesson.parts.train), "settings": asdict(settings), "seed": seed}
     return study.recipe("adapters", models, spaces=list(lesson.spaces), **choices)
+
+
+def check_adapters(study: Study, recipe: Recipe) -> None:
+    """Raise FeatureError where adapters were trained on other data than this study's: their test stimuli would be others."""
+    told = recipe.choices
+    own = {"pairs", "settings", "seed", "spaces"}
+    here = study.recipe("adapters", list(told["models"]), **{name: told[name] for name in own}).choices
+    if other := sorted(name for name in {*told, *here} if told.get(name) != here.get(name)):
+        raise FeatureError(
+            f"these adapters were trained on other data: {', '.join(other)} differ from those of {study.dataset.name!r} here; "
+            "open the store they come from, or train them anew"
+        )
 
 
 def adapt(

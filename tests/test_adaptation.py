@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from core import kept
-from core.adaptation import adapt, adapters_recipe, learning_curve, prepare, train_adapters, watch
+from core.adaptation import adapt, adapters_recipe, check_adapters, learning_curve, prepare, train_adapters, watch
 from core.adapters.files import dump, load
 from core.adapters.model import Settings
 from core.analyses.adapters import summarize, verdict_text
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.recipe import Recipe
 from core.store import Store
 from core.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -127,3 +128,15 @@ def test_wrong_questions_are_refused(study: Study) -> None:
         ask(study, pairs=76)
     with pytest.raises(InputError, match="at least one training expected; given 0 seeds"):
         adapt(study, SPACES, reference=REFERENCE, seeds=0)
+
+
+def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> None:
+    _, recipe = train_adapters(study, SPACES, settings=QUICK)
+    check_adapters(study, recipe)
+    other = Recipe.of("adapters", **{**recipe.choices, "revision": "older"})
+    with pytest.raises(FeatureError, match="trained on other data: revision differ from those of 'cave' here"):
+        check_adapters(study, other)
+    with pytest.raises(FeatureError, match="other data: q differ"):
+        check_adapters(Study(study.store, "cave", q=None), recipe)
+    with pytest.raises(UnknownNameError, match="gone"):
+        check_adapters(study, Recipe.of("adapters", **{**recipe.choices, "models": {"gone": "a"}}))

@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
-from core import density
+from core import adaptation, density
 from core.analyses.competence import THRESHOLD
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
@@ -105,6 +105,12 @@ def tellings(at: Place) -> pd.DataFrame:
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
     """Return what a model reads of each stimulus at a caption level; see `core.density.texts_at`."""
     return density.texts_at(study(at), level)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
+def lesson(at: Place, spaces: tuple[str, ...], *, reference: str, pairs: int, seed: int) -> adaptation.Lesson:
+    """Return what adapters are trained and measured on; see `core.adaptation.prepare`."""
+    return adaptation.prepare(study(at), spaces, reference=reference, pairs=pairs, seed=seed)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

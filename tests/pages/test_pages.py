@@ -25,6 +25,7 @@ PAGES = {
     "metrics": "depend on the metric",
     "dispersion": "carry over",
     "captions": "says more",
+    "adapters": "linear adapters",
     "stimuli": "models agree on",
 }
 
