@@ -24,7 +24,7 @@ CROSS = (  # the axes of CIELAB in three dimensions: name, from, to
     ("b*", (50.0, 0.0, -70.0), (50.0, 0.0, 70.0)),
 )
 MOST_WORDS = 40  # points of a panel; of more, names stand in the hover cards alone
-SIDE, WIDE, FLAT = 300, 480, 0.92  # pixels that the reach of a panel takes, alone and overlaid; height : width
+SIDE, WIDE = 290, 460  # pixels of a panel, and of the one where two layouts are laid over each other
 
 
 def layouts(tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -37,7 +37,7 @@ def layouts(tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode,
     rows = math.ceil(len(tables) / columns)
     heads = [_head(table) for table in tables]
     figure = make_subplots(rows, columns, subplot_titles=heads, horizontal_spacing=0.02,
-                           vertical_spacing=min(0.4, 50 / (FLAT * SIDE * rows + 50 * (rows - 1))))  # fmt: skip
+                           vertical_spacing=min(0.4, 50 / (SIDE * rows + 50 * (rows - 1))))  # fmt: skip
     figure.update_annotations(font_size=13)
     reach = max(_reach(table) for table in tables)
     for place, table in enumerate(tables):
@@ -45,7 +45,7 @@ def layouts(tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode,
         _add_cross(figure, table, mode, turn=turn, tilt=tilt, at=at)
         _add_colors(figure, table, mode, scale=SIDE / (2 * reach), turn=turn, tilt=tilt, at=at)
     _frame(figure, mode, reach=reach)
-    height = int(rows * FLAT * SIDE + (rows - 1) * 50 + 56)
+    height = rows * SIDE + (rows - 1) * 50 + 56
     return figure.update_layout(height=height, margin_t=48, margin_l=24, margin_r=24, meta={"title": "Layouts of colors"})
 
 
@@ -58,9 +58,7 @@ def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mod
     if not both:
         return reason("These two have no color in common.", mode)
     x, y = (table.set_index("color", drop=False).loc[both] for table in (x, y))
-    figure = blank(
-        mode, height=int(FLAT * WIDE) + 50, title=f"{x['source'].iloc[0]} and {y['source'].iloc[0]} laid over each other"
-    )
+    figure = blank(mode, height=WIDE + 50, title=f"{x['source'].iloc[0]} and {y['source'].iloc[0]} laid over each other")
     reach = max(_reach(x), _reach(y))
     seen: dict[str, Any] = {"turn": turn, "tilt": tilt}
     _add_cross(figure, x, mode, **seen, at={})
@@ -97,7 +95,7 @@ def _center(dims: int) -> Float64[np.ndarray, "dims"]:
 def _reach(table: pd.DataFrame) -> float:
     """Return how far from the center a panel has to show, from whichever side: the farthest point, and the axes."""
     points = _points(table)
-    return 0.95 * max(75.0, float(np.linalg.norm(points - _center(points.shape[1]), axis=1).max()))
+    return 1.02 * max(75.0, float(np.linalg.norm(points - _center(points.shape[1]), axis=1).max()))
 
 
 def _seen(points: Float64[np.ndarray, "n d"], *, turn: int, tilt: int) -> Float64[np.ndarray, "n 3"]:
@@ -198,6 +196,5 @@ def _frame(figure: go.Figure, mode: Mode, *, reach: float) -> None:
     figure.update_layout(template=template(mode), dragmode=False, hovermode="closest")
     hidden = {"visible": False, "fixedrange": True}
     figure.update_xaxes(range=[-reach, reach], **hidden)
-    flat = [-FLAT * reach, FLAT * reach]
     for number, axis in enumerate(figure.select_yaxes(), start=1):
-        axis.update(range=flat, scaleanchor="x" if number == 1 else f"x{number}", scaleratio=1, **hidden)
+        axis.update(range=[-reach, reach], scaleanchor="x" if number == 1 else f"x{number}", scaleratio=1, **hidden)

@@ -18,7 +18,7 @@ from pages._shared.queries import Place
 READING = """**How to read it.** A dot is a color, drawn in itself. Near dots are colors that the source finds alike. Each layout is
 turned, scaled and, where that fits better, mirrored onto perception, so that all have the axes {axes}. τ says how far all pairs of
 colors keep perception's order of unlikeness (0 is chance), disparity what of the layout's shape is not perception's (0 is the same,
-1 nothing). **Drag a panel** to turn all; **point at a color** to find it in all."""
+1 nothing). {turn}**Point at a color** to find it in all."""
 AXES = {3: "of CIELAB: L* dark to light, a* green to red, b* blue to yellow", 2: "of perception's own plane"}
 WORDS = """The words are 24 of two public surveys that asked which color a word means. The published figure has 20 words of another
 survey; neither they nor where it puts them are public, so these are not they. A layout has the colors that its source has:"""
@@ -41,7 +41,7 @@ def show(at: Place, asked: Asked, tables: Mapping[str, pd.DataFrame], dims: int)
         figure = figures.layouts(list(tables.values()), **seen, narrow=frame.narrow())
         table = pd.concat(list(tables.values()), ignore_index=True)
         _plot(at, asked, figure, table, "layouts", list(tables), dims=dims, turn=turn, tilt=tilt)
-        st.markdown(READING.format(axes=AXES[dims]))
+        st.markdown(READING.format(axes=AXES[dims], turn="**Drag a panel** to turn all. " * (dims == 3)))
         _tell_words(tables)
     both = pd.concat([tables[x], tables[y]], ignore_index=True)
     _plot(at, asked, figures.overlay(tables[x], tables[y], **seen), both, "overlay", [x, y], dims=dims, turn=turn, tilt=tilt)

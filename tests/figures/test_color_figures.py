@@ -97,6 +97,15 @@ def test_layouts_have_a_panel_for_each_source_in_its_own_colors():
     assert "10.0 ΔE from where perception has it" in second.hovertext[0]
 
 
+@pytest.mark.parametrize(("turn", "tilt"), [(0, 90), (30, 30), (-120, -80)])
+def test_no_dot_leaves_its_panel_from_whichever_side(turn, tilt):
+    figure = color_space.layouts([table(count=24, off=0.0)], turn=turn, tilt=tilt, mode="light")
+    (trace,) = dots(figure)
+    for values, axis in ((trace.x, figure.layout.xaxis), (trace.y, figure.layout.yaxis)):
+        assert axis.range[0] < min(values)
+        assert max(values) < axis.range[1]
+
+
 def test_far_dots_are_drawn_first_and_small():
     (trace,) = dots(color_space.layouts([table()], turn=0, tilt=0, mode="dark"))
     near = [-row[3] for row in trace.customdata]
