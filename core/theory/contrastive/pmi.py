@@ -11,7 +11,7 @@ from jaxtyping import Float64
 from core.errors import InputError
 
 Matrix = Float64[np.ndarray, "n n"]
-ROUNDING = 1e-10  # of eigenvalues, relative to the largest one
+ROUNDING = 1e-10  # of eigenvalues, relative to the largest entry
 
 
 class Offset(NamedTuple):
@@ -64,7 +64,7 @@ def least_offset(kernel: Matrix) -> Offset:
     turn = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0]  # the first column is u up to its sign
     turned = turn.T @ kernel @ turn
     values, vectors = np.linalg.eigh(turned[1:, 1:])
-    smallest, rounding = float(values[0]), ROUNDING * float(np.abs(values).max())
+    smallest, rounding = float(values[0]), ROUNDING * float(np.abs(kernel).max())
     if smallest < -rounding:
         return Offset(math.nan, smallest, "the kernel has a negative direction that no offset reaches")
     reach = vectors.T @ turned[1:, 0]

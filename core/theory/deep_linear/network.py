@@ -58,11 +58,12 @@ def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
     """
     rest = _rest(weights, frame, world)
     forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
-    errors = world.noise + rest @ world.inputs @ rest.T  # second moment of the error
+    passed = rest @ world.inputs
+    errors = world.noise + passed @ rest.T  # second moment of the error
     total = torch.zeros((), dtype=torch.float64)
     for before, after in zip(forward[:-1], backward[1:], strict=True):
-        sizes = torch.trace(after.T @ errors @ after) * torch.trace(before @ world.inputs @ before.T)
-        total = total + 4 * (sizes + 2 * (after.T @ rest @ world.inputs @ before.T).square().sum())
+        sizes = (after * (errors @ after)).sum() * (before * (before @ world.inputs)).sum()  # Tr Bᵀ E B and Tr T Σ Tᵀ
+        total = total + 4 * (sizes + 2 * (after.T @ passed @ before.T).square().sum())
     return total
 
 

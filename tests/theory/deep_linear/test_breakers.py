@@ -16,11 +16,14 @@ from core.theory.looks import tabulate
 HARD = {  # a strength, how far below 1 the alignment falls at least, and how near the prediction lies where there is one
     "weight-decay": (1.0, 0.1, 1e-3),
     "gradient-flow": (0.5, 0.1, None),
-    "labels": (0.5, 0.03, 5e-3),
-    "saddle": (2.0, 0.1, None),
+    "labels": (0.5, 0.1, 5e-3),
+    "saddle": (2.0, 0.05, None),
     "private-data": (0.5, 0.2, 5e-3),
     "edge-of-stability": (2.0, 0.05, None),
 }
+
+
+SHALLOW = ("labels", "saddle", "private-data")  # break networks of one hidden layer, too, which are trained sooner
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +35,8 @@ def _shorter(monkeypatch) -> None:
 @pytest.mark.parametrize("name", BREAKERS)
 def test_alignment_is_perfect_without_a_breaker_and_falls_with_it(name) -> None:
     strength, margin, near = HARD[name]
-    table = tabulate(sweep(name, make_nets(widths=((4,), (5, 4))), strengths=(0.0, strength)))
+    shallow = {"d": 4, "c": 4, "widths": ((3,), (4,))} if name in SHALLOW else {"widths": ((4,), (5, 4))}
+    table = tabulate(sweep(name, make_nets(**shallow), strengths=(0.0, strength)))
     none, hard = table["measured"]
     assert none > (0.9 if name == "edge-of-stability" else 1 - 1e-4)  # at a finite step noise never settles
     assert hard < none - margin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, MetricError
@@ -14,6 +14,7 @@ from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
 from core.theory.deep_linear.world import World, bare_frame, draw_weights, make_frame, make_world
 
+FEW = settings(max_examples=25)  # each solves two networks
 WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)
 
 
@@ -21,6 +22,7 @@ def both_layers(solve, nets):
     return [layer for net in nets for layer in hidden_maps(solve(net.world, net.frame, net.widths, seed=net.seed), net.frame)]
 
 
+@FEW
 @given(a=WIDTHS, b=WIDTHS, seed=st.integers(0, 50), condition=st.floats(1.0, 30.0))
 def test_at_least_entropy_every_layer_of_both_networks_is_aligned(a, b, seed, condition) -> None:
     nets = make_nets(widths=(a, b), seed=seed, condition=condition)
@@ -29,6 +31,7 @@ def test_at_least_entropy_every_layer_of_both_networks_is_aligned(a, b, seed, co
     assert max(disproportion(x, y) for x in layers for y in layers) < 1e-6
 
 
+@FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50))
 def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_written_down(widths, seed) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
@@ -38,6 +41,7 @@ def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_
     assert float(entropy(weights, net.frame, net.world)) == pytest.approx(known, rel=1e-9)
 
 
+@FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50), spread=st.floats(0.05, 1.0))
 def test_no_other_minimum_of_the_loss_has_less_entropy(widths, seed, spread) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
@@ -50,6 +54,7 @@ def test_no_other_minimum_of_the_loss_has_less_entropy(widths, seed, spread) -> 
         assert entropy(moved, net.frame, net.world) > entropy(weights, net.frame, net.world)
 
 
+@FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50))
 def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhere_else(widths, seed) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
@@ -102,6 +107,7 @@ def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
         assert torch.allclose(layer.T @ layer, expected.T @ expected)
 
 
+@FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50))
 def test_least_norm_is_a_global_minimum_of_balanced_weights(widths, seed) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]

@@ -1,0 +1,47 @@
+"""`platoscope theory`: no store, one JSON object, and mistakes as one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.cli import main
+
+
+def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
+    assert main(["theory", "deep-linear", "--preset", "theorem-1", "--a", "4", "--b", "4", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["min_alignment"] > 1 - 1e-4
+    assert answer["min_alignment"] == answer["rows"][-1]["min_alignment"]
+    assert "Theorem 1 says 1" in answer["verdict"]
+
+
+def test_a_sweep_answers_with_rows_alone(capsys) -> None:
+    assert main(["theory", "contrastive", "--preset", "capacity", "--events", "6", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rows"][-1]["r2"] == pytest.approx(1, abs=1e-3)
+    assert "r2" not in answer
+    assert answer["given_offset"] is None  # InfoNCE's own
+
+
+def test_people_read_a_table_and_a_verdict(capsys) -> None:
+    assert main(["theory", "contrastive", "--preset", "nce", "--events", "6", "--apart", "--jumps", "0.9"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.split()[:5] == ["at", "loss", "slope", "offset", "r2"]
+    assert "The theory says slope 1 and offset 0.405" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["deep-linear", "--strength", "1"], "theorem-1 has no strength"),
+        (["deep-linear", "--preset", "label"], "no preset named 'label'; did you mean labels"),
+        (["deep-linear", "--rank", "9"], "a rank of 1 … 5, not 9"),
+        (["contrastive", "--positives", "0.5"], "positives cannot be chosen with the loss infonce"),
+        (["contrastive", "--jumps", "0", "--window", "1"], "never share a window"),
+    ],
+)
+def test_mistakes_are_one_sentence(capsys, words, said) -> None:
+    assert main(["theory", *words]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,77 @@
+"""What is said of a run is what its table holds."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.errors import InputError, UnknownNameError
+from core.theory.contrastive.setups import Setup
+from core.theory.deep_linear.nets import make_nets
+from core.theory.deep_linear.presets import start
+from core.theory.looks import Look, Run, in_one_thread, tabulate
+from core.theory.verdicts import tell_contrastive, tell_deep_linear
+
+NAN = float("nan")
+
+
+def test_a_breaker_is_told_with_its_prediction_and_what_diverged() -> None:
+    told = pd.DataFrame({"strength": [0.0, 1.0], "measured": [1 - 1e-6, 0.8], "predicted": [1.0, 0.79]})
+    assert tell_deep_linear("labels", told) == (
+        "The least alignment of the two networks is 1 − 1e-06 at strength 0, 0.800 at strength 1. "
+        "Where the theory predicts a number, the measured one is at most 0.01 away."
+    )
+    lost = tell_deep_linear("edge-of-stability", told.assign(measured=[0.9, NAN], predicted=NAN))
+    assert "Descent diverged at strength 1." in lost
+    assert "names no number" in lost
+
+
+def test_minima_and_activations_are_told() -> None:
+    minima = pd.DataFrame({"by": ["SGD", "chance", "chance"], "min_alignment": [0.97, 0.5, 0.7]})
+    assert tell_deep_linear("minima", minima).startswith("2 other minima: at most 0.700, 0.600 in the middle. SGD: 0.970.")
+    assert tell_deep_linear("minima", minima[:1]).startswith("SGD: 0.970.")
+    bent = tell_deep_linear("relu", pd.DataFrame({"min_alignment": [0.2, 0.6]}))
+    assert bent.startswith("The least alignment of any two hidden layers went from 0.200 to 0.600.")
+    assert "predicts nothing here" in bent
+
+
+@pytest.mark.parametrize(
+    ("loss", "known", "said"),
+    [
+        ("infonce", {"least_offset": NAN, "smallest_eigenvalue": -1.0, "given_offset": NAN}, "no offset makes the kernel"),
+        ("infonce", {"least_offset": 0.1, "given_offset": NAN}, "InfoNCE takes what it needs"),
+        ("nce", {"least_offset": 0.1, "given_offset": 0.4}, "the share of positive pairs gives 0.4."),
+        ("nce", {"least_offset": 0.1, "given_offset": -0.4}, "gives only -0.4; take more"),
+    ],
+)
+def test_a_fit_is_told_against_what_can_be(loss, known, said) -> None:
+    looks = pd.DataFrame({"at": [1200], "slope": [0.99], "offset": [0.4], "r2": [0.98]})
+    text = tell_contrastive(Setup(loss=loss), known, looks)
+    assert said in text
+    assert "After 1,200 steps the products follow K_PMI with slope 0.990, offset 0.4 and R² = 0.980." in text
+    assert ("slope 1 and offset 0.405" if loss == "nce" else "says slope 1 where") in text
+
+
+def test_presets_know_how_many_looks_there_are() -> None:
+    nets = make_nets(widths=((3,), (3,)))
+    assert (start("theorem-1", nets).total, start("theorem-1", nets).ends) == (0, True)
+    assert start("saddle", nets).total == 3
+    assert start("saddle", nets, strengths=[1.0]).total == 1
+    with pytest.raises(UnknownNameError, match="no preset named 'theorem'; did you mean theorem-1"):
+        start("theorem", nets)
+    with pytest.raises(InputError, match="theorem-1 has no strength; name a breaker: weight-decay"):
+        start("theorem-1", nets, strengths=[1.0])
+
+
+def test_looks_come_as_they_are_asked_for() -> None:
+    asked = []
+
+    def looks():
+        for number in range(3):
+            asked.append(number)
+            yield Look({"at": number})
+
+    run = Run(in_one_thread(looks()))
+    assert next(run.looks).figures == {"at": 0}
+    assert asked == [0]
+    assert tabulate(run.looks)["at"].tolist() == [1, 2]
