@@ -23,6 +23,8 @@ PAGES = {
     "adapters": "/adapt",
     "color": "/hues",
     "stimuli": "/gallery",
+    "theory-cooccurrence": "/theory-pmi",
+    "theory-deep-linear": "/theory-noise",
 }
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 

@@ -25,6 +25,8 @@ PAGES = {
     "/adapt": "linear adapters",
     "/hues": "geometry of color",
     "/gallery": "models agree on",
+    "/theory-pmi": "sees in pieces",
+    "/theory-noise": "come to see the same",
 }
 # Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
 PROBE = re.compile(r"/_stcore/(health|host-config)$")
