@@ -46,15 +46,21 @@ def agreement(table: pd.DataFrame, *, of: str, measure: str, mode: Mode, narrow:
     shown = table[(table["of"] == of) & (table["measure"] == measure)]
     order = list(dict.fromkeys([*shown["x"], *shown["y"]]))
     both = pd.concat([shown, shown.rename(columns={"x": "y", "y": "x"})])
-    cards = both.assign(card=[_agreement_card(row, MEASURES[measure]) for row in both.to_dict("records")],
-                        label=[_cell(row, narrow) for row in both.to_dict("records")])  # fmt: skip
+    lowest, falling = min(0.0, float(shown["value"].min())), measure == "disparity"
+    deep = ((both["value"] - lowest) / (1 - lowest) > 0.5) != falling  # there the text takes the paper's color
+    rows = both.to_dict("records")
+    inks = [INK[mode].paper if on else INK[mode].text for on in deep]
+    cards = both.assign(
+        card=[_agreement_card(row, MEASURES[measure]) for row in rows],
+        label=[_cell(row, ink, narrow) for row, ink in zip(rows, inks, strict=True)],
+    )
     z, card, label = (cards.pivot(index="x", columns="y", values=each).loc[order, order] for each in ("value", "card", "label"))
     names = [wrap(plain(name), 16) for name in order]
-    scale = list(INK[mode].scale[:: -1 if measure == "disparity" else 1])
+    scale = list(INK[mode].scale[:: -1 if falling else 1])
     figure = blank(mode, height=390 if narrow else 110 + 62 * max(4, len(order)), title=f"{MEASURES[measure]} of {of} of colors")
     bar = {"title": {"text": wrap(MEASURES[measure], 12), "font": {"size": 12}}, "thickness": 12, "outlinewidth": 0}
     figure.add_heatmap(
-        x=names, y=names, z=z.to_numpy(np.float64), zmin=min(0.0, float(shown["value"].min())), zmax=1.0, colorscale=scale,
+        x=names, y=names, z=z.to_numpy(np.float64), zmin=lowest, zmax=1.0, colorscale=scale,
         xgap=1, ygap=1, hovertext=card.fillna("").to_numpy(), hovertemplate="%{hovertext}<extra></extra>", hoverongaps=False,
         text=label.fillna("").to_numpy(), texttemplate="%{text}", textfont={"size": 10 if narrow else 12}, colorbar=bar,
         showscale=not narrow,
@@ -63,9 +69,10 @@ def agreement(table: pd.DataFrame, *, of: str, measure: str, mode: Mode, narrow:
     return figure.update_yaxes(autorange="reversed", showgrid=False, tickfont_size=10 if narrow else 12).update_layout(margin_t=12)
 
 
-def _cell(row: Mapping[Hashable, Any], narrow: bool) -> str:
+def _cell(row: Mapping[Hashable, Any], color: str, narrow: bool) -> str:
     value = f"{row['value']:.2f}".replace("-", "−")
-    return value if narrow else f"{value}<br><span style='font-size:10px'>{p_text(row['p_adjusted'])}</span>"
+    text = value if narrow else f"{value}<br><span style='font-size:10px'>{p_text(row['p_adjusted'])}</span>"
+    return f"<span style='color:{color}'>{text}</span>"
 
 
 def _agreement_card(row: Mapping[Hashable, Any], name: str) -> str:
