@@ -11,6 +11,7 @@ import pandas as pd
 from core.analyses.competence import THRESHOLD
 from core.analyses.convergence import trained
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
+from core.analyses.discoveries import adjust
 from core.analyses.emergence import compare_fits
 from core.competence.records import MEASURED
 from core.competence.registry import CAPTIONS, choices, registry, score_of
@@ -20,7 +21,7 @@ from core.errors import InputError, UnknownNameError
 from core.mapping import bin_models, skill_of
 from core.study import Study
 
-COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "reason")
+COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "p_adjusted", "reason")
 DOWNSTREAM = ("HellaSwag", "GSM8K", "completions", "counting")  # those that embedded models have a value of
 BINS = "mean alignment of models that solve a share of the tasks"
 TREND = "slope of alignment over the share of tasks solved, pairs within a bin"
@@ -46,10 +47,10 @@ def study_trends(
     """Return what the study says of competence and alignment, a row per figure, over the models that finished a training.
 
     The mean alignment of vision models within bins of tasks solved, with its jackknife error over models, and the trend's p, for
-    all pairs and for those within and across groups (`by`); Spearman's ρ of competence and alignment with reality, with its
-    interval; then, for each downstream score of language models: ρ with their alignment with one vision model, the partial
-    correlation given the logarithm of their size, R² on models left out, of a line and of a broken stick, and how the stick bends:
-    upward where the score emerges, downward where it levels off.
+    all pairs and for those within and across groups (`by`), also adjusted for these being three tests; Spearman's ρ of competence
+    and alignment with reality, with its interval; then, for each downstream score of language models: ρ with their alignment with
+    one vision model, the partial correlation given the logarithm of their size, R² on models left out, of a line and of a broken
+    stick, and how the stick bends: upward where the score emerges, downward where it levels off.
     vision: that vision model; the one that solves most tasks where none is named. bins, equal, threshold, tasks, by: as of
     `core.mapping.bin_models`. compared: metric, layers, parameters.
     Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises UnknownNameError for what is no vision model,
@@ -95,9 +96,11 @@ def _bins(table: pd.DataFrame, by: str) -> Iterator[dict[str, Any]]:
     for row in table.itertuples():
         group = f"{row.low:.0%} to {row.high:.0%}, {pairs_of[str(row.pairs_of)]}"
         yield {"finding": BINS, "group": group, "models": row.models, "value": row.mean, "se": row.se, "reason": row.reason}
-    for row in table.drop_duplicates("pairs_of").itertuples():
+    trends = table.drop_duplicates("pairs_of")
+    for row, q in zip(trends.itertuples(), adjust(trends["p"].to_numpy(np.float64)), strict=True):
         group, models = pairs_of[str(row.pairs_of)], table.loc[table["pairs_of"] == row.pairs_of, "models"].sum()
-        yield {"finding": TREND, "group": group, "models": models, "value": row.slope, "p": row.p, "reason": row.trend_reason}
+        yield {"finding": TREND, "group": group, "models": models, "value": row.slope, "p": row.p, "p_adjusted": q,
+               "reason": row.trend_reason}  # fmt: skip
 
 
 def _near_reality(
