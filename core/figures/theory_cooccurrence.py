@@ -90,7 +90,7 @@ def information(points: pd.DataFrame, *, measure: str, mode: Mode) -> go.Figure:
         if measure == "cka":
             figure.add_scatter(y=run["predicted"], mode="lines", name=f"{name}, predicted", **look,
                                line={"color": color, "width": 1.5, "dash": "dash"})  # fmt: skip
-        figure.add_scatter(y=run[measure], mode="markers", name=f"{name}, measured", **look,
+        figure.add_scatter(y=run[measure], mode="markers", name=f"{name}, measured", cliponaxis=False, **look,
                            marker={"color": color, "size": 10, "symbol": symbol})  # fmt: skip
         figure.add_scatter(x=run["bits"], y=run[chance], **chance_line(mode, name="unrelated pairs"), showlegend=view == "lossy")
     figure.update_xaxes(title_text="mutual information left, in bits", rangemode="tozero")

@@ -120,6 +120,7 @@ def test_nothing_is_wider_than_a_phone(visit, link):
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
     page.wait_for_timeout(500)
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=60_000)  # one page computes for seconds
+    page.locator(".st-key-stop").wait_for(state="detached", timeout=60_000)  # a simulation's plots move until it ends
     page.wait_for_function("[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all("shown => shown.map(one => one.clientWidth)")

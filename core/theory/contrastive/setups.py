@@ -82,7 +82,7 @@ PRESETS: Mapping[str, Preset] = {
         Setup(experiment="modalities")),
     "capacity": Preset("Too narrow", "A width below the rank cannot hold the kernel.", Setup(experiment="capacity")),
     "tasks": Preset(
-        "More tasks", "The more tasks two learners have, the more alike they become, though they share none.",
+        "More tasks", "With many tasks two learners become alike, though they share none of them.",
         Setup(experiment="tasks", loss="nce", positives=0.9)),
 }  # fmt: skip
 

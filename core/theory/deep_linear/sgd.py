@@ -43,12 +43,12 @@ def run_sgd(
     stack = _pad(weights)
     before, after, target = (each.numpy() for each in (frame.before, frame.after, world.target))
     inputs, noise = root(world.inputs).numpy(), root(world.noise).numpy()
-    samples, done = np.random.default_rng(seed), 0
+    (drawn, missed), done = np.random.default_rng(seed).spawn(2), 0  # apart, so that looking does not change them
     for count in counts:
         while done < count:
             steps = min(count - done, 4096)
-            x = samples.standard_normal((steps, batch, len(inputs))) @ inputs
-            y = x @ target.T + samples.standard_normal((steps, batch, len(noise))) @ noise
+            x = drawn.standard_normal((steps, batch, len(inputs))) @ inputs
+            y = x @ target.T + missed.standard_normal((steps, batch, len(noise))) @ noise
             take_steps(stack, np.ascontiguousarray(before), np.ascontiguousarray(after), x, y, step, ACTIVATIONS.index(activation))
             done += steps
         yield _cut(stack, weights)

@@ -90,11 +90,11 @@ def test_with_an_activation_layers_are_compared_on_samples(nets) -> None:
 def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
     net = nets[1]
     (found,) = run_sgd(net.start, net.frame, net.world, step=0.01, counts=[1], seed=5, batch=2)
-    samples = np.random.default_rng(5)
+    drawn, missed = np.random.default_rng(5).spawn(2)
     values, vectors = torch.linalg.eigh(net.world.inputs), torch.linalg.eigh(net.world.noise)
     roots = [(each.eigenvectors * each.eigenvalues.sqrt()) @ each.eigenvectors.T for each in (values, vectors)]
-    x = torch.from_numpy(samples.standard_normal((1, 2, 5))[0]) @ roots[0]
-    y = x @ net.world.target.T + torch.from_numpy(samples.standard_normal((1, 2, 5))[0]) @ roots[1]
+    x = torch.from_numpy(drawn.standard_normal((1, 2, 5))[0]) @ roots[0]
+    y = x @ net.world.target.T + torch.from_numpy(missed.standard_normal((1, 2, 5))[0]) @ roots[1]
     moving = [weight.requires_grad_() for weight in net.start]
     value = x @ net.frame.before.T
     for weight in moving:
@@ -102,6 +102,14 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
     gradients = torch.autograd.grad((value @ net.frame.after.T - y).square().sum() / 2, moving)
     for new, old, gradient in zip(found, net.start, gradients, strict=True):
         assert torch.allclose(new, old - 0.01 * gradient)
+
+
+def test_looking_does_not_change_what_is_learned(nets) -> None:
+    net = nets[0]
+    once, often = (
+        list(run_sgd(net.start, net.frame, net.world, step=0.01, counts=counts, seed=5))[-1] for counts in ([50], [7, 20, 50])
+    )
+    assert all(torch.equal(one, other) for one, other in zip(once, often, strict=True))
 
 
 def test_a_run_that_diverges_is_told(nets) -> None:
