@@ -28,7 +28,8 @@ _KEY = "experiment"
 class Experiment:
     """A run under way, and what it has shown so far.
 
-    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it early.
+    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it early. clocked: whether a clock
+    redraws it.
     """
 
     digest: str
@@ -37,6 +38,7 @@ class Experiment:
     looks: list[Look] = field(default_factory=list)
     state: Literal["running", "stopped", "done"] = "running"
     error: PlatoscopeError | None = None
+    clocked: bool = False
 
     def work(self) -> None:
         """Take looks for a moment, at least one."""
@@ -62,9 +64,9 @@ def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]
 
 def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
     """Draw what an experiment has shown, with a bar of its progress and a button to stop it, and let it work while it runs."""
-    running = held.state == "running"
+    held.clocked = held.state == "running"
 
-    @st.fragment(run_every=0.1 if running else None)
+    @st.fragment(run_every=0.1 if held.clocked else None)
     def redraw() -> None:
         _draw_state(held)
         with frame.part():
@@ -73,8 +75,9 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
             if held.error:
                 raise held.error
         held.work()
-        if running != (held.state == "running"):
-            st.rerun()  # with the clock, or without it
+        if held.clocked != (held.state == "running"):
+            held.clocked = False  # until the page is drawn anew, which a quick click may put off
+            st.rerun()
 
     redraw()
 
