@@ -9,6 +9,7 @@ import streamlit as st
 
 from core import adaptation
 from core.analyses import adapters as measures
+from core.analyses.adapter_verdicts import tell_baselines, tell_cost
 from core.figures import adapters as figures
 from pages._shared import examples, exportbar, frame, kernels, lessons, queries, trainings
 from pages._shared.lessons import Asked
@@ -68,7 +69,7 @@ def show_verdict(at: Place, asked: Asked, test: int) -> None:
     st.markdown(f"**The verdict.** {frame.plain(measures.verdict_text(told, reference=lessons.reference_title(at, asked)))}")
     st.markdown(READING.format(seeds=seeds))
     st.dataframe(_baselines(found, titles), hide_index=True)
-    st.markdown(BASELINES.format(test=test, seeds=seeds))
+    st.markdown(f"{BASELINES.format(test=test, seeds=seeds)}\n\n**What is seen.** {tell_baselines(found)}")
     if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
         show_cost(at, asked, seeds)
 
@@ -81,7 +82,7 @@ def show_cost(at: Place, asked: Asked, seeds: int) -> None:
     sizes = [str(size) for size in sorted(found[measures.PAIRS].unique())]
     exportbar.plot(figure, key="worth", table=found, recipe=lessons.recipe(at, "adapted-by-pairs", asked, seeds=seeds),
                    command=asked.command(at, *_seeds(seeds), "--pairs", *sizes))  # fmt: skip
-    st.markdown(COST)
+    st.markdown(f"{COST}\n\n**What is seen.** {tell_cost(found)}")
 
 
 def _choices(asked: Asked, seeds: int) -> dict[str, Any]:

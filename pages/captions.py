@@ -13,6 +13,8 @@ from core.analyses import density_verdicts as verdicts
 from core.analyses.density import level_trends
 from core.figures import captions as figures
 from core.figures import tables
+from core.figures.metrics import SHORT
+from core.metrics import METRICS
 from pages._shared import among, controls, exportbar, frame, queries, retold
 from pages._shared.among import Among
 from pages._shared.queries import Place
@@ -111,14 +113,15 @@ def show_alignment(at: Place, asked: Asked) -> None:
     facets = panels(models, by)
     points, lines = tables.level_points(rows, models, facets), tables.language_lines(rows, models, facets)
     trends = level_trends(lines.rename(columns={"facet": "model_y"}))
-    figure = figures.by_words(points, lines if each else lines.head(0), trends, label=how.label, mode=frame.mode(),
-                              narrow=frame.narrow())  # fmt: skip
+    figure = figures.by_words(points, lines if each else lines.head(0), trends, mode=frame.mode(), narrow=frame.narrow(),
+                              label=how.label.replace(METRICS[how.metric].spec.title, SHORT[how.metric]))  # fmt: skip
     recipe = queries.recipe(at, "alignment-by-level", [*asked.models, *asked.against], panel=by, lines=each, **how.compared)
     exportbar.plot(
         figure, key="levels", table=points, recipe=recipe, command=how.command(at, "captions", *asked.chosen, "--by", by)
     )
     st.markdown(READING.format(chance="" if math.isnan(how.chance(at)) else CHANCE))
-    said = verdicts.tell_levels(trends, {name: frame.plain(name) for name in trends["model_y"]})
+    turned = not METRICS[how.metric].spec.higher_is_more_aligned
+    said = verdicts.tell_levels(trends, {name: frame.plain(name) for name in trends["model_y"]}, turned=turned)
     st.markdown(f"**What is seen.** {said}")
 
 

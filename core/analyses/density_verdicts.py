@@ -14,16 +14,18 @@ from core.analyses.dispersion_verdicts import listed
 from core.analyses.intervals import LEVEL
 
 
-def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str], *, turned: bool = False) -> str:
     """Say with which targets alignment rises with the number of words, by the adjusted p, and how the published work compares.
 
-    trends: as `core.analyses.density.level_trends` gives it. titles: what a person calls each target.
+    trends: as `core.analyses.density.level_trends` gives it. titles: what a person calls each target. turned: whether low scores
+    are aligned.
     """
     known = trends.dropna(subset="p_adjusted")
     if known.empty:
         return f"No trend can be told here: {next(iter(trends['reason']), 'nothing was compared')}."
     sure = known["p_adjusted"] < 1 - LEVEL
-    rises, falls = known[sure & (known["slope"] > 0)], known[sure & (known["slope"] < 0)]
+    better = -known["slope"] if turned else known["slope"]
+    rises, falls = known[sure & (better > 0)], known[sure & (better < 0)]
     unsure = known.drop(index=[*rises.index, *falls.index])
     whole = len(rises) == len(known)
     parts = [
@@ -60,4 +62,5 @@ def _those(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def _slope(row: Mapping[Any, Any], titles: Mapping[str, str]) -> str:
-    return f"{titles[row['model_y']]} ({row['slope']:+.3f} per doubling)".replace("-", "−")
+    slope = f"{row['slope']:+.3f}".replace("-", "−")
+    return f"{titles[row['model_y']]} ({slope} per doubling)"

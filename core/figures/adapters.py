@@ -86,7 +86,7 @@ def kernels(shown: Sequence[Kernel], *, columns: int, mode: Mode) -> go.Figure:
                            **at)  # fmt: skip
         figure.update_yaxes(scaleanchor=f"x{place + 1 if place else ''}", autorange="reversed", **at)
     figure.update_xaxes(visible=False, constrain="domain").update_yaxes(visible=False, constrain="domain")
-    return figure.update_layout(template=template(mode), height=300 * rows + 50, margin_t=56,
+    return figure.update_layout(template=template(mode), height=(300 if columns > 2 else 240) * rows + 50, margin_t=56,
                                 meta={"title": "Kernels before and after adapters"})  # fmt: skip
 
 
@@ -118,7 +118,9 @@ def before_after(found: pd.DataFrame, titles: Mapping[str, str], groups: Mapping
         look = {"color": INK[mode].soft, "size": 10, "symbol": symbol, "line": {"width": 2}}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=SHOWN[method])
     figure.update_xaxes(title_text=label, rangemode="tozero")
-    figure.update_yaxes(categoryorder="array", categoryarray=list(names.values())[::-1], range=[-0.6, len(names) - 0.4])
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=list(names.values())[::-1], range=[-0.6, len(names) - 0.4]
+    )
     return figure.update_layout(margin_t=16)
 
 

@@ -114,7 +114,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
 
 def _finish(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:
     for row in range(1, math.ceil(panels / per_row(panels, narrow)) + 1):
-        figure.update_yaxes(title_text=wrap(label, 30), row=row, col=1)
+        figure.update_yaxes(title_text=wrap(label, 24), row=row, col=1)
     figure.update_yaxes(matches="y", rangemode="tozero")
 
 
@@ -161,7 +161,7 @@ def told(points: pd.DataFrame, order: Sequence[str], *, label: str, mode: Mode, 
         return reason("Too few stimuli tell equally much to be compared.", mode)
     facets = list(dict.fromkeys(points["facet"]))
     figure = grid([f"<b>{heading(facet)}</b>" for facet in facets], mode, narrow=narrow, height=250)
-    colors = dict(zip(order, sample_colorscale(list(INK[mode].scale[1:-1]), len(order)), strict=True))
+    colors = dict(zip(order, sample_colorscale(list(INK[mode].scale[2:]), len(order)), strict=True))
     for place, facet in enumerate(facets):
         at, panel = cell(place, len(facets), narrow), points[points["facet"] == facet]
         figure.add_scatter(x=[0, 1], y=[panel["chance"].iloc[0]] * 2, **chance_line(mode), showlegend=place == 0,

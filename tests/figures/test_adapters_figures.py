@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.analyses.adapter_verdicts import tell_baselines, tell_cost
 from core.analyses.adapters import row, summarize
 from core.figures.adapters import Kernel, before_after, cost, curve, kernels
 from core.figures.theme import INK, hue
@@ -49,6 +50,24 @@ def test_encoders_are_drawn_before_centered_and_after_with_the_interval_of_the_g
     assert list(after.error_x.arrayminus) == pytest.approx([0.05] * 3)
     assert list(after.marker.color) == [hue("MAE", "light"), hue("GPT-2", "light"), INK["light"].text]
     assert "gain over the average before +0.250<br>95 % interval +0.200 to +0.300" in after.hovertext[2]
+
+
+def test_rows_are_categories_although_the_legend_comes_first():
+    axis = drawn().layout.yaxis
+    assert (axis.type, list(axis.categoryarray)) == ("category", ["mean of all", "GPT", "MAE &lt;m&gt;"])
+
+
+def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth():
+    said = tell_baselines(measured())
+    assert "the adapters reach 0.500 (chance 0.100), more than the best method without training, CCA, with 0.400." in said
+    worse = measured()
+    worse.loc[worse["method"] == "adapters", "value"] = 0.3
+    assert "less than the best method" in tell_baselines(worse)
+    assert "no baseline can be compared" in tell_baselines(measured().query("method != 'CCA'"))
+    several = pd.concat([measured(pairs=50, off=-0.1), measured(pairs=1000)])
+    said = tell_cost(several)
+    assert said.startswith("From 50 to 1,000 pairs alignment of the mean goes from 0.300 to 0.400")
+    assert said.endswith("recall at 10 from 0.400 to 0.500.")
 
 
 def test_the_average_before_is_dashed_and_chance_dotted_where_it_is_known():

@@ -142,6 +142,10 @@ def test_the_verdict_tells_what_rises_falls_and_is_not_known():
     assert "No trend can be told from chance for C" in said
     assert said.endswith("The published work found a rise throughout.")
     assert tell_levels(trends(slope=0.1, p_adjusted=0.001), names).endswith("The published work found a rise, too.")
+    assert "the better it aligns with B (−0.020 per doubling)." in tell_levels(
+        trends(), {**names, "a": "fine\\-tuned"}, turned=True
+    )
+    assert "fine\\-tuned (+0.010" in tell_levels(trends(), {**names, "a": "fine\\-tuned"})
     assert tell_levels(trends(p_adjusted=np.nan, reason="too few"), names) == "No trend can be told here: too few."
 
 

@@ -1,0 +1,38 @@
+"""What the tables of adapters say beside their verdict, in a sentence each: the baselines, and what fewer pairs do."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.analyses.adapters import ADAPTERS, ALIGNMENT, CHANCE, MEAN, PAIRS, RECALL
+
+
+def tell_baselines(found: pd.DataFrame) -> str:
+    """Say whether any method that needs no training retrieves better than the adapters, by recall at 10 over all directions.
+
+    found: as `core.analyses.adapters.summarize` gives it, of one number of pairs.
+    """
+    recalls = _recalls(found).groupby("method", sort=False)["value"].mean()
+    adapters, chance, others = recalls[ADAPTERS], recalls[CHANCE], recalls.drop([ADAPTERS, CHANCE]).dropna()
+    said = f"By recall at 10, mean over the directions, the adapters reach {adapters:.3f} (chance {chance:.3f})"
+    if others.empty:
+        return f"{said}; no baseline can be compared."
+    best = others.max()
+    beside = "more than" if adapters > best else "less than" if adapters < best else "as much as"
+    return f"{said}, {beside} the best method without training, {others.idxmax()}, with {best:.3f}."
+
+
+def tell_cost(found: pd.DataFrame) -> str:
+    """Say what the fewest and the most training pairs reach; found: of several numbers of pairs."""
+    few, most = found[PAIRS].min(), found[PAIRS].max()
+    chosen = (found["measure"] == ALIGNMENT) & (found["method"] == ADAPTERS) & (found["what"] == MEAN)
+    align = found[chosen].set_index(PAIRS)["value"]
+    recalls = _recalls(found[found["method"] == ADAPTERS]).groupby(PAIRS)["value"].mean()
+    return (
+        f"From {few:,} to {most:,} pairs alignment of the mean goes from {align[few]:.3f} to {align[most]:.3f}, recall at 10 from "
+        f"{recalls[few]:.3f} to {recalls[most]:.3f}."
+    )
+
+
+def _recalls(found: pd.DataFrame) -> pd.DataFrame:
+    return found[found["measure"] == f"{RECALL}_10"]
