@@ -162,7 +162,7 @@ BREAKERS: Mapping[str, Breaker] = {
         "Private features", "standard deviation of each network's own features", (0.0, 0.25, 0.5, 1.0),
         "What only one of the networks sees moves its representation away.", add_private_features),
     "edge-of-stability": Breaker(
-        "Edge of stability", "log10 of the condition of M^I Z", (0.0, 1.0, 2.0, 3.0),
+        "Edge of stability", "log10 of the condition of M^I Z", (0.0, 0.5, 1.0, 1.5, 2.0),
         "A finite step cannot reach a solution that is too sharp.", reach_the_edge),
 }  # fmt: skip
 
