@@ -51,7 +51,7 @@ def _add_contrastive(theory: Any) -> None:
     learned.add_argument("--uneven", type=float, metavar="S", help="spread of the steps' weights (0.3)")
     learned.add_argument("--apart", dest="same", action="store_const", const=False, help="leave an event with itself, t = t', out")
     learned.add_argument("--loss", metavar="L", help="infonce or nce")
-    learned.add_argument("--width", type=count, metavar="N", help="of the embedding (as many as events)")
+    learned.add_argument("--width", type=count, metavar="N", help="of the embedding, 0 for as many as events (0)")
     learned.add_argument("--temperature", type=float, metavar="T", help="of InfoNCE (1)")
     learned.add_argument("--positives", type=float, metavar="P", help="share of positive pairs, of binary NCE (0.6)")
     _add_last(learned)
