@@ -68,6 +68,7 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
 
     @st.fragment(run_every=0.1 if held.clocked else None)
     def redraw() -> None:
+        drawn = held.state
         _draw_state(held)
         with frame.part():
             if held.looks:
@@ -75,7 +76,7 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
             if held.error:
                 raise held.error
         held.work()
-        if held.clocked != (held.state == "running"):
+        if held.state != drawn or held.clocked != (held.state == "running"):
             held.clocked = False  # until the page is drawn anew, which a quick click may put off
             st.rerun()
 
