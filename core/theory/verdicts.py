@@ -44,7 +44,7 @@ def tell_contrastive(setup: Setup, known: Mapping[str, Any], table: pd.DataFrame
 def _tell_minima(table: pd.DataFrame) -> str:
     values, noise = (table.loc[table["by"] == by, "min_alignment"] for by in ("chance", "SGD"))
     found = f"{len(values)} other minima: at most {values.max():.3f}, {values.median():.3f} in the middle. " if len(values) else ""
-    return f"{found}SGD: {noise.iloc[0]:.3f}. The minimum of least entropy: 1. All are equally good for the loss."
+    return f"{found}SGD: {noise.iloc[0]:.3f}. The minimum of least entropy: 1. The loss is the same at every minimum."
 
 
 def _tell_sweep(table: pd.DataFrame) -> str:
@@ -119,4 +119,4 @@ def _tell_tasks(table: pd.DataFrame) -> str:
 
 def _near_one(value: float) -> str:
     """Return a value with as many digits as its distance from 1 needs."""
-    return f"{value:.3f}" if 1 - value > 1e-3 else f"1 − {1 - value:.1g}" if value < 1 else "1"
+    return f"{value:.3f}" if not 1 - value <= 1e-3 else f"1 − {1 - value:.1g}" if value < 1 else "1"

@@ -26,6 +26,11 @@ def test_a_breaker_is_told_with_its_prediction_and_what_diverged() -> None:
     assert "names no number" in lost
 
 
+def test_a_value_that_is_none_is_not_told_as_one() -> None:
+    looks = pd.DataFrame({"at": [0, 10], "min_alignment": [0.5, NAN]})
+    assert tell_deep_linear("tanh", looks).startswith("The least alignment of any two hidden layers went from 0.500 to nan.")
+
+
 def test_minima_and_activations_are_told() -> None:
     minima = pd.DataFrame({"by": ["SGD", "chance", "chance"], "min_alignment": [0.97, 0.5, 0.7]})
     assert tell_deep_linear("minima", minima).startswith("2 other minima: at most 0.700, 0.600 in the middle. SGD: 0.970.")

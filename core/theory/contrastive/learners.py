@@ -22,7 +22,8 @@ from jaxtyping import Float64
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from core.errors import InputError, TrainingError, UnknownNameError
+from core.errors import InputError, MetricError, TrainingError, UnknownNameError
+from core.theory.contrastive.pmi import ROUNDING
 from core.theory.descent import Matrix, descend
 
 LOSSES = ("infonce", "nce")
@@ -51,8 +52,8 @@ class Learner:
             raise UnknownNameError("contrastive loss", self.loss, LOSSES)
         if self.width < 1:
             raise InputError(f"an embedding is at least 1 wide, not {self.width}")
-        if not self.temperature > 0:
-            raise InputError(f"a temperature is above 0, not {self.temperature:g}")
+        if not 0 < self.temperature < math.inf:
+            raise InputError(f"a temperature is a number above 0, not {self.temperature:g}")
         if not 0 < self.positives < 1:
             raise InputError(f"the share of positive pairs lies between 0 and 1, not at {self.positives:g}")
 
@@ -132,7 +133,12 @@ def learn_sampled(learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: 
 
 
 def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
-    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all pairs, in 0 … 1."""
+    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all pairs, in 0 … 1.
+
+    Raises MetricError for a kernel that is the same for all pairs, which nothing can follow.
+    """
+    if np.ptp(kernel) < ROUNDING:
+        raise MetricError("the PMI of all pairs is the same, so that there is nothing to learn; take fewer jumps, or uneven steps")
     g, k = (embedding @ embedding.T).numpy().ravel(), kernel.ravel()
     slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
     return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))

@@ -21,6 +21,7 @@ from core.errors import InputError, UnknownNameError
 Matrix = Float64[np.ndarray, "n n"]
 Vector = Float64[np.ndarray, " n"]
 FEWEST = 3
+MOST_SPREAD = 10.0  # beyond which a few weights leave nothing to the others
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,12 @@ def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
 
 
 def vary_edges(edges: Matrix, *, spread: float, seed: int) -> Matrix:
-    """Return the edges with each weight times e^(spread · normal), so that no two events are alike."""
+    """Return the edges with each weight times e^(spread · normal), so that no two events are alike.
+
+    Raises InputError for a spread outside 0 … MOST_SPREAD.
+    """
+    if not 0 <= spread <= MOST_SPREAD:
+        raise InputError(f"the spread of the steps' weights lies in 0 … {MOST_SPREAD:g}, not {spread:g}")
     factors = np.tril(np.exp(spread * np.random.default_rng(seed).standard_normal(edges.shape)), -1)
     return edges * (factors + factors.T)
 

@@ -32,7 +32,7 @@ def sharpness(weights: Weights, frame: Frame, world: World, *, steps: int = 30, 
         for _ in range(2):  # once leaves rounding behind
             vector = vector - known.T @ (known @ vector)
         size = float(vector.norm())
-        if size < 1e-9 * max(map(abs, diagonal)):  # the space is exhausted
+        if size <= 1e-9 * max(map(abs, diagonal)):  # the space is exhausted
             break
         beside.append(size)
         basis.append(vector / size)

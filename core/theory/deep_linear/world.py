@@ -58,7 +58,12 @@ def make_world(*, d: int, c: int, rank: int, seed: int, noise: float = 0.3, cond
 
 
 def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
-    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations. Norms are those of rotations."""
+    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations. Norms are those of rotations.
+
+    Raises InputError for a condition that is none.
+    """
+    if not 1 <= condition < math.inf:
+        raise InputError(f"the condition of a matrix is a number of 1 or more, and 1 is that of a rotation; given {condition:g}")
     draw = _generator(seed)
     before = _rotation(draw, len(world.inputs)) @ draw_positive(draw, len(world.inputs), condition)
     after = _rotation(draw, len(world.noise)) @ draw_positive(draw, len(world.noise), math.sqrt(condition))
@@ -80,6 +85,8 @@ def draw_weights(widths: Sequence[int], frame: Frame, *, seed: int, scale: float
     """Draw the weights of a network with hidden layers of these widths: entries of variance scale² / width of the layer before."""
     if not widths:
         raise InputError("a network needs at least one hidden layer, that is two trained matrices; given none")
+    if min(widths) < 1:
+        raise InputError(f"a hidden layer is at least 1 wide; given {min(widths)}")
     draw = _generator(seed)
     sizes = [len(frame.before), *widths, frame.after.shape[1]]
     return [_normal(draw, out, into) * scale / math.sqrt(into) for into, out in pairwise(sizes)]

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError, TrainingError, UnknownNameError
+from core.errors import InputError, MetricError, TrainingError, UnknownNameError
 from core.theory.contrastive.capacity import best_r2
 from core.theory.contrastive.learners import Learner, exact_loss, fit_products, learn, learn_sampled
 from core.theory.contrastive.pmi import least_offset, pmi_kernel
@@ -121,9 +121,12 @@ def test_no_width_does_better_than_the_best_of_its_width() -> None:
 def test_what_is_no_learner_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="no contrastive loss named 'infonc'; did you mean infonce"):
         Learner("infonc")
-    refused = ({"width": 0}, "at least 1 wide"), ({"temperature": 0.0}, "is above 0"), ({"positives": 1.0}, "between 0 and 1")
+    refused = ({"width": 0}, "at least 1 wide"), ({"temperature": 0.0}, "number above 0"), ({"positives": 1.0}, "between 0 and 1")
+    refused += (({"temperature": math.inf}, "number above 0, not inf"),)
     for choices, said in refused:
         with pytest.raises(InputError, match=said):
             Learner(**choices)
     with pytest.raises(TrainingError, match="no number any more; take a higher temperature"):
         list(learn_sampled(Learner(width=2, temperature=1e-320), JOINT, steps=20))
+    with pytest.raises(MetricError, match="the PMI of all pairs is the same"):
+        fit_products(torch.eye(8, dtype=torch.float64), pmi_kernel(np.full((8, 8), 1 / 64)))

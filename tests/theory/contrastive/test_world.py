@@ -116,5 +116,8 @@ def test_what_is_no_world_is_refused() -> None:
         draw_edges("grid", events=7, seed=0)
     with pytest.raises(InputError, match="jumps lies in 0 … 1, not 2"):
         make_chain(SMALL, jumps=2.0)
+    for spread in (-1.0, 11.0, float("nan")):
+        with pytest.raises(InputError, match=f"spread of the steps' weights lies in 0 … 10, not {spread:g}"):
+            vary_edges(SMALL, spread=spread, seed=0)
     with pytest.raises(InputError, match="at least 1 step"):
         count_windows(Chain(np.ones(3) / 3, SMALL), window=0)

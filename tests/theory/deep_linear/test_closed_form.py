@@ -125,6 +125,11 @@ def test_what_cannot_be_is_refused() -> None:
         make_world(d=5, c=4, rank=5, seed=0)
     with pytest.raises(InputError, match="at least one hidden layer"):
         draw_weights([], bare_frame(world), seed=0)
+    with pytest.raises(InputError, match="a hidden layer is at least 1 wide; given 0"):
+        draw_weights([3, 0], bare_frame(world), seed=0)
+    for condition in (0.5, -1.0, float("nan"), float("inf")):
+        with pytest.raises(InputError, match=f"a number of 1 or more, and 1 is that of a rotation; given {condition:g}"):
+            make_frame(world, seed=0, condition=condition)
     nothing, moment = torch.zeros(3, 5, dtype=torch.float64), world.inputs
     with pytest.raises(MetricError, match="0 for every input has no representation"):
         linear_cka(nothing, nothing, of_x=moment, of_y=moment, between=moment)
