@@ -113,7 +113,7 @@ def before_after(found: pd.DataFrame, titles: Mapping[str, str], groups: Mapping
         whats = [what for what in names if (method, what) in scores]
         colors = [hue(groups[what], mode) if what in groups else INK[mode].text for what in whats]
         dots = _dots({what: scores[method, what] for what in whats}, gains if method == ADAPTERS else {}, names, SHOWN[method])
-        figure.add_scatter(**dots, showlegend=False,
+        figure.add_scatter(**dots, showlegend=False, error_x_color=INK[mode].soft,
                            marker={"color": colors, "size": 11, "symbol": symbol, "line": {"width": 2}})  # fmt: skip
         look = {"color": INK[mode].soft, "size": 10, "symbol": symbol, "line": {"width": 2}}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=look, name=SHOWN[method])

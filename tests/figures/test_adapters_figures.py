@@ -48,6 +48,7 @@ def test_encoders_are_drawn_before_centered_and_after_with_the_interval_of_the_g
     assert list(after.y) == ["MAE &lt;m&gt;", "GPT", "mean of all"]
     assert list(after.error_x.array) == pytest.approx([0.05] * 3)
     assert list(after.error_x.arrayminus) == pytest.approx([0.05] * 3)
+    assert after.error_x.color == INK["light"].soft
     assert list(after.marker.color) == [hue("MAE", "light"), hue("GPT-2", "light"), INK["light"].text]
     assert "gain over the average before +0.250<br>95 % interval +0.200 to +0.300" in after.hovertext[2]
 
