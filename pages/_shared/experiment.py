@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -29,7 +30,7 @@ class Experiment:
     """A run under way, and what it has shown so far.
 
     digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it early. clocked: whether a clock
-    redraws it.
+    redraws it. busy: held by whoever works.
     """
 
     digest: str
@@ -39,9 +40,17 @@ class Experiment:
     state: Literal["running", "stopped", "done"] = "running"
     error: PlatoscopeError | None = None
     clocked: bool = False
+    busy: Lock = field(default_factory=Lock)
 
     def work(self) -> None:
-        """Take looks for a moment, at least one."""
+        """Take looks for a moment, at least one; none while another redraw, which a click cut short, still works on one."""
+        if self.busy.acquire(blocking=False):
+            try:
+                self._take_looks()
+            finally:
+                self.busy.release()
+
+    def _take_looks(self) -> None:
         until = time.monotonic() + MOMENT
         while self.state == "running":
             try:

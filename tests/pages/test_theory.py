@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
+from core.theory.looks import Look, Run
+from pages._shared import experiment
 from tests.pages.seen import charts, said
 
 PAGES = {"theory_cooccurrence": "sees in pieces", "theory_deep_linear": "come to see the same"}
@@ -84,3 +88,22 @@ def test_a_choice_that_cannot_be_is_said(on_nothing, given):
         "preset": "no preset named",
     }
     assert expected[next(iter(given))] in said(app)
+
+
+def test_two_redraws_at_once_do_not_take_the_same_look():
+    begun, go = threading.Event(), threading.Event()
+
+    def looks():
+        begun.set()
+        assert go.wait(10)
+        yield Look({"at": 0.0})
+
+    held = experiment.Experiment("", Run(looks()))
+    first = threading.Thread(target=held.work)
+    first.start()
+    assert begun.wait(10)
+    held.work()  # a click redraws the page while the look is still under way
+    assert (held.looks, held.state) == ([], "running")
+    go.set()
+    first.join()
+    assert len(held.looks) == 1
