@@ -10,7 +10,7 @@ import streamlit as st
 from core.errors import InputError
 from core.figures import theory_deep_linear as figures
 from core.recipe import Recipe
-from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.nets import WIDTHS, make_nets
 from core.theory.deep_linear.presets import PRESETS, start
 from core.theory.looks import Look, tabulate
@@ -44,7 +44,7 @@ def show() -> None:
         st.latex(formula)
     preset = experiment.presets(PAGE, {name: title for name, (title, _) in claims.items()}, default="theorem-1")
     asked = ask()
-    strengths = ask_strengths(preset)
+    strengths = ask_strengths(preset, asked["rank"])
     recipe = Recipe.of("theory-deep-linear", preset=preset, strengths=strengths, **asked)
 
     def begin() -> Any:
@@ -88,17 +88,18 @@ def read_widths(text: str) -> list[int]:
     return widths
 
 
-def ask_strengths(preset: str) -> list[float]:
+def ask_strengths(preset: str, rank: int) -> list[float]:
     """Draw the strength of a breaker and return all that are tried: its own ones and the chosen one."""
     if preset not in BREAKERS:
         return []
-    breaker = BREAKERS[preset]
-    usual = breaker.strengths
+    breaker, usual = BREAKERS[preset], usual_strengths(preset, rank)
+    if len(usual) == 1:
+        return list(usual)
     step = 1.0 if preset == "saddle" else usual[-1] / 20
     with st.sidebar:
         chosen = st.slider("Strength", 0.0, usual[-1], usual[len(usual) // 2], step, key=f"strength-{preset}", bind="query-params",
                            help=f"{breaker.unit}; added to those that are tried anyway.")  # fmt: skip
-    return sorted({*usual, round(chosen, 6)})
+    return sorted({*usual, round(chosen) if preset == "saddle" else round(chosen, 6)})  # a link may hold half a mode
 
 
 def show_looks(preset: str, recipe: Recipe, looks: list[Look]) -> None:

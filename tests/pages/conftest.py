@@ -52,7 +52,7 @@ def opened(monkeypatch):
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update(query)
         app.run()
         return app if page == "overview" else app.switch_page(f"pages/{page}.py").run()

@@ -64,7 +64,7 @@ def opened(monkeypatch):
 
     def open_page(store: Path, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update(query)
         with monkeypatch.context() as first:
             first.setattr("pages._shared.frame.draw", lambda *_: None)

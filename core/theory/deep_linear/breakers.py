@@ -52,6 +52,16 @@ class Breaker:
     run: Callable[[Net, Net, float], Broken]
 
 
+def usual_strengths(name: str, rank: int) -> tuple[float, ...]:
+    """Return the strengths that a breaker is tried at in a world whose map has a rank: no solution lacks all of its modes.
+
+    Raises UnknownNameError for the breaker.
+    """
+    if name not in BREAKERS:
+        raise UnknownNameError("breaker", name, BREAKERS)
+    return tuple(each for each in BREAKERS[name].strengths if name != "saddle" or each < rank)
+
+
 def break_alignment(name: str, nets: tuple[Net, Net], strength: float) -> Broken:
     """Train two networks under a breaker; raises UnknownNameError for its name, InputError for a strength that it cannot have."""
     if name not in BREAKERS:

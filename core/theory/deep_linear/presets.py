@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from core.errors import InputError, UnknownNameError
-from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.runs import SGD_COUNTS, draw_minima, sweep, train_entropic, train_noisily
 from core.theory.looks import Look, Run, in_one_thread
@@ -57,7 +59,8 @@ def start(preset: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()
     Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for those that it cannot have.
     """
     if preset in BREAKERS:
-        return Run(in_one_thread(sweep(preset, nets, strengths=strengths)), len(strengths or BREAKERS[preset].strengths))
+        chosen = strengths or usual_strengths(preset, int(torch.linalg.matrix_rank(nets[0].world.target)))
+        return Run(in_one_thread(sweep(preset, nets, strengths=chosen)), len(chosen))
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
     if strengths:

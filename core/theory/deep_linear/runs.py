@@ -10,7 +10,7 @@ import torch
 
 from core.errors import InputError
 from core.theory.deep_linear.alignment import align_layers, disproportion
-from core.theory.deep_linear.breakers import BREAKERS, alignments, break_alignment
+from core.theory.deep_linear.breakers import alignments, break_alignment
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
 from core.theory.deep_linear.descent import descend_entropic
 from core.theory.deep_linear.nets import Net
@@ -107,14 +107,14 @@ def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed:
         yield Look({"by": "chance", "min_alignment": float(layers.min())}, layers)
 
 
-def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Iterator[Look]:
-    """Break the theorem at each strength, the breaker's own where none is given.
+def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float]) -> Iterator[Look]:
+    """Break the theorem at each strength.
 
     Figures: strength; measured, measured_mean: least and mean alignment of a's layers with b's; predicted, predicted_mean: those of
     the theory, NaN where it says nothing; and the breaker's other figures. matrix: alignment of a's layers with b's. Raises as
     `break_alignment`.
     """
-    for strength in strengths or (BREAKERS[name].strengths if name in BREAKERS else (0.0,)):
+    for strength in strengths:
         broken = break_alignment(name, nets, strength)
         layers = alignments(broken.trained, broken)
         figures = {"strength": strength, "measured": float(layers.min()), "measured_mean": float(layers.mean())}

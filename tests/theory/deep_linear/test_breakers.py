@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear import breakers
-from core.theory.deep_linear.breakers import BREAKERS, break_alignment
+from core.theory.deep_linear.breakers import BREAKERS, break_alignment, usual_strengths
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.runs import sweep
 from core.theory.looks import tabulate
@@ -58,3 +58,10 @@ def test_what_is_no_breaker_or_no_strength_is_refused() -> None:
         break_alignment("labels", nets, 3.0)
     with pytest.raises(InputError, match="lacks a whole number of the 3 modes"):
         break_alignment("saddle", nets, 0.5)
+
+
+def test_no_solution_is_asked_to_lack_all_modes() -> None:
+    assert [usual_strengths("saddle", rank) for rank in (1, 2, 3, 5)] == [(0.0,), (0.0, 1.0), (0.0, 1.0, 2.0), (0.0, 1.0, 2.0)]
+    assert usual_strengths("labels", 1) == BREAKERS["labels"].strengths
+    with pytest.raises(UnknownNameError, match="no breaker named 'label'; did you mean labels"):
+        usual_strengths("label", 3)
