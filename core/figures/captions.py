@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
-from core.figures.dispersion import cell, grid, p_text, per_row
+from core.figures.panels import cell, grid, per_row
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -22,6 +22,7 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
+    p_text,
     plain,
     reason,
     round_ticks,

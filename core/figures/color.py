@@ -14,7 +14,6 @@ from plotly.subplots import make_subplots
 from core.analyses.correlations import Correlation
 from core.figures.alignment import COMPETENCE
 from core.figures.color_space import MOST_WORDS, color_card
-from core.figures.dispersion import p_text
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -25,6 +24,7 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
+    p_text,
     plain,
     reason,
     round_ticks,

@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 from plotly.subplots import make_subplots
 
-from core.figures.dispersion import p_text
-from core.figures.theme import INK, Mode, blank, clear, hover_card, plain, reason, template
+from core.figures.theme import INK, Mode, blank, clear, hover_card, p_text, plain, reason, template
 from core.figures.turning import place_words, project
 
 AXES = ("x", "y", "z")

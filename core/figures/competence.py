@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from core.analyses.convergence_bins import ALL, DIFFERENT, SAME
 from core.analyses.emergence import Stick
-from core.figures.dispersion import cell, grid, p_text
+from core.figures.panels import cell, grid
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -26,6 +26,7 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
+    p_text,
     plain,
     reason,
     round_ticks,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from core.figures.panels import cell, grid, per_row
 from core.figures.theme import (
     INK,
     SYMBOLS,
@@ -20,11 +20,11 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
+    p_text,
     plain,
     reason,
     scatter_of,
     sized,
-    template,
     wrap,
 )
 
@@ -200,38 +200,6 @@ def _correlation(fit: Mapping[Hashable, Any]) -> str:
         return "no correlation: one side does not vary"
     r = f"Pearson {fit['pearson']:.2f} ({fit['pearson_low']:.2f} to {fit['pearson_high']:.2f})"
     return f"{r}<br>Spearman {fit['spearman']:.2f}, {p_text(fit['spearman_p'])}".replace("-", "−")
-
-
-def p_text(p: float) -> str:
-    """Return a p-value for people.
-
-    >>> p_text(0.0321), p_text(1e-9)
-    ('p = 0.032', 'p < 0.001')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-
-
-def grid(heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025) -> go.Figure:
-    """Return an empty panel per heading of up to three lines, `per_row` in a row or, narrow, one below the other."""
-    columns = per_row(len(heads), narrow)
-    rows = math.ceil(len(heads) / columns)
-    lines = max(head.count("<br>") + 1 for head in heads)
-    top = 12 + 19 * lines
-    figure = make_subplots(rows, columns, subplot_titles=list(heads), shared_yaxes=True, horizontal_spacing=gap,
-                           vertical_spacing=min(0.3, (top + 52) / (height * rows)))  # fmt: skip
-    figure.update_annotations(font_size=13)
-    return figure.update_layout(template=template(mode), height=height * rows + top + 40, margin_t=top)
-
-
-def per_row(panels: int, narrow: bool) -> int:
-    """Return how many panels stand side by side: at most four."""
-    return 1 if narrow else min(4, panels)
-
-
-def cell(place: int, panels: int, narrow: bool) -> dict[str, int]:
-    """Return the row and column of a panel of `grid`, counted from 1."""
-    row, column = divmod(place, per_row(panels, narrow))
-    return {"row": row + 1, "col": column + 1}
 
 
 def _name_rows(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:

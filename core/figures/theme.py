@@ -99,6 +99,15 @@ def count_text(number: float | int | None) -> str:
     return f"{number:.0f}"
 
 
+def p_text(p: float) -> str:
+    """Return a p-value for people.
+
+    >>> p_text(0.0321), p_text(1e-9)
+    ('p = 0.032', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
 def round_ticks(low: float, high: float) -> list[float]:
     """Return 1, 2 and 5 times the powers of ten from `low` to `high`: what a logarithmic axis is read by; both above 0."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.analyses.selections import decode
 from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.levels import retell
 from tests.pages.world import PaintedDataset, build
@@ -210,10 +211,13 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     page.mouse.up()
     page.wait_for_url("**brushed=80.*")
     page.locator("[class*=st-key-open-brushed-] button").first.wait_for()
+    shown = len(decode(page.url.split("brushed=")[1].split("&")[0], 80))
     chart(page, "stimulus-map")
     page.get_by_role("link", name="Use on the Alignment page").click()
     page.wait_for_url("**/align*stimuli=80.*")
     page.get_by_text("A chosen set of").wait_for()
+    chosen = int(page.get_by_text("A chosen set of").inner_text().split()[4])
+    assert chosen == shown > 0
 
 
 def test_all_a_plot_gives_away_is_downloaded(visit):

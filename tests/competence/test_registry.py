@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from competence.scored_models import SPECS, make_store, write_model
+from competence.scored_models import SPECS, write_model
 
 from core.cli import main
 from core.competence.imported import import_scores
@@ -23,17 +22,6 @@ from core.study import Study
 from tests.store_fakes import CountedDataset
 
 MINE = "model,task,value,unit\n"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_store(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def root(made: Path, tmp_path: Path) -> Path:
-    """Return a store of one's own."""
-    return shutil.copytree(made, tmp_path / "store")
 
 
 def table_of(root: Path, **where: str) -> pd.DataFrame:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from competence.scored_models import make_store, write_model
+from competence.scored_models import write_model
 
 from core.cli import main
 from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
@@ -18,17 +17,6 @@ from core.store import Store, add_dataset, locked
 from tests.store_fakes import CountedDataset
 
 HEADER = "model,task,value,unit\n"
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_store(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def root(made: Path, tmp_path: Path) -> Path:
-    """Return a store of one's own."""
-    return shutil.copytree(made, tmp_path / "store")
 
 
 def keep(root: Path, rows: str, *, header: str = HEADER, name: str = "mine.csv"):

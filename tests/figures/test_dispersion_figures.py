@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.analyses.models import MODEL_COLUMNS
-from core.figures.dispersion import deciles, drop, effect, held_out, p_text
+from core.figures.dispersion import deciles, drop, effect, held_out
 from core.figures.tables import describe_spaces, effect_points
 from core.figures.theme import INK, hue
 
@@ -134,10 +134,6 @@ def test_many_dots_are_drawn_by_the_graphics_card():
     many = pd.concat([points] * 200, ignore_index=True)
     assert {trace.type for trace in held_out(many, fits, mode="light").data} == {"scattergl"}
     assert {trace.type for trace in held_out(points, fits, mode="light").data} == {"scatter"}
-
-
-def test_p_values_are_for_people():
-    assert (p_text(0.0321), p_text(1e-9)) == ("p = 0.032", "p < 0.001")
 
 
 def test_two_spaces_of_one_model_are_told_apart_by_their_layers():

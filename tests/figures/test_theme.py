@@ -8,7 +8,20 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
-from core.figures.theme import _FAMILIES, _OBJECTIVES, INK, blank, count_text, hue, marker_size, plain, reason, template, wrap
+from core.figures.theme import (
+    _FAMILIES,
+    _OBJECTIVES,
+    INK,
+    blank,
+    count_text,
+    hue,
+    marker_size,
+    p_text,
+    plain,
+    reason,
+    template,
+    wrap,
+)
 
 MODES = ("light", "dark")
 SEEN_AS = {  # Machado, Oliveira and Fernandes 2009, severity 1
@@ -99,3 +112,7 @@ def test_a_reason_is_drawn_without_axes():
     figure = reason("Nothing <here> yet.", "light")
     assert figure.layout.annotations[0].text == "Nothing &lt;here&gt; yet."
     assert figure.layout.xaxis.visible is False
+
+
+def test_p_values_are_for_people():
+    assert (p_text(0.0321), p_text(1e-9)) == ("p = 0.032", "p < 0.001")
