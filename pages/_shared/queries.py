@@ -6,6 +6,7 @@ Matrices are shared between sessions and therefore read-only.
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,9 +115,12 @@ def lesson(at: Place, spaces: tuple[str, ...], *, reference: str, pairs: int, se
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def thumbnails(at: Place, indices: tuple[int, ...]) -> list[bytes]:
-    """Return WebP images in the order asked for."""
-    return Store(at.root).thumbnails(at.dataset, indices)
+def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
+    """Return WebP images in the order asked for, each as an address that holds the image itself.
+
+    A file that the server keeps for a session may be gone before a busy browser asks for it: another session's run cleans up.
+    """
+    return [f"data:image/webp;base64,{b64encode(webp).decode()}" for webp in Store(at.root).thumbnails(at.dataset, indices)]
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
