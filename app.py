@@ -25,6 +25,7 @@ PAGES = [
 
 page = st.navigation(PAGES)
 frame.watch_width()
+frame.outline_chips()
 with st.sidebar:
     frame.sidebar()
 page.run()

@@ -26,7 +26,8 @@ CLAIM = """A world is a sequence of events; a learner sees which of them happen 
 hold the pointwise mutual information of any two events, and since one-to-one observations of the same events share that, so do
 their learners ([Huh et al. 2024](https://arxiv.org/abs/2405.07987), section 4)."""
 FORMULA = (
-    r"\langle f(a), f(b) \rangle = K_\mathsf{PMI}(a, b) + c = \log \frac{P_\mathsf{coor}(a, b)}{P(a)\, P(b)} + c",
+    r"\langle f(a), f(b) \rangle = K_\mathsf{PMI}(a, b) + c",
+    r"K_\mathsf{PMI}(a, b) = \log \frac{P_\mathsf{coor}(a, b)}{P(a)\, P(b)}",
     r"P_\mathsf{coor}(a, b) \propto \sum_{|t - t'| \le T} P(z_t = a, z_{t'} = b)",
 )
 FORMULAS = {

@@ -20,7 +20,7 @@ Kernel = Float64[np.ndarray, "n n"]
 
 def kernels(kernel: Kernel, learned: Kernel, *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw the PMI kernel beside the learned products, each on its own scale since slope and offset are free."""
-    heads = ["<b>K_PMI, in nats</b>", "<b>learned ⟨f(a), f(b)⟩</b>"]
+    heads = ["<b>K<sub>PMI</sub>, in nats</b>", "<b>learned ⟨f(a), f(b)⟩</b>"]
     figure = make_subplots(*((2, 1) if narrow else (1, 2)), subplot_titles=heads, horizontal_spacing=0.08, vertical_spacing=0.1)
     figure.update_layout(template=template(mode), height=720 if narrow else 400, meta={"title": "PMI kernel and learned products"})
     for place, values in enumerate((kernel, learned)):
@@ -42,7 +42,7 @@ def products(kernel: Kernel, learned: Kernel, *, slope: float, offset: float, mo
     ends = np.array([kernel.min(), kernel.max()])
     figure.add_scatter(x=ends, y=slope * ends + offset, mode="lines", name="least-squares fit",
                        line={"color": INK[mode].text, "width": 1.5, "dash": "dash"})  # fmt: skip
-    return figure.update_xaxes(title_text="K_PMI, in nats").update_yaxes(title_text="learned ⟨f(a), f(b)⟩")
+    return figure.update_xaxes(title_text="K<sub>PMI</sub>, in nats").update_yaxes(title_text="learned ⟨f(a), f(b)⟩")
 
 
 def over_training(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
@@ -51,7 +51,7 @@ def over_training(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     color = INK[mode].ember
     figure.add_scatter(x=points["at"], y=points["r2"], mode="lines+markers", line={"color": color, "width": 2}, showlegend=False,
                        marker={"size": 5, "color": color})  # fmt: skip
-    return figure.update_xaxes(title_text="steps").update_yaxes(range=[0, _EDGE], title_text="R² against K_PMI")
+    return figure.update_xaxes(title_text="steps").update_yaxes(range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>")
 
 
 def plane(embedding: Float64[np.ndarray, "n d"], edges: Kernel, *, mode: Mode) -> go.Figure:
@@ -102,7 +102,7 @@ def widths(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     figure = blank(mode, height=380, title="R² against width")
     _add_told(figure, points["width"], points["best"], "best of any embedding", mode)
     _add_measured(figure, points["width"], points["r2"], "learned", INK[mode].ember)
-    return figure.update_xaxes(title_text="width of the embedding").update_yaxes(range=[0, _EDGE], title_text="R² against K_PMI")
+    return figure.update_xaxes(title_text="width of the embedding").update_yaxes(range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>")
 
 
 def tasks(points: pd.DataFrame, *, mode: Mode) -> go.Figure:

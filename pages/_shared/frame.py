@@ -12,7 +12,7 @@ import streamlit as st
 from core.analyses.models import tell_apart
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
-from core.figures.theme import Mode
+from core.figures.theme import INK, Mode
 from core.settings import store_path
 from pages._shared import queries
 from pages._shared.queries import Place
@@ -82,6 +82,13 @@ def watch_width() -> None:
 def narrow() -> bool:
     """Return whether plots have to stack their panels."""
     return bool(st.session_state.get("narrow"))
+
+
+def outline_chips() -> None:
+    """Give chosen values in lists an outline instead of a filling: white on the dark theme's light orange is hard to read."""
+    chip = "[data-testid=stMultiSelect] [data-tag]"
+    outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {INK[mode()].ember}"
+    st.html(f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }}</style>")
 
 
 def sidebar() -> None:

@@ -53,7 +53,7 @@ def test_a_fit_is_told_against_what_can_be(loss, known, said) -> None:
     looks = pd.DataFrame({"at": [1200], "slope": [0.99], "offset": [0.4], "r2": [0.98]})
     text = tell_contrastive(Setup(loss=loss), known, looks)
     assert said in text
-    assert "After 1,200 steps the products follow K_PMI with slope 0.990, offset 0.4 and R² = 0.980." in text
+    assert "After 1,200 steps the products follow the PMI kernel with slope 0.990, offset 0.4 and R² = 0.980." in text
     assert ("slope 1 and offset 0.405" if loss == "nce" else "says slope 1 where") in text
 
 

@@ -71,8 +71,8 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "infonce": Preset("InfoNCE", "Products equal τ K_PMI + c.", Setup()),
-    "nce": Preset("Binary NCE", "Products equal K_PMI + log p / (1 − p).", Setup(loss="nce")),
+    "infonce": Preset("InfoNCE", "Products equal τ times the PMI kernel, plus a constant.", Setup()),
+    "nce": Preset("Binary NCE", "Products equal the PMI kernel plus log p / (1 − p).", Setup(loss="nce")),
     "sampled": Preset("From sampled pairs", "Sampled pairs lead to the same kernel, with noise.", Setup(sampled=True)),
     "rough": Preset(
         "A world that is not smooth", "No offset makes the kernel an inner product, so it can only be approached.",
