@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import INK, Mode, blank, plain, reason, template, wrap
 
-PANELS = {"excess_loss": "loss above that of the noise", "entropy": "entropy, over the least", "sharpness": "sharpness"}
+PANELS = {"excess_loss": "loss above that of the noise", "entropy": "entropy, over the least of minima", "sharpness": "sharpness"}
 _EDGE = 1.02  # of axes from 0 to 1, so that a point at 1 is whole
 
 
@@ -63,7 +63,7 @@ def on_the_way(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = F
             look = {"name": f"network {network}", "legendgroup": network, "showlegend": place == 0, **_line(color)}
             figure.add_scatter(x=points["at"], y=points[f"{name}_{network}"].where(lambda y: y > 0), **look, **at)
         figure.update_yaxes(type="log" if name != "sharpness" else "linear", dtick=1 if name == "excess_loss" else None,
-                            nticks=4, exponentformat="power", **at)  # fmt: skip
+                            tickformat=".2~g" if name == "entropy" else "", nticks=4, exponentformat="power", **at)  # fmt: skip
     return figure.update_xaxes(**_time(points["at"], steps))
 
 

@@ -26,7 +26,7 @@ def tell_deep_linear(preset: str, table: pd.DataFrame) -> str:
     excess, most = rest[["excess_loss_a", "excess_loss_b"]].max(), rest[["entropy_a", "entropy_b"]].max()
     return (
         f"{moved} Theorem 1 says 1. The loss is at most {excess:.2g} above that of the noise, the entropy at most {most:.4g} times "
-        f"the least, and no layer is farther than {rest[['distance_a', 'distance_b']].max():.2g} from the closed form."
+        f"the least of minima, and no layer is farther than {rest[['distance_a', 'distance_b']].max():.2g} from the closed form."
     )
 
 

@@ -70,11 +70,6 @@ def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
     return Frame(_scaled(before), _scaled(after))
 
 
-def bare_frame(world: World) -> Frame:
-    """Return the frame in which M^O, M^I and Z are identities."""
-    return Frame(*(torch.eye(len(matrix), dtype=torch.float64) for matrix in (world.inputs, world.noise)))
-
-
 def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
     """Draw a symmetric positive matrix with eigenvalues spread evenly in the logarithm from 1 to `condition`."""
     turn = _rotation(draw, size)

@@ -12,7 +12,7 @@ from core.theory.deep_linear.alignment import align_layers, disproportion, linea
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, least_norm, transform
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
-from core.theory.deep_linear.world import World, bare_frame, draw_weights, make_frame, make_world
+from core.theory.deep_linear.world import Frame, World, draw_weights, make_frame, make_world
 
 FEW = settings(max_examples=25)  # each solves two networks
 WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)
@@ -100,7 +100,7 @@ def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
         *(torch.diag(torch.tensor(values, dtype=torch.float64)) for values in ([1.0, 1, 1], [3.0, 2, 1], [0.1, 0.1, 0.1]))
     )
     view = torch.diag(torch.tensor([0.5, 1.0, 4.0], dtype=torch.float64))
-    frame = type(bare_frame(world))(view, torch.eye(3, dtype=torch.float64))
+    frame = Frame(view, torch.eye(3, dtype=torch.float64))
     for i, layer in enumerate(hidden_maps(least_norm(world, frame, [3, 3, 3]), frame), start=1):
         expected = torch.diag(world.target.diagonal() ** (i / 4) * view.diagonal() ** ((4 - i) / 4))
         assert disproportion(layer, expected) < 1e-7
@@ -124,9 +124,9 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="5 inputs to 4 labels has a rank of 1 … 4, not 5"):
         make_world(d=5, c=4, rank=5, seed=0)
     with pytest.raises(InputError, match="at least one hidden layer"):
-        draw_weights([], bare_frame(world), seed=0)
+        draw_weights([], make_frame(world, seed=0), seed=0)
     with pytest.raises(InputError, match="a hidden layer is at least 1 wide; given 0"):
-        draw_weights([3, 0], bare_frame(world), seed=0)
+        draw_weights([3, 0], make_frame(world, seed=0), seed=0)
     for condition in (0.5, -1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match=f"a number of 1 or more, and 1 is that of a rotation; given {condition:g}"):
             make_frame(world, seed=0, condition=condition)
