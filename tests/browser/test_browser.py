@@ -220,6 +220,20 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     assert chosen == shown > 0
 
 
+def test_a_simulation_stops_and_goes_on(visit):
+    page = visit("/theory-noise?preset=sgd")
+    done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first
+    page.locator(".st-key-stop button").click()
+    page.locator(".st-key-go-on button").wait_for()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    stopped = done.inner_text()
+    page.wait_for_timeout(1500)  # what still ran would have shown itself
+    assert done.inner_text() == stopped
+    page.locator(".st-key-go-on button").click()
+    page.locator(".st-key-stop button").wait_for()
+    page.wait_for_function(f"!document.body.innerText.includes('{stopped}')")
+
+
 def test_all_a_plot_gives_away_is_downloaded(visit):
     page = visit("/align")
     chart(page, "trend")
