@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
@@ -50,6 +51,7 @@ class Settings:
     width: dimensions of the common space. temperature: τ; learned: whether it is trained from there. batch: pairs at a time.
     rate, decay: of AdamW. epochs: passes over the training pairs, at most. patience: passes without a lower validation loss after
     which training stops.
+    Raises InputError for what no training can follow.
     """
 
     width: int = 256
@@ -60,6 +62,16 @@ class Settings:
     decay: float = 0.1
     epochs: int = 200
     patience: int = 30
+
+    def __post_init__(self) -> None:
+        for name, least in (("width", 1), ("batch", 2), ("epochs", 1), ("patience", 1)):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
+                raise InputError(f"adapters need a whole number of {least} or more for {name}; given {getattr(self, name)}")
+        for name in ("temperature", "rate"):
+            if not 0 < getattr(self, name) < inf:
+                raise InputError(f"adapters need a finite {name} above 0; given {getattr(self, name)}")
+        if not 0 <= self.decay < inf:
+            raise InputError(f"adapters need a finite decay, 0 or more; given {self.decay}")
 
 
 DEFAULTS = Settings()

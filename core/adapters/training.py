@@ -50,8 +50,8 @@ def train(
     space, so that all products are 0 and the loss is log n exactly.
     Whoever stops iterating stops the training; the last `best` is the answer.
     spaces: by encoder, the same stimuli in each. seed: of first weights and order.
-    Raises InputError for fewer than two encoders and settings out of range, MetricError for degenerate vectors, TrainingError where
-    the loss is no number.
+    Raises InputError for fewer than two encoders and a common space of fewer dimensions than encoders, MetricError for degenerate
+    vectors, TrainingError where the loss is no number.
     """
     _check(spaces, settings)
     training = _Training(spaces, parts, settings, seed=seed, device=torch.device(device))
@@ -153,8 +153,3 @@ def _check(spaces: Mapping[str, np.ndarray], settings: Settings) -> None:
         raise InputError(f"adapters bring two or more encoders together; given {len(spaces)}: choose another one as well")
     if settings.width < len(spaces):
         raise InputError(f"the common space needs a dimension for each of {len(spaces)} encoders, or more; given {settings.width}")
-    if not settings.temperature > 0:
-        raise InputError(f"the temperature must be above 0; given {settings.temperature}")
-    if min(settings.batch, settings.epochs, settings.patience) < 1 or settings.batch < 2:
-        raise InputError("a batch of 2 or more pairs, and 1 or more epochs and epochs of patience expected; given "
-                         f"{settings.batch}, {settings.epochs} and {settings.patience}")  # fmt: skip

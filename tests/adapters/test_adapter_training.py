@@ -157,14 +157,25 @@ def test_what_cannot_be_trained_is_refused() -> None:
         next(train({"e0": spaces["e0"]}, parts))
     with pytest.raises(InputError, match="a dimension for each of 2 encoders, or more; given 1"):
         next(train(spaces, parts, replace(QUICK, width=1)))
-    with pytest.raises(InputError, match="temperature must be above 0; given 0"):
-        next(train(spaces, parts, replace(QUICK, temperature=0.0)))
-    with pytest.raises(InputError, match="a batch of 2 or more pairs"):
-        next(train(spaces, parts, replace(QUICK, batch=1)))
     with pytest.raises(MetricError, match="have the same vector"):
         next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
     with pytest.raises(TrainingError, match="take a lower rate or a higher temperature"):
         [*train(spaces, parts, replace(QUICK, temperature=1e-42))]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        *(("temperature", value, "a finite temperature above 0; given") for value in (0.0, -1.0, float("nan"), float("inf"))),
+        *(("rate", value, "a finite rate above 0; given") for value in (0.0, float("nan"), float("inf"))),
+        *(("decay", value, "a finite decay, 0 or more; given") for value in (-0.1, float("nan"), float("inf"))),
+        *((name, 0, f"a whole number of 1 or more for {name}; given 0") for name in ("width", "epochs", "patience")),
+        ("batch", 1, "a whole number of 2 or more for batch; given 1"),
+    ],
+)
+def test_settings_that_no_training_can_follow_are_refused_before_any(name: str, value: float, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Settings(**{name: value})
 
 
 def test_adapters_refuse_other_encoders() -> None:
