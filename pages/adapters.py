@@ -20,9 +20,8 @@ and its caption belong to the same place of a common space. **The proposal:** th
 reference, than the encoders are on average, because what they share is what is real."""
 READING = """**How to read it.** Filled dots are alignment with the reference in the common space, by one encoder's adapter or by
 the mean of all, over {seeds} trainings; hollow circles are the encoders before. The proposal says that filled dots lie right of
-the dashed line, the average before. The bar is the 95 % **interval** of that gain, over other test stimuli (halves) and
-trainings; it covers no other encoders. Adapters also center, which by itself moves alignment: diamonds are the encoders centered,
-nothing learned."""
+the dashed line, the average before. The bar is the 95 % **interval** of that gain. Adapters also center, which by itself moves
+alignment: diamonds are the encoders centered, nothing learned."""
 BASELINES = """Retrieval of {test:,} test stimuli beside methods that train nothing by gradient: canonical correlation, orthogonal
 Procrustes, ridge regression, relative representations (similarities to the training stimuli) and the vectors as they are; means
 over {seeds} trainings. A median rank of 1 is best."""
@@ -37,7 +36,7 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_models(at, "language", "vision")
     asked = lessons.ask(at)
-    lesson = queries.lesson(at, asked.spaces, reference=asked.reference, pairs=asked.pairs, seed=asked.seed)
+    lesson = queries.lesson(at, asked.spaces, pairs=asked.pairs, seed=asked.seed)
     st.markdown(WHY)
     adapters = trainings.show(at, asked, lesson)
     with frame.part():
@@ -47,7 +46,7 @@ def show(at: Place) -> None:
             examples.show(at, asked, lesson, adapters)
     with frame.part():
         show_verdict(at, asked, len(lesson.parts.test))
-    trainings.show_files(at, asked, lesson, adapters)
+    trainings.show_files(at, asked, adapters)
 
 
 def show_verdict(at: Place, asked: Asked, test: int) -> None:
@@ -86,7 +85,7 @@ def show_cost(at: Place, asked: Asked, seeds: int) -> None:
 
 
 def _choices(asked: Asked, seeds: int) -> dict[str, Any]:
-    return {"reference": asked.reference, "settings": asked.settings, "seeds": seeds, "seed": asked.seed, **asked.compared}
+    return {"references": (asked.reference,), "settings": asked.settings, "seeds": seeds, "seed": asked.seed, **asked.compared}
 
 
 def _seeds(seeds: int) -> list[str]:

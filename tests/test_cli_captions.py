@@ -90,7 +90,7 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
 
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
     asked = ["adapt", "--dataset", "photos", "--x", "tiny-vit:1", "--y", "tiny-gpt2~long", "--ref", "tiny-bloom", "--k", "2",
-             "--width", "8", "--seeds", "2", "--bootstrap", "3", "--device", "cpu"]  # fmt: skip
+             "--width", "8", "--seeds", "2", "--bootstrap", "40", "--device", "cpu"]  # fmt: skip
     rows = pd.DataFrame(json.loads(answer(*asked, "--json", "--save", str(world / "a.safetensors"))[0]))
     gains = rows[rows["measure"] == "gain"].set_index("what")
     assert list(gains.index) == ["tiny-vit:1", "tiny-gpt2~long:1", "mean"]
@@ -99,10 +99,40 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     adapters, recipe = load((world / "a.safetensors").read_bytes())
     assert recipe.choices["spaces"] == ["tiny-vit:1", "tiny-gpt2~long:1"]
     assert adapters.width == 8
+    assert set(rows["encoders"]) == {"tiny-vit:1 + tiny-gpt2~long:1"}
+    assert set(rows["reference"]) == {"tiny-bloom:1", ""}
     text = answer(*asked)[0]
     assert "Over the best encoder alone the mean gains" in text
-    curve = json.loads(answer(*asked, "--pairs", "8", "16", "--json")[0])
+    curve = json.loads(answer(*asked, "--pairs", "16", "8", "16", "--json")[0])
     assert {row["pairs"] for row in curve} == {8, 16}
+    assert len(curve) == 2 * len(rows)
+
+
+def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -> None:
+    asked = ["adapt", "--dataset", "photos", "--x", "tiny-vit:0", "tiny-vit:1", "--y", "tiny-gpt2~long", "tiny-gpt2", "--ref",
+             "tiny-bloom", "tiny-bloom~long", "--k", "2", "--width", "8", "--seeds", "1", "--bootstrap", "40"]  # fmt: skip
+    rows = pd.DataFrame(json.loads(answer(*asked, "--json")[0]))
+    gains = rows.query("measure == 'gain' and what == 'mean'")
+    assert gains[["encoders", "reference"]].to_numpy().tolist() == [
+        [encoders, reference] for encoders in ("tiny-vit:0 + tiny-gpt2~long:1", "tiny-vit:1 + tiny-gpt2:1")
+        for reference in ("tiny-bloom:1", "tiny-bloom~long:1")
+    ]  # fmt: skip
+    lines = answer(*asked)[0].strip().splitlines()[-4:]
+    assert [line.partition(": The common space by")[0] for line in lines] == gains["encoders"].tolist()
+    assert all("not other trainings, since there was one alone" in line for line in lines)
+    for words, sentence in (
+        (["--y", "tiny-gpt2"], "the i-th --x goes with the i-th --y; given 2 and 1"),
+        (["--save", "a"], "--save writes the adapters of one --x and one --y; given 2 of each"),
+        (["--ref", "tiny-vit:0"], "the reference has no part in the training, but tiny-vit is an encoder too"),
+        (["--temperature", "nan"], "a finite temperature above 0; given nan"),
+        (["--bootstrap", "1"], "a 95 % interval needs 40 draws or more"),
+        (["--pairs", "8", "800"], "800 were asked for"),
+        (["--metric", "ckaa"], "no metric named 'ckaa'"),
+    ):
+        assert main([*asked, *words, "--store", str(world / "store")]) == 2
+        assert sentence in capsys.readouterr().err
+    assert main([*asked[:4], *asked[5:7], *asked[8:], "--save", str(world / "no" / "a"), "--store", str(world / "store")]) == 2
+    assert "cannot be written (No such file or directory); name another file with --save" in capsys.readouterr().err
 
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:

@@ -13,24 +13,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Float32, Float64
+from jaxtyping import Float, Float32, Float64
 
 from core.adapters.model import Adapters, Parts, joined
 from core.analyses.chance import known_chance
 from core.analyses.intervals import LEVEL, draw_halves
 from core.analyses.linear_maps import METHODS
 from core.analyses.retrieval import DEPTHS, median_rank, rank_own, recall
-from core.embedding.progress import Progress
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
 
-PAIRS = "pairs"  # of stimuli that trained
-COLUMNS = ("measure", "method", "what", "seed", "value", "low", "high", "reason")
+ENCODERS, REFERENCE, PAIRS = "encoders", "reference", "pairs"  # of what a table is; pairs of stimuli trained
+FIGURES = ("seed", "value", "low", "high", "reason")
+COLUMNS = ("measure", "method", "what", *FIGURES)
 ALIGNMENT, GAIN, OWN, RECALL, RANK = "alignment", "gain", "own_gain", "recall", "median_rank"
 BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
 AVERAGE, MEAN = "average", "mean"
 ALL = -1  # in place of a seed: over all of them
+FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
 VERDICTS = {"yes": "is nearer to", "no": "is farther from", "undecided": "is neither decidedly nearer to nor farther from"}
 
 Row = dict[str, Any]
@@ -65,7 +66,10 @@ def score_views(views: Views, reference: Space, *, metric: str, **parameters: An
 
 
 def alignment_rows(spaces: Views, reference: Space, parts: Parts, *, metric: str, **parameters: Any) -> list[Row]:
-    """Measure the encoders and their average as they are and centered, beside the metric's chance where a formula tells it."""
+    """Measure the encoders and their average as they are and centered, beside the metric's chance where a formula tells it.
+
+    reference: over all stimuli, as the spaces are.
+    """
     truth = normalize_rows(reference[parts.test])
     chance = known_chance(metric, n=len(truth), **METRICS[metric].complete(parameters))
     rows = [row(ALIGNMENT, CHANCE, AVERAGE, chance, reason="" if np.isfinite(chance) else "no formula tells this metric's chance")]
@@ -76,70 +80,61 @@ def alignment_rows(spaces: Views, reference: Space, parts: Parts, *, metric: str
     return rows
 
 
-def gain_rows(
-    before: Views,
-    after: Sequence[Views],
-    reference: Space,
-    *,
-    metric: str,
-    draws: int,
-    seed: int,
-    report: Progress | None = None,
-    **parameters: Any,
-) -> list[Row]:
-    """Measure alignment and gains by each encoder's adapter and by the mean of all, per seed, and the mean gains with intervals.
+class Scores(NamedTuple):
+    """Alignment of some views with the reference, by name: over all test stimuli, and over each of some random halves."""
+
+    whole: dict[str, float]
+    halves: Float64[np.ndarray, "draws views"]
+
+
+def score_halves(views: Views, reference: Space, *, metric: str, draws: int, seed: int, **parameters: Any) -> Scores:
+    """Score views, and score them on `draws` random halves of the same stimuli (neighbor metrics with half of k).
+
+    Of one seed the halves are always the same, so that scores can be compared half by half.
+    Raises MetricError where a half has no score, and for fewer than FEWEST_DRAWS.
+    """
+    if draws < FEWEST_DRAWS:
+        raise MetricError(
+            f"a 95 % interval needs {FEWEST_DRAWS} draws or more, so that one lies beyond each of its ends; given {draws}"
+        )
+    truth = normalize_rows(reference)
+    whole = score_views(views, truth, metric=metric, **parameters)  # first: its mistakes are those of what was asked
+    halved = {**parameters, "k": max(1, parameters["k"] // 2)} if "k" in parameters else parameters
+    drawn = draw_halves(len(truth), count=draws, seed=seed)
+    halves = [score_views({name: view[half] for name, view in views.items()}, truth[half], metric=metric, **halved)
+              for half in drawn]  # fmt: skip
+    return Scores(whole, np.array([list(scores.values()) for scores in halves]))
+
+
+def gain_rows(before: Scores, after: Sequence[Scores], *, metric: str, seed: int) -> list[Row]:
+    """Tell alignment and gains by each encoder's adapter and by the mean of all, per seed, and the mean gains with intervals.
 
     GAIN is over the average encoder before, the proposal's inequality. OWN is over the encoder itself, and for the mean of all over
     the encoder that was best alone: what adapters add to what was there.
-    before: from `views_before`; after: from `views_after`, one per seed; reference: all over the same test stimuli.
-    The 95 % interval is paired: in each of `draws` both sides are measured on one random half of the test stimuli (neighbor metrics
-    with half of k), the left side averaged over seeds drawn with replacement; as for `half_interval`, how these vary around their
-    mean is laid around the gain. So it covers other test stimuli and other seeds (weights at the start, order and choice of the
-    training pairs), not other encoders, layers or worlds. With one seed it covers stimuli alone.
-    Raises MetricError where a half has no score, and for draws < 1.
+    before: of `views_before`; after: of `views_after`, one per seed; all over the same halves.
+    The 95 % interval is paired: on each half both sides are measured, the left side averaged over one seed fewer than there are,
+    drawn with replacement (as many would vary too little, by a factor of √(1 − 1/seeds)); as for `half_interval`, how these vary
+    around their mean is laid around the gain. So it covers other test stimuli and other seeds (weights at the start, order and
+    choice of the training pairs), not other encoders, layers or worlds; with few seeds it is still somewhat narrow, since quantiles
+    of draws lack the long tails of Student's t. With one seed it covers stimuli alone. seed: of the draws.
+    Source: Politis, Romano 1994 (subsampling); Rao, Wu 1988 (one draw fewer).
     """
-    if draws < 1:
-        raise MetricError(f"an interval needs at least one draw of the stimuli; given {draws}")
-    sides = partial(_sides, before, after, normalize_rows(reference), metric=metric)
-    halved = {**parameters, "k": max(1, parameters["k"] // 2)} if "k" in parameters else parameters
-    whole, halves = sides(slice(None), **parameters), []
-    for done, half in enumerate(draw_halves(len(reference), count=draws, seed=seed), start=1):
-        halves.append(sides(half, **halved))
-        if report:
-            report(done, draws, "halves of the test stimuli")
     toward = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
-    own = [*range(len(before)), int(np.argmax(toward * whole.before))]
+    alone = np.array(list(before.whole.values()))
+    own = [*range(len(alone)), int(np.argmax(toward * alone))]
+    whats, reached = list(after[0].whole), np.array([list(scores.whole.values()) for scores in after])
     rows = [row(ALIGNMENT, ADAPTERS, what, float(value), seed=number)
-            for number, scores in enumerate(whole.after) for what, value in zip(after[0], scores, strict=True)]  # fmt: skip
-    for measure, base in ((GAIN, np.mean), (OWN, lambda scores: scores[own])):
-        gains = toward * (whole.after - base(whole.before))
-        spread = _spread(toward * np.array([half.after - base(half.before) for half in halves]), seed=seed)
-        rows += _gains(measure, list(after[0]), gains, gains.mean(axis=0) + spread)
+            for number, values in enumerate(reached) for what, value in zip(whats, values, strict=True)]  # fmt: skip
+    halves = np.stack([scores.halves for scores in after], axis=1)
+    for measure, base in ((GAIN, _average), (OWN, lambda scores: scores[..., own])):
+        gains = toward * (reached - base(alone))
+        spread = _spread(toward * (halves - base(before.halves)[:, None]), seed=seed)
+        rows += _gains(measure, whats, gains, gains.mean(axis=0) + spread)
     return rows
 
 
-class Sides(NamedTuple):
-    """Alignment with the reference of every encoder before, and of every view after by seed."""
-
-    before: Float64[np.ndarray, "encoders"]
-    after: Float64[np.ndarray, "seeds whats"]
-
-
-def _sides(
-    before: Views,
-    after: Sequence[Views],
-    truth: Space,
-    rows: slice | Bool[np.ndarray, "_"],
-    *,
-    metric: str,
-    **parameters: Any,
-) -> Sides:
-    """Measure both sides over some of the stimuli."""
-    scores = [
-        list(score_views({name: view[rows] for name, view in views.items()}, truth[rows], metric=metric, **parameters).values())
-        for views in (before, *after)
-    ]
-    return Sides(np.array(scores[0]), np.array(scores[1:]))
+def _average(scores: Float64[np.ndarray, "*draws encoders"]) -> Float64[np.ndarray, "*draws 1"]:
+    return scores.mean(axis=-1, keepdims=True)
 
 
 def _gains(
@@ -155,7 +150,8 @@ def _gains(
 def _spread(halves: Float64[np.ndarray, "draws seeds whats"], *, seed: int) -> Float64[np.ndarray, "2 whats"]:
     """Return how far the mean over seeds varies: the quantiles of its draws, each over seeds drawn anew, less their mean."""
     draws, seeds, _ = halves.shape
-    weights = np.random.default_rng(seed).multinomial(seeds, np.full(seeds, 1 / seeds), size=draws) / seeds
+    drawn = max(1, seeds - 1)
+    weights = np.random.default_rng(seed).multinomial(drawn, np.full(seeds, 1 / seeds), size=draws) / drawn
     means = np.einsum("ds,dsw->dw", weights, halves)
     return np.quantile(means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0)
 
@@ -192,11 +188,12 @@ def _retrieved(method: str, what: str, seed: int, compare: Callable[[], tuple[Sp
 
 
 def summarize(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over seeds per pairs, measure, method and what: value, sd, seeds (how many), low, high, holds, reason.
+    """Return the mean over seeds, per measure, method, what and whatever rows are told apart by: value, sd, seeds (how many), low,
+    high, holds, reason.
 
     holds: of a gain by its interval, what becomes of the proposal's inequality: "yes", "no" or "undecided" (0 lies within).
     """
-    keys = [PAIRS, "measure", "method", "what"]
+    keys = [name for name in rows if name not in FIGURES]
     overall = rows[rows["seed"] == ALL].set_index(keys)[["low", "high"]]
     single = rows[(rows["seed"] != ALL) | ~rows.duplicated(keys, keep=False)]
     table = single.groupby(keys, sort=False).agg(value=("value", "mean"), sd=("value", "std"), seeds=("seed", "size"),
@@ -206,7 +203,10 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
-    """Say in words what becomes of the proposal's inequality for each view of the common space, and of the best encoder alone."""
+    """Say in words what becomes of the proposal's inequality for each view of the common space, and of the best encoder alone.
+
+    rows: of one set of encoders, one reference and one number of pairs. reference: what a person calls it.
+    """
     found = summarize(rows)
     said = [
         f"The common space by {'the mean of all encoders' if gain['what'] == MEAN else gain['what']} {VERDICTS[gain['holds']]} "
@@ -214,7 +214,20 @@ def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
         for gain in found.query("measure == @GAIN").to_dict("records")
     ]
     over = found.query("measure == @OWN and what == @MEAN").to_dict("records")[0]
-    return " ".join([*said, f"Over the best encoder alone the mean gains {_interval(over)}."])
+    return " ".join([*said, f"Over the best encoder alone the mean gains {_interval(over)}.", covered(over["seeds"])])
+
+
+def verdicts(rows: pd.DataFrame) -> list[str]:
+    """Return `verdict_text` for each set of encoders and reference, of the most training pairs."""
+    told = rows[(rows[PAIRS] == rows[PAIRS].max()) & (rows[REFERENCE] != "")].groupby([ENCODERS, REFERENCE], sort=False)
+    return [f"{encoders}: {verdict_text(each, reference=reference)}" for (encoders, reference), each in told]
+
+
+def covered(seeds: int) -> str:
+    """Say what the intervals of gains over this many trainings cover."""
+    if seeds == 1:
+        return "These intervals cover other test stimuli, not other trainings, since there was one alone; and no other encoders."
+    return f"These intervals cover other test stimuli and other trainings, {seeds} having been run, but no other encoders."
 
 
 def _interval(gain: Mapping[Any, Any]) -> str:

@@ -101,8 +101,7 @@ def _choose(ways: Iterable[Compared], parts: Parts) -> tuple[Side, Side]:
     """Return the test stimuli by the way that ranks the validation stimuli's own highest, on average; the first of equals."""
 
     def mean_rank(way: Compared) -> float:
-        ranks = rank_own(*way(parts.validation))
-        return float((ranks.above + ranks.tied / 2).mean())
+        return float(rank_own(*way(parts.validation)).places.mean())
 
     return min(ways, key=mean_rank)(parts.test)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Float32, Float64, Int64
 
 from core.errors import InputError
 from core.metrics.inputs import check_space
@@ -19,6 +19,11 @@ class Ranks(NamedTuple):
 
     above: Int64[np.ndarray, "n"]
     tied: Int64[np.ndarray, "n"]
+
+    @property
+    def places(self) -> Float64[np.ndarray, "n"]:
+        """Return at which place each query's own stimulus comes, counted from 1; equally similar ones share their mean place."""
+        return self.above + (self.tied + 1) / 2
 
 
 def rank_own(queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"]) -> Ranks:
@@ -42,8 +47,8 @@ def recall(ranks: Ranks, k: int) -> float:
 
 
 def median_rank(ranks: Ranks) -> float:
-    """Return the median rank of a query's own stimulus, counted from 1; ties take their mean rank. Chance is (n + 1)/2."""
-    return float(np.median(ranks.above + (ranks.tied + 1) / 2))
+    """Return the median of the places at which queries' own stimuli come. Chance is (n + 1)/2."""
+    return float(np.median(ranks.places))
 
 
 def closest(queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"], *, k: int) -> Int64[np.ndarray, "n k"]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_metric, count, parameters, print_table
-from core.settings import choose_device
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.study import Study
 
 
 def add(commands: Any) -> None:
@@ -17,11 +21,17 @@ def add(commands: Any) -> None:
         commands, "adapt", run_adapt, "train linear adapters between frozen encoders and measure them on test stimuli"
     )
     adapt.add_argument("--dataset", required=True, metavar="D")
-    adapt.add_argument("--x", required=True, metavar="A[:LAYER]", help="an encoder; its penultimate block where no layer is named")
-    adapt.add_argument("--y", required=True, metavar="B[:LAYER]", help="another one")
-    adapt.add_argument("--z", nargs="+", default=[], metavar="C[:LAYER]", help="further ones; all pairs are in the loss")
-    adapt.add_argument("--ref", required=True, metavar="R[:LAYER]", help="the strong model that they are compared with")
-    adapt.add_argument("--pairs", nargs="+", type=count, metavar="N", help="training pairs (all); several give a learning curve")
+    adapt.add_argument(
+        "--x", nargs="+", required=True, metavar="A[:LAYER]", help="an encoder; its penultimate block where no layer is named"
+    )
+    adapt.add_argument("--y", nargs="+", required=True, metavar="B[:LAYER]", help="another one; of several the i-th goes with x's")
+    adapt.add_argument(
+        "--z", nargs="+", default=[], metavar="C[:LAYER]", help="further ones, with every x and y; all pairs are in the loss"
+    )
+    adapt.add_argument("--ref", nargs="+", required=True, metavar="R[:LAYER]", help="strong models to compare with")
+    adapt.add_argument(
+        "--pairs", nargs="+", type=count, default=[], metavar="N", help="training pairs (all); several give a learning curve"
+    )
     adapt.add_argument("--width", type=count, default=256, help="dimensions of the common space")
     adapt.add_argument("--temperature", type=float, default=0.07, help="of the loss")
     adapt.add_argument("--learned", action="store_true", help="learn the temperature from there")
@@ -38,25 +48,48 @@ def add(commands: Any) -> None:
 
 
 def run_adapt(given: argparse.Namespace) -> None:
-    """Print a row per figure: `pairs measure method what value sd seeds low high holds reason`, then the verdict in words."""
-    from core.adaptation import adapt, learning_curve, train_adapters
+    """Print a row per figure: encoders, reference, pairs, and the columns of `summarize`; then the verdicts."""
+    import pandas as pd
+
+    from core.adaptation import adapt, find_places, learning_curve
     from core.adapters.model import Settings
-    from core.analyses.adapters import summarize, verdict_text
+    from core.analyses.adapters import summarize, verdicts
     from core.embedding.progress import ConsoleProgress
     from core.store import Store
     from core.study import Study
 
-    study, spaces = Study(Store(given.store), given.dataset, q=given.q), [given.x, given.y, *given.z]
     settings = Settings(width=given.width, temperature=given.temperature, learned=given.learned)
-    trained = {"settings": settings, "seed": given.seed, "device": str(choose_device(given.device))}
-    asked = {"reference": given.ref, "seeds": given.seeds, "metric": given.metric, "draws": given.bootstrap, **parameters(given)}
-    sizes = sorted(given.pairs or [])
-    ask = partial(learning_curve, sizes=sizes) if len(sizes) > 1 else partial(adapt, pairs=sizes[0] if sizes else None)
-    rows = ask(study, spaces, report=ConsoleProgress(), **trained, **asked)
+    study, groups = Study(Store(given.store), given.dataset, q=given.q), _groups(given)
+    for spaces in groups:  # before the first of them is trained
+        find_places(study, spaces, given.ref)
+    trained = {"settings": settings, "seed": given.seed, "device": given.device}
+    if given.save:
+        _save(given, study, groups[0], **trained)
+    ask = partial(learning_curve, sizes=given.pairs) if given.pairs else adapt
+    asked = {"references": given.ref, "seeds": given.seeds, "metric": given.metric, "draws": given.bootstrap, **parameters(given)}
+    tables = [ask(study, spaces, report=ConsoleProgress(), **trained, **asked) for spaces in groups]
+    rows = pd.concat(tables, ignore_index=True)
     print_table(summarize(rows), as_json=given.json)
     if not given.json:
-        print(verdict_text(rows[rows["pairs"] == rows["pairs"].max()], reference=given.ref))
-    if given.save:
-        from core.adapters.files import dump
+        print("", *verdicts(rows), sep="\n")
 
-        given.save.write_bytes(dump(*train_adapters(study, spaces, pairs=sizes[-1] if sizes else None, **trained)))
+
+def _groups(given: argparse.Namespace) -> list[list[str]]:
+    """Return the encoders that are trained together: the i-th x, the i-th y and every z."""
+    if len(given.x) != len(given.y):
+        raise InputError(f"the i-th --x goes with the i-th --y; given {len(given.x)} and {len(given.y)}: name as many of both")
+    if given.save and len(given.x) > 1:
+        raise InputError(f"--save writes the adapters of one --x and one --y; given {len(given.x)} of each: save them one by one")
+    return [[x, y, *given.z] for x, y in zip(given.x, given.y, strict=True)]
+
+
+def _save(given: argparse.Namespace, study: Study, spaces: Sequence[str], **trained: Any) -> None:
+    """Write the adapters of the first seed and the most pairs."""
+    from core.adaptation import train_adapters
+    from core.adapters.files import dump
+
+    data = dump(*train_adapters(study, spaces, pairs=max(given.pairs, default=None), **trained))
+    try:
+        given.save.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{given.save} cannot be written ({error.strerror}); name another file with --save") from error

@@ -25,11 +25,11 @@ by looks."""
 
 
 class Answer(NamedTuple):
-    """A query, the stimuli found for it, nearest first, and at which place its own one came, counted from 1."""
+    """A query, the stimuli found for it, nearest first, and at which place its own one came; see `Ranks.places`."""
 
     query: int
     found: list[int]
-    rank: int
+    place: float
 
 
 @st.fragment
@@ -45,16 +45,16 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
     query, found = direction.split(" > ")
     views = views_after(adapters, lesson.spaces, lesson.parts)
     ranks, near = rank_own(views[query], views[found]), closest(views[query], views[found], k=NEAR)
-    order = ranks.above + 1
-    picked = [("Found at once", np.flatnonzero(order == 1)), (f"Not among the first {NEAR}", np.flatnonzero(order > NEAR))]
+    places = ranks.places
+    picked = [("Found at once", np.flatnonzero(places == 1)), (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR))]
     st.markdown(f"**What is seen.** The right one comes first for {recall(ranks, 1):.0%} of the {len(test):,} test stimuli and is "
                 f"among the first 10 for {recall(ranks, 10):.0%} (chance {min(1, 10 / len(test)):.0%}); its median place is "
                 f"{median_rank(ranks):g}.")  # fmt: skip
-    for place, (title, rows) in enumerate(picked):
+    for kind, (title, rows) in enumerate(picked):
         st.caption(f"**{title}**: {len(rows):,} of {len(test):,}")
         for number, row in enumerate(rows[:EACH]):
-            answer = Answer(int(test[row]), test[near[row]].tolist(), int(order[row]))
-            _draw(at, query, found, answer, key=f"{place}-{number}")
+            answer = Answer(int(test[row]), test[near[row]].tolist(), float(places[row]))
+            _draw(at, query, found, answer, key=f"{kind}-{number}")
     gallery.frame_marked()
     st.markdown(READING.format(near=NEAR, n=len(test)))
 
@@ -68,7 +68,7 @@ def _draw(at: Place, query: str, found: str, answer: Answer, *, key: str) -> Non
             st.text(texts[answer.query])
         else:
             st.image(queries.thumbnails(at, (answer.query,))[0], width=108, alt=gallery.default_captions(at)[answer.query])
-        st.caption(f"stimulus {answer.query}, at place {answer.rank:,}")
+        st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
     captions = _read(at, found)
     with right:
         gallery.grid(at, answer.found, key=f"answer-{key}", width=92, marked={answer.query}, opens=False,

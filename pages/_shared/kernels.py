@@ -15,7 +15,7 @@ from core.analyses.kernel_views import order_alike
 from core.figures import adapters as figures
 from core.figures.adapters import Kernel
 from core.metrics.preprocess import normalize_rows
-from pages._shared import exportbar, frame, lessons
+from pages._shared import exportbar, frame, lessons, queries
 from pages._shared.lessons import Asked
 from pages._shared.queries import Place
 
@@ -30,7 +30,7 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters | None) -> 
     """Draw the kernels, and say what this one training changed."""
     st.subheader("Kernels before and after" if adapters else "Kernels before", anchor=False)
     parts, titles = lesson.parts, lessons.about(at, asked.spaces, "title")
-    truth = normalize_rows(lesson.reference[parts.test])
+    truth = normalize_rows(queries.reference(at, asked.reference, seed=asked.seed)[parts.test])
     before = measures.views_before(lesson.spaces, parts, centered=False)
     after = measures.views_after(adapters, lesson.spaces, parts) if adapters else {}
     scores = [measures.score_views(views, truth, **asked.compared) for views in (before, after)]

@@ -19,7 +19,7 @@ from core.recipe import Recipe
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
-WIDTHS = (1024, 512, 256, 128, 64, 32, 16, 8)
+LIMITS = {"width": (2, 4096), "temperature": (0.001, 10.0), "seed": (0, 2**31 - 1)}  # of the controls
 ENCODERS = "Models that stay as they are; an adapter is trained for each. All pairs are in the loss where there are three or more."
 REFERENCE = "The strong model that the common space is compared with. It has no part in the training."
 TEMPERATURE = "How sharply the loss tells the right partner from the others: low temperatures look at the nearest ones only."
@@ -124,19 +124,19 @@ def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
     parts = split(queries.size(at), seed=seed)
     most = len(parts.train)
     left, right = st.columns(2)
-    width = left.selectbox("Width", WIDTHS, index=WIDTHS.index(DEFAULTS.width), key="wide", bind="query-params",
-                           help="Dimensions of the common space.")  # fmt: skip
-    temperature = right.number_input("Temperature", 0.001, 10.0, DEFAULTS.temperature, step=0.01, format="%.3f", help=TEMPERATURE,
-                                     key="temperature", bind="query-params")  # fmt: skip
+    width = left.number_input("Width", *LIMITS["width"], DEFAULTS.width, step=64, key="wide", bind="query-params",
+                              help="Dimensions of the common space.")  # fmt: skip
+    temperature = right.number_input("Temperature", *LIMITS["temperature"], DEFAULTS.temperature, step=0.01, format="%.3f",
+                                     help=TEMPERATURE, key="temperature", bind="query-params")  # fmt: skip
     learned = st.toggle("Learn the temperature from there", key="learned", bind="query-params")
     if not 2 <= st.session_state.get("pairs", most) <= most:  # another dataset was larger
         st.session_state["pairs"] = most
     pairs = int(left.number_input("Pairs", 2, most, most, key="pairs", help=PAIRS, bind="query-params"))
-    seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of test stimuli, order and first weights.",
+    seed = int(right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help="Of test stimuli, order and first weights.",
                                   bind="query-params"))  # fmt: skip
     metric = controls.pick_metric()
     parameters = controls.pick_parameters(metric, len(parts.validation))
-    settings = Settings(width=width, temperature=float(temperature), learned=learned)
+    settings = Settings(width=int(width), temperature=float(temperature), learned=learned)
     return Asked(spaces, reference, settings, pairs, seed, metric, tuple(parameters.items()))
 
 

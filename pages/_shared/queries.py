@@ -109,9 +109,15 @@ def texts(at: Place, level: str) -> list[tuple[str, ...]]:
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
-def lesson(at: Place, spaces: tuple[str, ...], *, reference: str, pairs: int, seed: int) -> adaptation.Lesson:
+def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
     """Return what adapters are trained and measured on; see `core.adaptation.prepare`."""
-    return adaptation.prepare(study(at), spaces, reference=reference, pairs=pairs, seed=seed)
+    return adaptation.prepare(study(at), spaces, pairs=pairs, seed=seed)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the reference")
+def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
+    """Return what adapted vectors are compared with; see `core.adaptation.read_reference`."""
+    return adaptation.read_reference(study(at), space, seed=seed)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,15 @@ import pandas as pd
 import streamlit as st
 
 from core import adaptation
-from core.adaptation import Lesson
+from core.adaptation import Lesson, Space, Told
 from core.adapters import files
-from core.adapters.model import Adapters, Settings
+from core.adapters.model import DEFAULTS, Adapters
+from core.analyses.convergence import trained
 from core.errors import FeatureError, PlatoscopeError
 from core.figures import adapters as figures
 from core.recipe import Recipe
-from pages._shared import experiment, exportbar, frame, queries
+from core.settings import choose_device
+from pages._shared import experiment, exportbar, frame, lessons, queries
 from pages._shared.lessons import Asked
 from pages._shared.queries import Place
 
@@ -59,7 +61,7 @@ def show(at: Place, asked: Asked, lesson: Lesson) -> Adapters | None:
         label = "Train the adapters" if training is None else "Train them anew"
         if st.button(label, icon=":material/play_arrow:", type="primary", key="train"):
             with st.spinner("Loading PyTorch"):
-                keep(at, asked, _begin(asked, lesson))
+                keep(at, asked, _begin(at, asked, lesson))
             st.rerun()
     if training is None:
         return None
@@ -76,25 +78,25 @@ def keep(at: Place, asked: Asked, training: Training) -> None:
         trainings.pop(next(iter(trainings)))
 
 
-def _begin(asked: Asked, lesson: Lesson) -> Training:
+def _begin(at: Place, asked: Asked, lesson: Lesson) -> Training:
     from core.theory.looks import Run  # torch takes seconds
 
     training = Training(asked.label)
-    looks = _follow(training, asked, lesson)
+    looks = _follow(training, asked, lesson, queries.reference(at, asked.reference, seed=asked.seed))
     training.course = experiment.Experiment("", Run(looks, total=asked.settings.epochs + 1), unit="passes at most")
     return training
 
 
-def _follow(training: Training, asked: Asked, lesson: Lesson) -> Iterator[Look]:
+def _follow(training: Training, asked: Asked, lesson: Lesson, reference: Space) -> Iterator[Look]:
     """Train, keep the best adapters so far, and yield a look per pass; validation is measured where the adapters are better."""
     from core.adapters.training import train
     from core.theory.looks import Look
 
     seen: dict[str, float] = {}
-    for epoch in train(lesson.spaces, lesson.parts, asked.settings):
+    for epoch in train(lesson.spaces, lesson.parts, asked.settings, device=choose_device()):
         if epoch.best_number == epoch.number:
             training.adapters = epoch.best
-            seen = adaptation.watch(lesson, epoch.best, **asked.compared)
+            seen = adaptation.watch(lesson, reference, epoch.best, **asked.compared)
         yield Look({"epoch": epoch.number, "loss": epoch.loss, "validation": epoch.validation, **seen})
 
 
@@ -103,23 +105,23 @@ def _draw(at: Place, asked: Asked, lesson: Lesson, label: str, looks: list[Look]
     rows, validation = pd.DataFrame([look.figures for look in looks]), len(lesson.parts.validation)
     chances = {"recall_10": min(1.0, 10 / validation), "alignment": asked.chance(validation)}
     figure = figures.curve(rows, label=label, chances=chances, mode=frame.mode(), narrow=frame.narrow())
-    recipe = recipe_of(at, asked, lesson)
+    recipe = recipe_of(at, asked)
     exportbar.plot(figure, key="course", table=rows, recipe=recipe, command=asked.command(at, "--seeds", "1"))
     st.markdown(READING.format(validation=validation, test=len(lesson.parts.test)))
     best = rows.iloc[int(rows["validation"].to_numpy().argmin())]
     st.markdown(SEEN.format(last=rows["epoch"].iloc[-1], chance=chances["recall_10"], **best))
 
 
-def recipe_of(at: Place, asked: Asked, lesson: Lesson) -> Recipe:
+def recipe_of(at: Place, asked: Asked) -> Recipe:
     """Return what the adapters' file says of them."""
-    return adaptation.adapters_recipe(queries.study(at), lesson, asked.settings, seed=asked.seed)
+    return adaptation.adapters_recipe(queries.study(at), asked.spaces, asked.settings, pairs=asked.pairs, seed=asked.seed)
 
 
-def show_files(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters | None) -> None:
+def show_files(at: Place, asked: Asked, adapters: Adapters | None) -> None:
     """Offer the adapters as a file, and take such a file."""
     st.subheader("Keep them, or bring some", anchor=False)
     if adapters:
-        recipe = recipe_of(at, asked, lesson)
+        recipe = recipe_of(at, asked)
         st.download_button("Download the adapters", lambda: files.dump(adapters, recipe), f"adapters-{recipe.digest}.safetensors",
                            "application/octet-stream", key="take-adapters", on_click="ignore",
                            icon=":material/download:")  # fmt: skip
@@ -146,15 +148,27 @@ def _take(at: Place, asked: Asked) -> None:
 
 
 def _adopt(at: Place, asked: Asked, adapters: Adapters, recipe: Recipe) -> None:
-    adaptation.check_adapters(queries.study(at), recipe)
-    told = recipe.choices
-    spaces = dict(space.rpartition(":")[::2] for space in told["spaces"])
-    if strangers := set(spaces) - set(queries.models(at)["model"]):
-        raise FeatureError(f"{', '.join(sorted(strangers))} cannot be chosen here; train and measure with platoscope adapt")
-    settings = Settings(**told["settings"])
+    """Set the controls to what adapters are of, so that they are the ones shown; raises FeatureError where no control can be."""
+    told = adaptation.check_adapters(queries.study(at), adapters, recipe)
+    if unshown := _unshown(told):
+        raise FeatureError(
+            f"no control of this page shows {', '.join(unshown)} of these adapters; train with what can be chosen here"
+        )
+    settings, spaces = told.settings, dict(space.rpartition(":")[::2] for space in told.spaces)
     controls: dict[str, Any] = {f"layer-{name}": int(layer) for name, layer in spaces.items()}
-    controls |= {"encoders": list(spaces), "pairs": told["pairs"], "seed": told["seed"]}
-    controls |= {"wide": settings.width, "temperature": settings.temperature, "learned": settings.learned}
+    controls |= {"encoders": list(spaces), "pairs": told.pairs, "learned": settings.learned}
+    controls |= {"wide": settings.width, "temperature": float(settings.temperature), "seed": told.seed}
     st.session_state.update(controls)
-    keep(at, replace(asked, spaces=tuple(told["spaces"]), settings=settings, pairs=told["pairs"], seed=told["seed"]),
-         Training(adapters=adapters))  # fmt: skip
+    if not set(spaces) <= set(trained(queries.models(at))["model"]):
+        st.session_state["unfinished"] = True
+    keep(at, replace(asked, spaces=told.spaces, settings=settings, pairs=told.pairs, seed=told.seed), Training(adapters=adapters))
+
+
+def _unshown(told: Told) -> list[str]:
+    """Return what of adapters no control can be set to, in words."""
+    given, usual = {**asdict(told.settings), "seed": told.seed}, asdict(DEFAULTS)
+    off = [name for name, (low, high) in lessons.LIMITS.items() if not low <= given[name] <= high]
+    off += [name for name in usual if name not in (*lessons.LIMITS, "learned") and given[name] != usual[name]]
+    models = [space.rpartition(":")[0] for space in told.spaces]
+    twice = [f"two layers of {model}" for model in sorted(set(models)) if models.count(model) > 1]
+    return [f"{name} {given[name]}" for name in off] + twice

@@ -10,9 +10,11 @@ from core.adapters.model import Adapter, Adapters, split
 from core.analyses.adapters import (
     ALL,
     COLUMNS,
+    Scores,
     alignment_rows,
     gain_rows,
     retrieval_rows,
+    score_halves,
     summarize,
     verdict_text,
     views_after,
@@ -62,7 +64,10 @@ def gains(metric: str = "cka", draws: int = 40, seeds: int = 3, noise: float = 1
     spaces, latent = world(noise=noise)
     before = views_before(spaces, PARTS, centered=False)
     after = [views_after(perfect(spaces, latent, jitter=0.02, seed=seed), spaces, PARTS) for seed in range(seeds)]
-    return frame(gain_rows(before, after, latent[PARTS.test], metric=metric, draws=draws, seed=0, **parameters))
+    scores = [
+        score_halves(views, latent[PARTS.test], metric=metric, draws=draws, seed=0, **parameters) for views in (before, *after)
+    ]
+    return frame(gain_rows(scores[0], scores[1:], metric=metric, seed=0))
 
 
 @pytest.mark.parametrize(("metric", "parameters"), [("mutual_knn", {"k": 6}), ("cka", {}), ("shape_angle", {})])
@@ -70,7 +75,7 @@ def test_the_gain_is_the_difference_of_both_sides(metric: str, parameters: dict[
     spaces, latent = world()
     truth, rows = unit(latent[PARTS.test]), PARTS.test
     average = np.mean([METRICS[metric](unit(space[rows]), truth, **parameters) for space in spaces.values()])
-    table = gains(metric, draws=2, **parameters).set_index(["measure", "what", "seed"])["value"]
+    table = gains(metric, draws=40, **parameters).set_index(["measure", "what", "seed"])["value"]
     toward = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
     found = []
     for seed in range(3):
@@ -87,24 +92,43 @@ def test_own_gains_are_over_the_encoder_itself_and_the_best_alone() -> None:
     spaces, latent = world()
     rows = PARTS.test
     before = {name: METRICS["cka"](unit(space[rows]), unit(latent[rows])) for name, space in spaces.items()}
-    table = gains(draws=2).set_index(["measure", "what", "seed"])["value"]
+    table = gains(draws=40).set_index(["measure", "what", "seed"])["value"]
     for what, base in {**before, "mean": max(before.values())}.items():
         assert table["own_gain", what, 1] == pytest.approx(table["alignment", what, 1] - base, abs=1e-5)
 
 
 def test_the_interval_is_that_of_halves_and_seeds_drawn_anew() -> None:
     spaces, latent = world()
-    table = gains(draws=25).query("measure == 'gain' and what == 'mean' and seed == @ALL").iloc[0]
+    table = gains(draws=45).query("measure == 'gain' and what == 'mean' and seed == @ALL").iloc[0]
     truth, rows = latent[PARTS.test], PARTS.test
     views = [views_after(perfect(spaces, latent, jitter=0.02, seed=seed), spaces, PARTS)["mean"] for seed in range(3)]
-    weights = np.random.default_rng(0).multinomial(3, np.full(3, 1 / 3), size=25)
+    weights = np.random.default_rng(0).multinomial(2, np.full(3, 1 / 3), size=45)
     means = []
-    for half, drawn in zip(draw_halves(len(rows), count=25, seed=0), weights, strict=True):
+    for half, drawn in zip(draw_halves(len(rows), count=45, seed=0), weights, strict=True):
         average = np.mean([METRICS["cka"](unit(space[rows][half]), unit(truth[half])) for space in spaces.values()])
         after = [METRICS["cka"](view[half], unit(truth[half])) - average for view in views]
-        means.append(sum(count * value for count, value in zip(drawn, after, strict=True)) / 3)
+        means.append(sum(count * value for count, value in zip(drawn, after, strict=True)) / 2)
     low, high = table["value"] + np.quantile(np.array(means) - np.mean(means), (0.025, 0.975))
     assert (table["low"], table["high"]) == pytest.approx((low, high), abs=1e-5)
+
+
+def test_the_interval_over_seeds_is_as_wide_as_the_mean_of_seeds_varies() -> None:
+    """Where halves do not matter, 5 seeds' draws have the variance of a mean of 5, not 4/5 of it."""
+    reached = np.random.default_rng(0).normal(size=5)
+    still = Scores({"a": 0.0, "b": 0.0}, np.zeros((20_000, 2)))
+    after = [Scores(dict.fromkeys(("a", "b", "mean"), value), np.full((20_000, 3), value)) for value in reached]
+    row = (
+        frame(gain_rows(still, after, metric="cka", seed=0)).query("measure == 'gain' and what == 'mean' and seed == @ALL").iloc[0]
+    )
+    draws = np.random.default_rng(1).choice(reached, size=(20_000, 4)).mean(axis=1)
+    assert draws.std() == pytest.approx(reached.std(ddof=1) / np.sqrt(5), rel=0.02)
+    low, high = np.quantile(draws, (0.025, 0.975))
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03)
+
+
+@pytest.mark.parametrize(("seeds", "sentence"), [(1, "not other trainings, since there was one alone"), (3, "3 having been run")])
+def test_the_verdict_says_what_its_intervals_cover(seeds: int, sentence: str) -> None:
+    assert sentence in verdict_text(gains(seeds=seeds), reference="R")
 
 
 def test_the_verdict_follows_the_interval() -> None:
@@ -118,10 +142,11 @@ def test_the_verdict_follows_the_interval() -> None:
         assert summarize(one)["holds"].tolist() == [holds]
 
 
-def test_half_of_k_is_used_on_halves_and_no_draws_are_refused() -> None:
-    assert gains("mutual_knn", draws=3, seeds=1, k=19).notna()["value"].all()  # halves of 20 stimuli: k = 19 is too many for them
-    with pytest.raises(MetricError, match="at least one draw of the stimuli; given 0"):
-        gains(draws=0)
+def test_half_of_k_is_used_on_halves_and_too_few_draws_are_refused() -> None:
+    assert gains("mutual_knn", draws=40, seeds=1, k=19).notna()["value"].all()  # halves of 20 stimuli: k = 19 is too many for them
+    for draws in (0, 1, 39):
+        with pytest.raises(MetricError, match=f"needs 40 draws or more, so that one lies beyond each of its ends; given {draws}"):
+            gains(draws=draws)
 
 
 def test_alignment_before_is_of_the_vectors_as_they_are_and_centered() -> None:

@@ -135,7 +135,7 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(text.value for text in app.success).replace("\\", "")
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert (app.number_input(key="pairs").value, app.number_input(key="seed").value) == (20, 3)
-    assert app.selectbox(key="wide").value == 16
+    assert app.number_input(key="wide").value == 16
     assert "its median place is" in words(app)
     assert next(button.label for button in app.button if button.key == "train") == "Train them anew"
 
@@ -153,7 +153,9 @@ def foreign(**changed: object) -> bytes:
         (b"nothing of the kind", "no whole safetensors file"),
         (foreign()[:-7], "no whole safetensors file"),
         (foreign(), "trained on other data: models, "),
-        (foreign(models={"gone": "a"}), "gone"),
+        (foreign(spaces=["gone:0", "gpt-2-m:2"]), "gone"),
+        (foreign(spaces=None), "recipe is not one of adapters"),
+        (foreign(settings={"width": "16"}), "recipe is not one of adapters"),
     ],
 )
 def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentence):
@@ -161,6 +163,48 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentenc
     assert not app.exception
     assert sentence in said(app)
     assert charts(app) == ["kernels"]
+
+
+@pytest.mark.parametrize("chosen", [{"width": 100}, {"temperature": 0.0123456}, {"temperature": 10.0}, {"learned": True}])
+def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
+    made = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(**chosen))
+    app = upload(page(), files.dump(*made))
+    assert not app.exception
+    assert "its median place is" in words(app)
+    shown = {"width": app.number_input(key="wide"), "temperature": app.number_input(key="temperature"),
+             "learned": app.toggle(key="learned")}  # fmt: skip
+    assert {name: shown[name].value for name in chosen} == chosen
+    assert "its median place is" in words(app.run())
+
+
+@pytest.mark.parametrize(
+    ("settings", "spaces", "seed", "sentence"),
+    [
+        (Settings(width=5000, epochs=1), SPACES, 0, "no control of this page shows width 5000, epochs 1 of these adapters"),
+        (Settings(temperature=50.0), SPACES, 2**31, "no control of this page shows temperature 50.0, seed 2147483648"),
+        (Settings(), ("vit-mae-m:2", "vit-mae-m:1"), 0, "no control of this page shows two layers of vit-mae-m"),
+    ],
+)
+def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(page, store, settings, spaces, seed, sentence):
+    app = upload(page(), files.dump(*train_adapters(Study(Store(store), "cave"), spaces, settings=settings, seed=seed)))
+    assert not app.exception
+    assert sentence in said(app)
+    assert not app.success
+    assert charts(app) == ["kernels"]
+
+
+def test_ties_are_no_hits(page, store, monkeypatch):
+    """Adapters that map every text to one point find nothing at once, as recall counts them."""
+    made, recipe = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(width=8))
+    flat = Adapter(np.zeros_like(made.maps[SPACES[1]].weight), np.ones(8, np.float32))
+    monkeypatch.setattr("core.analyses.retrieval.check_space", lambda _: None)  # which refuses a side of one point
+    app = upload(page(), files.dump(Adapters({**made.maps, SPACES[1]: flat}, 0.07), recipe))
+    assert not app.exception
+    assert "its median place is 8.5" in words(app)
+    captions = " ".join(text.value for text in app.caption)
+    assert "**Found at once**: 0 of 16" in captions
+    assert "**Not among the first 5**: 16 of 16" in captions
+    assert "at place 8.5" in captions
 
 
 def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
