@@ -23,13 +23,15 @@ def make_spaces() -> dict[str, np.ndarray]:
 
 def main() -> None:
     spaces, parts = make_spaces(), split(STIMULI, pairs=PAIRS)
-    began = time.perf_counter()
-    *_, last = train(spaces, parts)
-    seconds = time.perf_counter() - began
-    views = last.best.apply({name: space[parts.test] for name, space in spaces.items()})
-    found = recall(rank_own(views["x"], views["y"]), 1)
-    print(f"{PAIRS} pairs, widths {WIDTHS}, common space {last.best.width}: {last.number} passes in {seconds:.1f} s "
-          f"on {torch.get_num_threads()} threads; recall at 1 {found:.3f}")  # fmt: skip
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        began = time.perf_counter()
+        *_, last = train(spaces, parts)
+        seconds = time.perf_counter() - began
+        views = last.best.apply({name: space[parts.test] for name, space in spaces.items()})
+        found = recall(rank_own(views["x"], views["y"]), 1)
+        print(f"{PAIRS} pairs, widths {WIDTHS}, common space {last.best.width}: {last.number} passes in {seconds:.1f} s "
+              f"on {threads} thread{'s' if threads > 1 else ''}; recall at 1 {found:.3f}")  # fmt: skip
 
 
 if __name__ == "__main__":
