@@ -5,8 +5,10 @@ Each finished batch is on the disk before the next begins: a run that was killed
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -15,7 +17,7 @@ import pandas as pd
 
 from core.embedding.progress import Progress
 from core.embedding.texts import read_texts
-from core.errors import EncoderError
+from core.errors import EncoderError, InputError
 from core.recipe import Recipe
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
@@ -45,16 +47,18 @@ class Writer(Protocol):
 def summarize(
     store: Path, dataset: str, writer: Writer, *, words: int, level: str | None = None, report: Progress | None = None
 ) -> str:
-    """Put every caption into about `words` words and store them as a level; return its name, `WORDS-by-WRITER`.
+    """Put every caption into about `words` words, 1 or more, and store them as a level; return its name; see `level_name`.
 
     level: the captions that are summarized, the dataset's default where None. What is there by the same recipe stays.
-    Raises UnknownNameError for the dataset or level, EncoderError where an answer is empty, StoreBusyError where another process
-    writes the same.
+    Raises UnknownNameError for the dataset or level, InputError below one word, EncoderError where an answer is empty,
+    StoreBusyError where another process writes the same.
     """
+    if words < 1:
+        raise InputError(f"captions of one word or more expected; given {words}")
     reader = Store(store)
     card = reader.dataset(dataset)
     source = level or card.levels[0]
-    name = f"{words}-by-{writer.name}"
+    name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     recipe = Recipe.of("captions", dataset=dataset, revision=card.revision, weights=writer.weights, level=source, words=words,
                        instruction=INSTRUCTION, decoding="greedy")  # fmt: skip
     if reader.summaries(dataset).get(name) == recipe:
@@ -70,16 +74,28 @@ def summarize(
     return name
 
 
+def level_name(words: int, writer: str, *, source: str | None) -> str:
+    """Return `WORDS-by-WRITER`, or `WORDS-of-SOURCE-by-WRITER` of captions that are not the default.
+
+    A source that no file could be called after is told from those that look like it by the start of its digest.
+    """
+    if source is None:
+        return f"{words}-by-{writer}"
+    safe = re.sub(r"[^A-Za-z0-9._-]", "-", source)
+    mark = "" if safe == source else f"-{hashlib.sha256(source.encode()).hexdigest()[:6]}"
+    return f"{words}-of-{safe}{mark}-by-{writer}"
+
+
 def _answers(part: Path, recipe: Recipe, writer: Writer, texts: Sequence[str], *, words: int, report: Progress | None) -> list[str]:
     """Ask for what is not on the disk yet, batch by batch, and return all answers."""
-    said = _resume(part, recipe)
+    said = _resume(part, recipe, most=len(texts))
     instruction, limit = INSTRUCTION.format(words=words), TOKENS_PER_WORD * words + MORE_TOKENS
     with writing(part), part.open("a", encoding="utf-8") as file:
         for start in range(len(said), len(texts), BATCH):
             answers = writer.answer(instruction, texts[start : start + BATCH], limit=limit)
             if "" in answers:
                 raise EncoderError(f"{writer.name} gave no answer to caption {start + answers.index('')}; choose another model")
-            file.writelines(json.dumps(answer) + "\n" for answer in answers)
+            file.writelines(json.dumps(line) + "\n" for line in enumerate(answers, start=start))
             file.flush()
             os.fsync(file.fileno())
             said += answers
@@ -88,10 +104,26 @@ def _answers(part: Path, recipe: Recipe, writer: Writer, texts: Sequence[str], *
     return said
 
 
-def _resume(part: Path, recipe: Recipe) -> list[str]:
-    """Return the answers that a run of this recipe left behind, without a last line that was cut; else begin a new file."""
-    lines = part.read_text(encoding="utf-8").split("\n")[:-1] if part.exists() else []
-    kept = lines[1:] if lines and lines[0] == recipe.digest else []
+def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
+    """Return the answers that a run of this recipe left behind, up to the first line that is damaged; else begin a new file."""
+    lines = part.read_bytes().split(b"\n")[:-1] if part.exists() else []  # behind the last \n is what was cut
+    said: list[str] = []
+    for line in lines[1 : most + 1] if lines[:1] == [recipe.digest.encode()] else []:
+        answer = _answer(line, len(said))
+        if not answer:
+            break
+        said.append(answer)
     with writing(part):
-        part.write_text("\n".join([recipe.digest, *kept, ""]), encoding="utf-8")
-    return [json.loads(line) for line in kept]
+        part.write_text("".join([f"{recipe.digest}\n", *(json.dumps(line) + "\n" for line in enumerate(said))]), encoding="utf-8")
+    return said
+
+
+def _answer(line: bytes, index: int) -> str:
+    """Return the answer to caption `index`, "" where the line holds another's or none."""
+    try:
+        match json.loads(line.decode()):
+            case [int(place), str(text)] if place == index:
+                return text
+    except ValueError:
+        pass
+    return ""

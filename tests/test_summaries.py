@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import embed
 from core.embedding.texts import read_texts
-from core.errors import EncoderError, UnknownNameError
+from core.errors import EncoderError, InputError, UnknownNameError
 from core.store import Store, add_dataset
-from core.summaries import BATCH, summarize
+from core.summaries import BATCH, level_name, summarize
 
 N = 2 * BATCH + 5
 
@@ -93,3 +93,48 @@ def test_an_empty_answer_is_refused(store: Path) -> None:
     with pytest.raises(EncoderError, match="clerk gave no answer to caption 1; choose another model"):
         summarize(store, "counted", Clerk(silent=True), words=7)
     assert Store(store).summaries("counted") == {}
+
+
+def test_levels_of_two_sources_keep_their_names_and_texts(store: Path) -> None:
+    names = [summarize(store, "counted", Clerk(), words=7, level=level) for level in ("20", "5", "concatenated")]
+    assert names == ["7-by-clerk", "7-of-5-by-clerk", "7-of-concatenated-by-clerk"]
+    assert sorted(Store(store).summaries("counted")) == names
+    assert level_name(7, "clerk", source="très long").startswith("7-of-tr-s-long-")
+    assert level_name(7, "clerk", source="très long") != level_name(7, "clerk", source="trës long")
+
+
+def test_no_words_are_refused(store: Path) -> None:
+    clerk = Clerk()
+    with pytest.raises(InputError, match="captions of one word or more expected; given 0"):
+        summarize(store, "counted", clerk, words=0)
+    assert clerk.asked == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda lines: [*lines[:6], b'[5, "ev', *lines[7:]],  # a line that no longer is JSON
+        lambda lines: [*lines[:6], b'"event 5"', *lines[7:]],  # no pair
+        lambda lines: [*lines[:6], b"\xff\xfe", *lines[7:]],
+        lambda lines: [*lines[:6], *lines[7:]],  # a line is gone: the next is another caption's
+    ],
+)
+def test_a_damaged_line_ends_what_is_used(store: Path, damage: Callable[[list[bytes]], list[bytes]]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        summarize(store, "counted", Clerk(batches=1), words=7)
+    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
+    part.write_bytes(b"\n".join(damage(part.read_bytes().split(b"\n"))))
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7)
+    assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(5, N)]
+    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [f"event {i}, in short" for i in range(N)]
+
+
+@pytest.mark.parametrize("left", [b"", b"\n", b"{}\n[0, 1]\n"])
+def test_a_file_that_no_run_left_is_begun_anew(store: Path, left: bytes) -> None:
+    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(left)
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7)
+    assert len(clerk.asked) == N

@@ -45,20 +45,20 @@ class Chat:
         return [" ".join(text.split()) for text in said]
 
     def _prompt(self, instruction: str, text: str) -> list[int]:
-        """Return the tokens of a conversation; templates without a system's part get the instruction before the text."""
+        """Return the tokens of a conversation; where a template refuses or drops a system's part, the text begins with it."""
         system = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
         merged = [{"role": "user", "content": f"{instruction}\n\n{text}"}]
-        try:
+        why = ""
+        for messages in (system, merged):
             try:
-                written = self._written(system)
-            except TemplateError:
-                written = self._written(merged)
-        except TemplateError as error:
-            raise EncoderError(f"the chat template of {self.name} takes no single user's message: {error}") from error
-        return self.tokenizer(written, add_special_tokens=False)["input_ids"]
-
-    def _written(self, messages: list[dict[str, str]]) -> str:
-        return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+                written = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            except TemplateError as error:
+                why = str(error)
+            else:
+                if instruction.strip() in written and text.strip() in written:
+                    return self.tokenizer(written, add_special_tokens=False)["input_ids"]
+                why = "it leaves the instruction or the text out"
+        raise EncoderError(f"the chat template of {self.name} takes no single user's message: {why}; choose another model")
 
 
 def open_chat(spec: str, *, device: torch.device) -> Chat:

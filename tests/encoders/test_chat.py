@@ -14,6 +14,8 @@ from core.errors import EncoderError
 
 PLAIN = "{% for m in messages %}<x>{{ m.role }}: {{ m.content }}\n{% endfor %}<x>assistant:"
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + PLAIN
+DROPPED = "{% for m in messages if m.role != 'system' %}<x>{{ m.role }}: {{ m.content | trim }}\n{% endfor %}<x>assistant:"
+DEAF = "<x>assistant:"
 BROKEN = "{{ raise_exception('never') }}"
 
 
@@ -55,8 +57,9 @@ def test_the_likeliest_tokens_are_those_of_a_plain_loop(folder: Path) -> None:
     assert chat.answer("Short.", ["a dog"], limit=5) == [expected]
 
 
-def test_an_instruction_goes_before_the_text_where_the_template_has_no_place_for_it(tmp_path: Path) -> None:
-    chat = opened(make_chat(tmp_path / "humble", NO_SYSTEM))
+@pytest.mark.parametrize("template", [NO_SYSTEM, DROPPED])
+def test_an_instruction_goes_before_the_text_where_the_template_has_no_place_for_it(tmp_path: Path, template: str) -> None:
+    chat = opened(make_chat(tmp_path / "humble", template))
     prompt = chat.tokenizer.decode(chat._prompt("Short.", "a dog"))
     assert prompt == "<x>user: Short.\n\na dog\n<x>assistant:"
 
@@ -74,3 +77,5 @@ def test_models_that_cannot_answer_are_refused(tmp_path: Path) -> None:
         opened(make_language(tmp_path / "plain", "gpt2"))
     with pytest.raises(EncoderError, match="the chat template of broken takes no single user's message: never"):
         opened(make_chat(tmp_path / "broken", BROKEN)).answer("Short.", ["a dog"], limit=3)
+    with pytest.raises(EncoderError, match=r"the chat template of deaf .*: it leaves the instruction or the text out; choose"):
+        opened(make_chat(tmp_path / "deaf", DEAF)).answer("Short.", ["a dog"], limit=3)
