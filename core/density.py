@@ -13,12 +13,13 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.analyses.density import by_share
+from core.analyses.layers import read_choice
 from core.analyses.models import UNTRAINED
 from core.consensus import default_language
 from core.embedding.progress import Progress
 from core.embedding.texts import read_texts
 from core.encoders.encoder import REALITY
-from core.errors import MetricError
+from core.errors import MetricError, UnknownNameError
 from core.kept import keep
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
@@ -32,14 +33,18 @@ NOT_KNOWN = "what a caption tells is known of the Cave alone, whose events and w
 
 
 def tellings(study: Study) -> pd.DataFrame:
-    """Return a row per language model and level that it is embedded at: model, level, name (what the store calls the embedding)."""
+    """Return a row per language model and level that it is embedded at: model, level, name (what the store calls the embedding).
+
+    Of embeddings of the same level, which hold the same texts in the same weights, the one whose name comes first is the row.
+    """
     retold = study.store.retellings(study.dataset.name)
     rows = [
         (retold.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
         for entry in study.store.embeddings(study.dataset.name)
         if entry.level is not None
     ]
-    return pd.DataFrame(rows, columns=["model", "level", "name"])
+    table = pd.DataFrame(rows, columns=["model", "level", "name"])
+    return table.sort_values("name", kind="stable").drop_duplicates(["model", "level"]).sort_index(ignore_index=True)
 
 
 def texts_at(study: Study, level: str) -> Texts:
@@ -85,10 +90,16 @@ def caption_levels(study: Study, *, report: Progress | None = None) -> pd.DataFr
     return keep(study, study.recipe("caption-levels", found["name"].tolist()), describe)
 
 
+def retold_models(study: Study) -> list[str]:
+    """Return the language models that are embedded at two levels or more, untrained ones and copies included."""
+    counts = tellings(study)["model"].value_counts()
+    return [str(name) for name, levels in counts.items() if levels > 1]
+
+
 def default_models(study: Study) -> list[str]:
     """Return the finished, trained language models that are embedded at two levels or more."""
-    counts = tellings(study)["model"].value_counts()
-    return [name for name in default_language(study) if counts[name] > 1]
+    several = retold_models(study)
+    return [name for name in default_language(study) if name in several]
 
 
 def default_targets(study: Study) -> list[str]:
@@ -112,16 +123,13 @@ def compare_levels(
 
     models, against: `default_models` and `default_targets` where None. metric, layers, parameters: as for `Study.align`.
     Returns model, level, words, bytes, told (of `caption_levels`), then `Study.align`'s columns with the embedding as name.
-    Raises MetricError where no model is embedded at two levels, and what `Study.align` raises.
+    Raises MetricError where no model is embedded at two levels or there is nothing to compare with, UnknownNameError for a model
+    of models that is not, or one of against that is neither a vision model nor reality, and what `Study.align` raises.
     """
-    named = list(models or default_models(study))
-    if not named:
-        raise MetricError(
-            "a language model that is embedded at two or more caption levels expected; there is none: embed one with "
-            "--caption-level, naming several"
-        )
-    read = tellings(study)
-    read, targets = read[read["model"].isin(named)], list(against or default_targets(study))
+    read_choice(layers)  # every pair of layers would be several rows of a model and level
+    study.engine(metric, **parameters)  # tells a wrong metric or parameter before anything is read
+    named, targets = _readers(study, models), _targets(study, against)
+    read = tellings(study).query("model in @named")
     complete = METRICS[metric].complete(parameters)
     names = [*read["name"], *targets]
     recipe = study.recipe(
@@ -142,6 +150,31 @@ def compare_levels(
         return joined.sort_values("words", kind="stable", ignore_index=True)[first + rest]
 
     return keep(study, recipe, compare)
+
+
+def _readers(study: Study, models: Sequence[str] | None) -> list[str]:
+    known = retold_models(study)
+    named = list(dict.fromkeys(models or default_models(study)))
+    if not (known and named):
+        raise MetricError(
+            "a trained language model that is embedded at two or more caption levels expected; there is none: embed one with "
+            "--caption-level, naming several"
+        )
+    if unknown := [name for name in named if name not in known]:
+        raise UnknownNameError("language model at two or more caption levels", unknown[0], known)
+    return named
+
+
+def _targets(study: Study, against: Sequence[str] | None) -> list[str]:
+    """Check that no language model is among them: it would be compared with itself."""
+    models = study.models()
+    known = models.loc[models["modality"] != "language", "model"].tolist()
+    named = list(dict.fromkeys(against or default_targets(study)))
+    if not named:
+        raise MetricError("a vision model to compare with expected; there is none that is trained: embed or import one")
+    if unknown := [name for name in named if name not in known]:
+        raise UnknownNameError("vision model", unknown[0], known)
+    return named
 
 
 def compare_told(

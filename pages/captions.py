@@ -11,10 +11,12 @@ import streamlit as st
 from core import density
 from core.analyses import density_verdicts as verdicts
 from core.analyses.density import level_trends
+from core.errors import UnknownNameError
 from core.figures import captions as figures
 from core.figures import tables
 from core.figures.metrics import SHORT
 from core.metrics import METRICS
+from core.stimuli.levels import offered_levels
 from pages._shared import among, controls, exportbar, frame, queries, retold
 from pages._shared.among import Among
 from pages._shared.queries import Place
@@ -24,8 +26,8 @@ the more a caption tells of its picture, the more alike the two should be."""
 READING = """**How to read it.** Each line is a model, thick ones are large: its alignment with language models that read captions
 of ever more words, the mean over language models. **Bars** are one standard deviation over language models. The heading tells how
 much alignment changes when the words double, with the 95 % **interval** over language models (sizes of one family are not
-independent, so it is rather too narrow), and the p of Page's test that all of them rank the levels alike, adjusted for all panels.
-{chance}"""
+independent, so it is rather too narrow), and the p of Page's test that all of them rank the levels alike, adjusted for the false
+discovery rate over the panels drawn, one test each. {chance}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
 LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
 TOLD = """ Of the factors that made a picture (scene, time, weather, how many things, and each thing's kind, color, size,
@@ -74,17 +76,23 @@ def need_levels(at: Place) -> None:
     """Raise NeededError where no language model is embedded at two levels: with the command that embeds one, or writes levels."""
     if queries.tellings(at)["model"].value_counts().max() > 1:
         return
-    card = queries.card(at)
+    card, one = queries.card(at), "Every language model is embedded at one caption level."
+    levels = offered_levels(card.levels, tuple(queries.study(at).store.summaries(at.dataset)))
     if card.source.get("kind") == "cave":
-        how = frame.command("demo")
-    elif len(card.levels) > 1:
-        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2", "--caption-level", *card.levels)
-    else:
         raise frame.NeededError(
-            "This dataset has one caption level. Put its captions into fewer words, then embed language models at these levels:",
-            frame.command("summarize", "--dataset", at.dataset, "--model", "hf:Qwen/Qwen2.5-0.5B-Instruct",
-                          "--words", "5", "10", "20"))  # fmt: skip
-    raise frame.NeededError("Every language model is embedded at one caption level. Embed them at several:", how)
+            f"{one} Build the demo again: it keeps what is there and adds the other levels of the Cave, in about a minute:",
+            frame.command("demo"),
+        )
+    if len(levels) > 1:
+        raise frame.NeededError(
+            f"{one} Embed two models or more at several; here are {', '.join(levels)}, and a trend needs three:",
+            frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2", "hf:bigscience/bloomz-560m",
+                          "--caption-level", *levels))  # fmt: skip
+    raise frame.NeededError(
+        "This dataset has one caption level. Put its captions into fewer words, then embed language models at these levels with "
+        "embed --caption-level, naming several:",
+        frame.command("summarize", "--dataset", at.dataset, "--model", "hf:Qwen/Qwen2.5-0.5B-Instruct",
+                      "--words", "5", "10", "20"))  # fmt: skip
 
 
 def ask(at: Place) -> Asked:
@@ -94,11 +102,24 @@ def ask(at: Place) -> Asked:
     seeing = every[every["model"].isin(density.default_targets(study))]
     if reading.empty:
         raise frame.NeededError("No trained language model is embedded at two caption levels.")
-    models = controls.pick_models("Language models", reading, "readers")
-    against = controls.pick_models("Compared with", seeing, "against")
+    models = _pick("Language models", reading, "readers", kind="language model at two or more caption levels")
+    against = _pick("Compared with", seeing, "against", kind="vision model")
     few = (("--x", models, reading), ("--y", against, seeing))
     chosen = [word for option, names, all_ in few if len(names) < len(all_) for word in (option, *names)]
     return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen))
+
+
+def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str) -> list[str]:
+    """Choose some of these models, and say which of those that a link names are not among them until others are chosen."""
+    titles, told = models["title"].tolist(), f"{key}-unknown"
+    unknown = [title for title in st.query_params.get_all(key) if title not in titles]  # the control drops them from the address
+    chosen = controls.pick_models(label, models, key)
+    if unknown:
+        st.session_state[told] = unknown, chosen
+    unknown, then = st.session_state.get(told, ([], chosen))
+    for title in unknown if then == chosen else ():
+        st.warning(frame.plain(UnknownNameError(kind, title, titles)))
+    return chosen
 
 
 def show_alignment(at: Place, asked: Asked) -> None:

@@ -85,7 +85,25 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
     assert main(["captions", "--dataset", "photos", "--told", "--store", store]) == 2
     assert "known of the Cave alone" in capsys.readouterr().err
     assert main(["captions", "--dataset", "photos", "--told", "--metric", "cka", "--store", store]) == 2
-    assert "leave out --metric and --layers" in capsys.readouterr().err
+    assert "mutual_knn in the best layers; leave out --metric\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--told --set kernel=rbf --layers last", "in the best layers; leave out --layers and --set"),
+        ("--levels --x tiny-gpt2 --k 3 --by model", "whatever reads them; leave out --x and --k and --by"),
+        ("--levels --q 1", "whatever reads them; leave out --q"),
+        ("--x nonsense", "no language model at two or more caption levels named 'nonsense'; there are: tiny-bloom, tiny-gpt2"),
+        ("--x tiny-vit", "caption levels named 'tiny-vit'; did you mean tiny-"),
+        ("--y tiny-gpt2", "no vision model named 'tiny-gpt2'; did you mean tiny-vit?"),
+        ("--metric ckaa", "no metric named 'ckaa'; did you mean cka"),
+        ("--layers all", "layers are chosen by best, last"),
+    ],
+)
+def test_captions_refuses_what_it_would_ignore_or_cannot_find(world: Path, capsys, words: str, message: str) -> None:
+    assert main(["captions", "--dataset", "photos", *words.split(), "--store", str(world / "store")]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
@@ -137,8 +155,8 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
     chat = make_chat(world / "tiny-chat")
-    out, err = answer("summarize", "--dataset", "photos", "--model", f"hf:{chat}", "--words", "2", "--device", "cpu")
-    assert out == "2-by-tiny-chat\n"
+    out, err = answer("summarize", "--dataset", "photos", "--model", f"hf:{chat}", "--words", "2", "2", "--device", "cpu")
+    assert out == "2-by-tiny-chat\n"  # a number that is given twice is one level
     assert f"captions in 2 words: {N}/{N} (100%)" in err
     gpt2 = f"hf:{world / 'tiny-gpt2'}"
     out, _ = answer("embed", "--dataset", "photos", "--model", gpt2, "--caption-level", "2-by-tiny-chat", "--device", "cpu")
@@ -151,3 +169,9 @@ def test_commands_are_known_without_their_libraries() -> None:
     code = "import sys; from core.cli import make_parser; make_parser(); print({'torch', 'pandas', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
     assert done.stdout == "set()\n"
+
+
+def test_summaries_of_no_words_are_refused(capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["summarize", "--dataset", "photos", "--model", "hf:gpt2", "--words", "5", "0"])
+    assert "argument --words: expected a whole number, 1 or more, got '0'" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.analyses.density import by_level, level_trends
-from core.density import caption_levels, compare_levels, compare_told, tellings, texts_at
-from core.errors import MetricError
+from core.density import caption_levels, compare_levels, compare_told, default_models, tellings, texts_at
+from core.errors import MetricError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_embedding
 from core.study import Study
@@ -92,3 +93,49 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     study = Study(Store(build(tmp_path, dataset, vision=VISION[2:3], language=LANGUAGE[:1], reality=False)), "other")
     with pytest.raises(MetricError, match=r"two or more caption levels expected; there is none: embed one with --caption-level"):
         compare_levels(study)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["gpt-2-n"], r"no language model at two or more caption levels named 'gpt-2-n'; did you mean gpt-2-m\?"),
+        (["llama-m", "gpt-2-xs"], "caption levels named 'gpt-2-xs'; did you mean gpt-2-m"),  # embedded at one level
+        (["vit-mae-m"], "caption levels named 'vit-mae-m'; did you mean"),
+        (["llama-m~40"], r"caption levels named 'llama-m~40'; did you mean llama-m\?"),
+    ],
+)
+def test_a_model_that_cannot_be_compared_by_level_is_named(study: Study, names: list[str], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        compare_levels(study, models=names, k=5)
+
+
+def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) -> None:
+    with pytest.raises(UnknownNameError, match="no vision model named 'gpt-2-m'"):  # it would be compared with itself
+        compare_levels(study, against=("gpt-2-m",), k=5)
+    with pytest.raises(UnknownNameError, match="no metric named 'ckaa'; did you mean cka"):
+        compare_levels(study, metric="ckaa")
+    with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; given 'all'"):
+        compare_levels(study, layers="all")
+
+
+def test_a_model_named_twice_counts_once(study: Study) -> None:
+    assert compare_levels(study, models=("llama-m", "llama-m"), k=5)["model"].value_counts().to_dict() == {"llama-m": 9}
+
+
+def test_a_model_without_any_level_is_no_default(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = tellings(study)
+    monkeypatch.setattr("core.density.tellings", lambda _: every[every["model"] != "gpt-2-xs"])
+    assert default_models(study) == list(MODELS)
+
+
+def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> None:
+    again = shutil.copytree(root, tmp_path / "store")
+    entry = Store(again).model("cave", "llama-m~40")
+    layers = [Store(again).space("cave", "llama-m~40", layer) for layer in range(len(entry.dims))]
+    write_embedding(
+        again, dataset=DATASET.card, card=replace(entry.card, name="llama-again"), level="40", layers=layers, bits=None, bytes=None,
+        recipe=Recipe.of("embedding", model="again"), device="cpu", seconds=0.1,
+    )  # fmt: skip
+    study = Study(Store(again), "cave")
+    assert tellings(study).query("model == 'llama-m' and level == '40'")["name"].tolist() == ["llama-again"]
+    assert level_trends(compare_levels(study, k=5))["models"].tolist() == [2, 2, 2]

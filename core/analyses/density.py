@@ -10,6 +10,7 @@ from jaxtyping import Float64
 
 from core.analyses.discoveries import adjust
 from core.analyses.intervals import LEVEL
+from core.errors import InputError
 
 LEAST_MODELS, LEAST_LEVELS = 2, 3  # of a trend test
 
@@ -39,21 +40,36 @@ def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
     return named.groupby(keys, sort=False).agg(score=("score", "mean"), chance=("chance", "mean")).reset_index()
 
 
+def told_by_group(points: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of `core.density.compare_told` with the mean over the targets of a group in place of them.
+
+    groups: of each target. The bins of a level are the same stimuli for all targets.
+    """
+    named = points.assign(model_y=points["model_y"].map(groups)).dropna(subset="model_y")
+    return named.groupby(["model_y", "level", "told"], sort=False, as_index=False)[["score", "stimuli", "chance"]].mean()
+
+
 def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
     """Test for each target whether alignment goes with the number of words, paired over the language models that have all levels.
 
     slope: how much the score changes when the words double, by least squares over log₂ words for each model, then their mean; low,
     high: its 95 % interval by Student's t over the models. p: Page's test that every model ranks the levels by their words or
-    against them, two-sided (twice the smaller one-sided p). p_adjusted: for the false discovery rate over the targets.
+    against them, two-sided (twice the smaller one-sided p); rho: its direction, from -1 to 1, the mean over the models of the rank
+    correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n − 1) of m models, n levels and Page's statistic L.
+    p_adjusted: for the false discovery rate over the targets of these rows that have a p, one test each.
     Models of one family are not independent samples, so that the interval is rather too narrow.
     Levels of equally many words, such as captions joined and apart, count as one.
-    rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, p, p_adjusted, reason; NaN with a
-    reason below two models or three levels.
+    rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, rho, p, p_adjusted, reason; NaN
+    with a reason below two models or three levels. Raises InputError for a model that has two rows of one level and target.
     Source: Page 1963.
     """
+    twice = rows.loc[rows.duplicated(["model_y", "model", "level"]), ["model", "level", "model_y"]]
+    if len(twice):
+        model, level, target = twice.iloc[0]
+        raise InputError(f"one score of {model} at level {level!r} with {target} expected; given several: leave all but one out")
     found = [_trend(str(target), _paired(part)) for target, part in rows.groupby("model_y", sort=False)]
-    table = pd.DataFrame(found, columns=["model_y", "models", "levels", "slope", "low", "high", "p", "reason"])
-    table.insert(7, "p_adjusted", adjust(table["p"].to_numpy(np.float64)))
+    table = pd.DataFrame(found, columns=["model_y", "models", "levels", "slope", "low", "high", "rho", "p", "reason"])
+    table.insert(8, "p_adjusted", adjust(table["p"].to_numpy(np.float64)))
     return table
 
 
@@ -64,19 +80,20 @@ def _paired(rows: pd.DataFrame) -> pd.DataFrame:
     return table.T.groupby(level=0).mean().T
 
 
-def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, str]:
+def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, float, str]:
     models, levels = table.shape
     if models < LEAST_MODELS or levels < LEAST_LEVELS:
         reason = f"a trend needs {LEAST_MODELS} language models at {LEAST_LEVELS} caption levels; {models} have all {levels}"
-        return target, models, levels, np.nan, np.nan, np.nan, np.nan, reason
+        return target, models, levels, np.nan, np.nan, np.nan, np.nan, np.nan, reason
     from scipy.stats import page_trend_test, t  # a third of a second that pages without a trend must not pay
 
     scores, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
     slopes = _slopes(scores, doublings)
     half = t.ppf((1 + LEVEL) / 2, models - 1) * slopes.std(ddof=1) / np.sqrt(models)
-    rising = [float(page_trend_test(part).pvalue) for part in (scores, scores[:, ::-1])]
-    middle = float(slopes.mean())
-    return target, models, levels, middle, middle - half, middle + half, min(1.0, 2 * min(rising)), ""
+    rising, falling = (page_trend_test(part) for part in (scores, scores[:, ::-1]))
+    rho = 12 * rising.statistic / (models * levels * (levels**2 - 1)) - 3 * (levels + 1) / (levels - 1)
+    middle, p = float(slopes.mean()), min(1.0, 2 * float(min(rising.pvalue, falling.pvalue)))
+    return target, models, levels, middle, middle - half, middle + half, float(rho), p, ""
 
 
 def _slopes(scores: Float64[np.ndarray, "models levels"], x: Float64[np.ndarray, "levels"]) -> Float64[np.ndarray, "models"]:

@@ -15,30 +15,31 @@ from core.analyses.intervals import LEVEL
 
 
 def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str], *, turned: bool = False) -> str:
-    """Say with which targets alignment rises with the number of words, by the adjusted p, and how the published work compares.
+    """Say with which targets alignment rises with the number of words, and how the published work compares.
 
-    trends: as `core.analyses.density.level_trends` gives it. titles: what a person calls each target. turned: whether low scores
-    are aligned.
+    It rises or falls where the adjusted p is below .05, and the interval of the slope and the order of the levels lie on that side
+    of 0, both. trends: as `core.analyses.density.level_trends` gives it. titles: what a person calls each target. turned: whether
+    low scores are aligned.
     """
     known = trends.dropna(subset="p_adjusted")
     if known.empty:
         return f"No trend can be told here: {next(iter(trends['reason']), 'nothing was compared')}."
     sure = known["p_adjusted"] < 1 - LEVEL
-    better = -known["slope"] if turned else known["slope"]
-    rises, falls = known[sure & (better > 0)], known[sure & (better < 0)]
-    unsure = known.drop(index=[*rises.index, *falls.index])
-    whole = len(rises) == len(known)
+    up, down = sure & (known["low"] > 0) & (known["rho"] > 0), sure & (known["high"] < 0) & (known["rho"] < 0)
+    rises, falls = (known[down], known[up]) if turned else (known[up], known[down])
     parts = [
         _those("The more words a caption has, the better it aligns with {}", rises, titles),
-        _those("It is the other way round for {}", falls, titles),
-        _those("No trend can be told from chance for {}", unsure, titles),
-        "The published work found a rise, too." if whole else "The published work found a rise throughout.",
-    ]
+        _those("The more words, the worse it aligns with {}", falls, titles),
+        _those("No trend can be told from chance for {}", known[~sure], titles),
+        _those("Levels differ for {}, but whether alignment rises or falls is not decided: the interval of the slope and the order "
+               "of the levels do not agree", known[sure & ~up & ~down], titles),
+        "The published work found a rise, too." if len(rises) == len(known) else "The published work found a rise throughout.",
+    ]  # fmt: skip
     return " ".join(part for part in parts if part)
 
 
 def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Say for how many levels alignment is higher in captions that tell most than in those that tell least, target by target.
+    """Say with which targets captions that tell most align better than those that tell least: at every level, at none, or at some.
 
     points: model_y, level, told, score, a row per bin, as `core.density.compare_told` gives them. Captions of one level have about
     as many words: what differs within it is what they tell.
@@ -47,12 +48,25 @@ def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
     several = ends[ends["size"] > 1]
     if several.empty:
         return "Too few stimuli tell more or less at one level to say what that does."
-    higher = (several["last"] > several["first"]).groupby("model_y", sort=False).agg(["sum", "size"])
-    said = [f"{titles[str(name)]} ({row['sum']} of {row['size']} levels)" for name, row in higher.iterrows()]
+    counts = several.assign(better=several["last"] > several["first"], worse=several["last"] < several["first"])
+    table = counts.groupby("model_y", sort=False).agg(better=("better", "sum"), worse=("worse", "sum"), levels=("size", "size"))
+    rises, falls = table["better"] == table["levels"], table["worse"] == table["levels"]
+    parts = [
+        _counted("they align better at every level with {}", table[rises], titles),
+        _counted("they align worse at every level with {}", table[falls], titles),
+        _counted("nothing is decided, since levels do not agree, for {}", table[~rises & ~falls], titles),
+    ]
     return (
-        "Within one level, where captions are about equally long, those that tell most align better than those that tell least "
-        f"with {listed(said)}."
+        "Within one level, where captions are about equally long, those that tell most are set beside those that tell least: "
+        f"{'; '.join(part for part in parts if part)}."
     )
+
+
+def _counted(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    if rows.empty:
+        return ""
+    counts = zip(rows.index, rows["better"], rows["levels"], strict=True)
+    return sentence.format(listed(f"{titles[name]} (better at {better} of {levels})" for name, better, levels in counts))
 
 
 def _those(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:

@@ -25,7 +25,6 @@ from core.figures.theme import (
     p_text,
     plain,
     reason,
-    round_ticks,
     sized,
     template,
     wrap,
@@ -60,12 +59,22 @@ def by_words(points: pd.DataFrame, lines: pd.DataFrame, trends: pd.DataFrame, *,
             figure.add_scatter(**_language(run, mode), **at)
         for _, run in panel.groupby("model_y", sort=False):
             figure.add_scatter(**_vision(run, mode), **at)
-    ticks = round_ticks(*ends)
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], title_text="words per caption",
+    ticks = _apart(points["words"])
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.3g}" for tick in ticks], title_text="words per caption",
                         range=[math.log10(end) for end in ends])  # fmt: skip
     _finish(figure, len(facets), narrow, label)
     _name(figure, points, lines, mode)
     return figure.update_layout(meta={"title": "Alignment by the words of a caption"})
+
+
+def _apart(words: pd.Series) -> list[float]:
+    """Return the words of the levels, those left out whose labels would lie upon one another's: the whole axis holds eight."""
+    every = sorted(words.unique())
+    gap = max(1.2, (every[-1] / every[0]) ** (1 / 8))
+    kept = every[-1:]
+    for count in reversed(every[:-1]):
+        kept += [count] if kept[-1] / count >= gap else []
+    return kept[::-1]
 
 
 def _head(facet: str, trend: Mapping[Hashable, Any]) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.analyses.alignment import Fit, competence_fit
 from core.analyses.convergence import trained
-from core.analyses.density import by_group, by_level
+from core.analyses.density import by_group, by_level, told_by_group
 from core.analyses.model_map import NEAREST
 from core.analyses.models import FEWER, UNTRAINED
 from core.encoders.encoder import REALITY
@@ -186,6 +186,5 @@ def language_lines(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str
 
 def told_points(told: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of `core.density.compare_told` for `core.figures.captions.told`: the mean over the targets of each panel."""
-    named = told.assign(facet=told["model_y"].map(facets))  # the bins of a level are the same stimuli for all targets
-    last = named.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
-    return last.groupby(["facet", "level", "told"], sort=False, as_index=False)[["score", "stimuli", "chance"]].mean()
+    last = told.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
+    return told_by_group(last, facets).rename(columns={"model_y": "facet"})

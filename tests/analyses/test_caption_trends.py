@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analyses.density import by_group, by_level, by_share, level_trends
+from core.analyses.density import by_group, by_level, by_share, level_trends, told_by_group
+from core.errors import InputError
 
 WORDS = {"5": 5.0, "10": 10.0, "20": 20.0, "40": 40.0}
 
@@ -63,6 +64,8 @@ def test_a_falling_trend_is_found_as_well() -> None:
     up, down = (level_trends(table(scores)).iloc[0] for scores in (rising, -rising))
     assert up["p"] == down["p"] < 1e-4
     assert up["slope"] == -down["slope"] > 0
+    assert up["rho"] == pytest.approx(-down["rho"])
+    assert up["rho"] == pytest.approx(1, abs=0.2)
 
 
 def test_only_models_with_every_level_are_paired_and_p_is_adjusted_over_targets() -> None:
@@ -106,3 +109,25 @@ def test_stimuli_are_binned_by_what_their_captions_tell() -> None:
     assert found["score"].tolist() == pytest.approx([0.0, 0.3, 0.5, 0.9])
     assert found["told"].tolist() == pytest.approx([0.05, 0.155, 0.4, 1.0])
     assert by_share(told, scores, edges=np.linspace(0, 1, 11), fewest=2)["stimuli"].tolist() == [2]
+
+
+def test_the_order_is_the_mean_rank_correlation() -> None:
+    scores = np.array([[0.1, 0.2, 0.3, 0.4], [0.9, 0.7, 0.8, 1.0], [0.4, 0.3, 0.2, 0.1]])
+    assert level_trends(table(scores))["rho"].item() == pytest.approx((1 + 0.4 - 1) / 3)  # ranks 3, 1, 2, 4: 1 − 6 · 6 / 60
+    assert level_trends(table(np.zeros((2, 4))))["rho"].item() == pytest.approx(0)
+
+
+def test_two_scores_of_one_level_are_refused() -> None:
+    rows = table(np.random.default_rng(0).normal(size=(3, 4)))
+    with pytest.raises(InputError, match="one score of m0 at level '20' with v expected; given several: leave all but one out"):
+        level_trends(pd.concat([rows, rows[2:3]]))
+
+
+def test_what_captions_tell_is_averaged_over_the_targets_of_a_group() -> None:
+    rows = [(target, "5", told, score + told, 20, 0.01) for target, score in (("v", 0.1), ("w", 0.3), ("alone", 9.0))
+            for told in (0.2, 0.4)]  # fmt: skip
+    points = pd.DataFrame(rows, columns=["model_y", "level", "told", "score", "stimuli", "chance"])
+    found = told_by_group(points, {"v": "CLIP", "w": "CLIP"})
+    assert found["model_y"].tolist() == ["CLIP"] * 2
+    assert found["score"].tolist() == pytest.approx([0.4, 0.6])
+    assert found["stimuli"].tolist() == [20, 20]

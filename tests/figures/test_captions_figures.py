@@ -8,7 +8,7 @@ import pytest
 
 from core.analyses.density import level_trends
 from core.analyses.density_verdicts import tell_levels, tell_told
-from core.figures.captions import by_words, levels, told
+from core.figures.captions import _apart, by_words, levels, told
 from core.figures.tables import language_lines, level_points, told_points
 from core.figures.theme import hue
 
@@ -130,27 +130,73 @@ def test_levels_are_bars_and_what_is_unknown_has_no_panel():
 
 
 def trends(**changed) -> pd.DataFrame:
-    table = pd.DataFrame({"model_y": ["a", "b", "c"], "slope": [0.01, -0.02, 0.001], "p_adjusted": [0.01, 0.02, 0.4], "reason": ""})
+    table = pd.DataFrame({
+        "model_y": ["a", "b", "c"], "slope": [0.01, -0.02, 0.001], "low": [0.005, -0.03, -0.01], "high": [0.015, -0.01, 0.02],
+        "rho": [0.9, -0.8, 0.1], "p_adjusted": [0.01, 0.02, 0.4], "reason": "",
+    })  # fmt: skip
     return table.assign(**changed)
 
 
+NAMES = {"a": "A", "b": "B", "c": "C"}
+UNDECIDED = "whether alignment rises or falls is not decided: the interval of the slope and the order of the levels do not agree."
+
+
 def test_the_verdict_tells_what_rises_falls_and_is_not_known():
-    names = {"a": "A", "b": "B", "c": "C"}
-    said = tell_levels(trends(), names)
+    said = tell_levels(trends(), NAMES)
     assert "the better it aligns with A (+0.010 per doubling)." in said
-    assert "the other way round for B (−0.020 per doubling)." in said
+    assert "The more words, the worse it aligns with B (−0.020 per doubling)." in said
     assert "No trend can be told from chance for C" in said
+    assert "not decided" not in said
     assert said.endswith("The published work found a rise throughout.")
-    assert tell_levels(trends(slope=0.1, p_adjusted=0.001), names).endswith("The published work found a rise, too.")
-    assert "the better it aligns with B (−0.020 per doubling)." in tell_levels(
-        trends(), {**names, "a": "fine\\-tuned"}, turned=True
-    )
-    assert "fine\\-tuned (+0.010" in tell_levels(trends(), {**names, "a": "fine\\-tuned"})
-    assert tell_levels(trends(p_adjusted=np.nan, reason="too few"), names) == "No trend can be told here: too few."
+    rising = trends(slope=0.1, low=0.05, high=0.15, rho=0.7, p_adjusted=0.001)
+    assert tell_levels(rising, NAMES).endswith("The published work found a rise, too.")
+    assert "fine\\-tuned (+0.010" in tell_levels(trends(), {**NAMES, "a": "fine\\-tuned"})
+    assert tell_levels(trends(p_adjusted=np.nan, reason="too few"), NAMES) == "No trend can be told here: too few."
 
 
-def test_the_verdict_on_what_is_told_counts_levels():
-    table = pd.DataFrame({"model_y": "a", "level": ["5", "5", "40", "40", "10"], "told": [0.3, 0.1, 0.5, 0.9, 0.2],
-                          "score": [0.4, 0.2, 0.4, 0.3, 0.1]})  # fmt: skip
-    assert "with A (1 of 2 levels)." in tell_told(table, {"a": "A"})
-    assert "Too few stimuli tell more or less" in tell_told(table.tail(1), {"a": "A"})
+def test_where_low_scores_are_aligned_a_falling_slope_is_a_rise():
+    said = tell_levels(trends(), NAMES, turned=True)
+    assert "the better it aligns with B (−0.020 per doubling)." in said
+    assert "the worse it aligns with A (+0.010 per doubling)." in said
+
+
+@pytest.mark.parametrize("changed", [{"low": [-0.001, -0.03, -0.01]}, {"rho": [-0.4, -0.8, 0.1]}])
+def test_a_small_p_alone_decides_nothing(changed):
+    said = tell_levels(trends(**changed), NAMES)
+    assert f"Levels differ for A (+0.010 per doubling), but {UNDECIDED}" in said
+    assert "better" not in said
+
+
+def test_two_models_that_differ_in_their_slopes_have_a_p_but_no_verdict():
+    scores = np.array([[0.1, 0.11, 0.12, 0.13], [0.1, 0.2, 0.3, 0.4]])  # both in order, so p = 2 / 24² below .05
+    table = pd.DataFrame([(f"m{model}", f"{words}", words, "a", scores[model, place]) for model in range(2)
+                          for place, words in enumerate((5, 10, 20, 40))],
+                         columns=["model", "level", "words", "model_y", "score"])  # fmt: skip
+    assert UNDECIDED in tell_levels(level_trends(table), NAMES)
+
+
+def ends(**scores: tuple[float, ...]) -> pd.DataFrame:
+    """Return two bins of each of several levels, whose scores differ by this much."""
+    rows = [(target, str(level), told, 0.2 + (gap if told > 0.5 else 0.0))
+            for target, gaps in scores.items() for level, gap in enumerate(gaps) for told in (0.9, 0.1)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["model_y", "level", "told", "score"])
+
+
+def test_the_verdict_on_what_is_told_is_worded_from_the_data():
+    said = tell_told(ends(a=(0.1, 0.2), b=(-0.1, -0.2), c=(0.1, -0.1)), NAMES)
+    assert "they align better at every level with A (better at 2 of 2);" in said
+    assert "they align worse at every level with B (better at 0 of 2);" in said
+    assert said.endswith("nothing is decided, since levels do not agree, for C (better at 1 of 2).")
+    assert "worse" not in tell_told(ends(a=(0.1,)), NAMES)
+    assert "better at every" not in tell_told(ends(b=(-0.1,)), NAMES)
+    assert "nothing is decided" in tell_told(ends(a=(0.0,)), NAMES)
+    alone = ends(a=(0.1,)).query("told > 0.5")
+    assert "Too few stimuli tell more or less" in tell_told(alone, NAMES)
+
+
+def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
+    figure = drawn()
+    assert list(figure.layout.xaxis.ticktext) == ["6", "11", "41"]
+    assert list(figure.layout.xaxis.tickvals) == [6.0, 11.0, 41.0]
+    crowded = [5.0, 10.0, 10.3, 20.0, 40.2, 41.0]
+    assert _apart(pd.Series(crowded)) == [5.0, 10.3, 20.0, 41.0]

@@ -10,6 +10,7 @@ import pytest
 
 from core.cli import make_parser
 from core.stimuli.dataset import DatasetCard
+from core.summaries import summarize
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -80,9 +81,22 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
     assert app.query_params["stimulus"] == "2"
 
 
+def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(opened, leveled):
+    app = opened(leveled, "captions", readers="GPT-2 N", against="ViT S")
+    assert "no language model at two or more caption levels named 'GPT-2 N'; did you mean GPT-2 M?" in said(app)
+    assert "no vision model named 'ViT S'; did you mean ViT" in said(app)
+    assert charts(app) == PLOTS
+    app.run()
+    assert "'GPT-2 N'" in said(app)
+    app.multiselect(key="readers").set_value(["llama-m"]).run()
+    assert "'GPT-2 N'" not in said(app)
+    assert "named 'ViT S'" in said(app)
+
+
 def test_one_level_of_the_cave_names_the_demo(opened, small):
     app = opened(small(40), "captions")
     assert "at one caption level" in said(app)
+    assert "adds the other levels of the Cave, in about a minute" in said(app)
     assert codes(app)[0].startswith("platoscope demo")
 
 
@@ -104,3 +118,27 @@ def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start)
     assert not app.exception
     assert "one caption level" in said(app)
     assert codes(app)[0].startswith(f"{start} --dataset photos")
+    if start == "platoscope embed":
+        assert "--caption-level a b longest concatenated mean" in codes(app)[0]
+    make_parser().parse_args(shlex.split(codes(app)[0])[1:])
+
+
+def test_levels_that_were_written_but_not_read_yet_are_to_be_embedded(opened, tmp_path):
+    class Photos(PaintedDataset):
+        @property
+        def card(self) -> DatasetCard:
+            return replace(super().card, source={"kind": "folder"}, levels=("a",))
+
+        @property
+        def captions(self):
+            return super().captions.query("level == '20'").assign(level="a")
+
+    class Clerk:
+        name, weights = "clerk", "w"
+
+        def answer(self, _instruction, texts, **_):
+            return [text[:9] for text in texts]
+
+    root = build(tmp_path, Photos(20, name="photos"), vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
+    summarize(root, "photos", Clerk(), words=3)
+    assert "--caption-level a 3-by-clerk" in codes(opened(root, "captions"))[0]
