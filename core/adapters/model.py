@@ -15,6 +15,7 @@ from core.metrics.preprocess import normalize_rows
 SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates,
 MOST = (1024, 512)  # but no more than these: every interval measures halves of the test hundreds of times
 FEWEST = 32  # stimuli; of fewer, validation would be three or less
+WIDEST = 8192  # dimensions of a common space; wider ones fill a machine's memory and hold nothing more
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Settings:
         for name, least in (("width", 1), ("batch", 2), ("epochs", 1), ("patience", 1)):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
                 raise InputError(f"adapters need a whole number of {least} or more for {name}; given {getattr(self, name)}")
+        if self.width > WIDEST:
+            raise InputError(f"adapters take a common space of {WIDEST} dimensions at most; given a width of {self.width}")
         for name in ("temperature", "rate"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(f"adapters need a finite {name} above 0; given {getattr(self, name)}")

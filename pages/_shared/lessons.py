@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core import consensus
-from core.adapters.model import DEFAULTS, Settings, split
+from core.adapters.model import DEFAULTS, WIDEST, Settings, split
 from core.analyses.chance import known_chance
 from core.figures import tables
 from core.figures.metrics import SHORT
@@ -19,7 +19,7 @@ from core.recipe import Recipe
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
-LIMITS = {"width": (2, 4096), "temperature": (0.001, 10.0), "seed": (0, 2**31 - 1)}  # of the controls
+LIMITS = {"width": (2, WIDEST), "temperature": (0.001, 10.0), "seed": (0, 2**31 - 1)}  # of the controls
 ENCODERS = "Models that stay as they are; an adapter is trained for each. All pairs are in the loss where there are three or more."
 REFERENCE = "The strong model that the common space is compared with. It has no part in the training."
 TEMPERATURE = "How sharply the loss tells the right partner from the others: low temperatures look at the nearest ones only."

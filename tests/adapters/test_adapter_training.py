@@ -196,6 +196,7 @@ def test_what_cannot_be_trained_is_refused() -> None:
         *(("rate", value, "a finite rate above 0; given") for value in (0.0, float("nan"), float("inf"))),
         *(("decay", value, "a finite decay, 0 or more; given") for value in (-0.1, float("nan"), float("inf"))),
         *((name, 0, f"a whole number of 1 or more for {name}; given 0") for name in ("width", "epochs", "patience")),
+        ("width", 8193, "a common space of 8192 dimensions at most; given a width of 8193"),
         ("batch", 1, "a whole number of 2 or more for batch; given 1"),
     ],
 )
