@@ -27,7 +27,8 @@ READING = """**How to read it.** Each line is a model, thick ones are large: its
 of ever more words, the mean over language models. **Bars** are one standard deviation over language models. The heading tells how
 much alignment changes when the words double, with the 95 % **interval** over language models (sizes of one family are not
 independent, so it is rather too narrow), and the p of Page's test that all of them rank the levels alike, adjusted for the false
-discovery rate over the panels drawn, one test each. {chance}"""
+discovery rate over the panels drawn, one test each. Where models lack levels, a trend is over the levels that most have.
+{chance}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
 LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
 TOLD = """ Of the factors that made a picture (scene, time, weather, how many things, and each thing's kind, color, size,
@@ -118,7 +119,7 @@ def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str) -> list[str]
         st.session_state[told] = unknown, chosen
     unknown, then = st.session_state.get(told, ([], chosen))
     for title in unknown if then == chosen else ():
-        st.warning(frame.plain(UnknownNameError(kind, title, titles)))
+        st.warning(frame.plain(UnknownNameError(kind, title, titles)), icon=":material/error:")
     return chosen
 
 

@@ -50,7 +50,7 @@ def told_by_group(points: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFra
 
 
 def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
-    """Test for each target whether alignment goes with the number of words, paired over the language models that have all levels.
+    """Test for each target whether alignment goes with the number of words, paired over language models that have equal levels.
 
     slope: how much the score changes when the words double, by least squares over log₂ words for each model, then their mean; low,
     high: its 95 % interval by Student's t over the models. p: Page's test that every model ranks the levels by their words or
@@ -58,7 +58,8 @@ def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
     correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n − 1) of m models, n levels and Page's statistic L.
     p_adjusted: for the false discovery rate over the targets of these rows that have a p, one test each.
     Models of one family are not independent samples, so that the interval is rather too narrow.
-    Levels of equally many words, such as captions joined and apart, count as one.
+    Where some models lack levels, the levels are those of a model for which models that have them × levels is largest.
+    Levels of equally many words, such as captions joined and apart, count as one; one without words, of emoji say, has no log₂.
     rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, rho, p, p_adjusted, reason; NaN
     with a reason below two models or three levels. Raises InputError for a model that has two rows of one level and target.
     Source: Page 1963.
@@ -75,15 +76,22 @@ def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _paired(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per language model that has every level and a column per number of words, rising: levels of one are averaged."""
-    words = rows.groupby("level")["words"].first().sort_values()
-    table = rows.pivot(index="model", columns="level", values="score")[words.index].dropna().set_axis(words, axis=1)
-    return table.T.groupby(level=0).mean().T
+    every = rows[rows["words"] > 0].pivot(index="model", columns="level", values="score")
+    offered = [every.loc[:, has].dropna() for has in every.notna().to_numpy() if has.any()]
+    table = max(offered, key=lambda kept: (_enough(kept), kept.size, kept.shape[1]), default=every.dropna())
+    words = rows.groupby("level")["words"].first()
+    return table.set_axis(words[table.columns], axis=1).T.groupby(level=0).mean().T
+
+
+def _enough(table: pd.DataFrame) -> bool:
+    models, levels = table.shape
+    return models >= LEAST_MODELS and levels >= LEAST_LEVELS
 
 
 def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, float, str]:
     models, levels = table.shape
-    if models < LEAST_MODELS or levels < LEAST_LEVELS:
-        reason = f"a trend needs {LEAST_MODELS} language models at {LEAST_LEVELS} caption levels; {models} have all {levels}"
+    if not _enough(table):
+        reason = f"a trend needs {LEAST_MODELS} language models at {LEAST_LEVELS} caption levels; here {models} at {levels}"
         return target, models, levels, np.nan, np.nan, np.nan, np.nan, np.nan, reason
     from scipy.stats import page_trend_test, t  # a third of a second that pages without a trend must not pay
 

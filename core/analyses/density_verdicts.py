@@ -39,17 +39,18 @@ def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str], *, turned: bool
 
 
 def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Say with which targets captions that tell most align better than those that tell least: at every level, at none, or at some.
+    """Say with which targets captions of one level that tell more align better: at every level, at none, or at some.
 
-    points: model_y, level, told, score, a row per bin, as `core.density.compare_told` gives them. Captions of one level have about
-    as many words: what differs within it is what they tell.
+    points: model_y, level, told, score, stimuli, a row per bin, as `core.density.compare_told` gives them. Captions of one level
+    have about as many words: what differs within it is what they tell. A level's direction is the sign of the slope over its
+    stimuli, by least squares over the bins with as much weight as they hold stimuli.
     """
-    ends = points.sort_values("told").groupby(["model_y", "level"], sort=False)["score"].agg(["first", "last", "size"])
-    several = ends[ends["size"] > 1]
+    several = points[points.groupby(["model_y", "level"])["told"].transform("size") > 1]
     if several.empty:
         return "Too few stimuli tell more or less at one level to say what that does."
-    counts = several.assign(better=several["last"] > several["first"], worse=several["last"] < several["first"])
-    table = counts.groupby("model_y", sort=False).agg(better=("better", "sum"), worse=("worse", "sum"), levels=("size", "size"))
+    slopes = pd.Series({key: _tilt(bins) for key, bins in several.groupby(["model_y", "level"], sort=False)})
+    signs = pd.DataFrame({"better": slopes > 0, "worse": slopes < 0, "levels": 1})
+    table = signs.groupby(level=0, sort=False).sum()
     rises, falls = table["better"] == table["levels"], table["worse"] == table["levels"]
     parts = [
         _counted("they align better at every level with {}", table[rises], titles),
@@ -57,9 +58,15 @@ def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
         _counted("nothing is decided, since levels do not agree, for {}", table[~rises & ~falls], titles),
     ]
     return (
-        "Within one level, where captions are about equally long, those that tell most are set beside those that tell least: "
-        f"{'; '.join(part for part in parts if part)}."
+        "Within one level, where captions are about equally long, take those that tell more: "
+        f"{'; '.join(part for part in parts if part)}. This describes these stimuli and tests nothing."
     )
+
+
+def _tilt(bins: pd.DataFrame) -> float:
+    """Return the slope of a level's scores over the share told, up to a factor above 0."""
+    middle = (bins["told"] * bins["stimuli"]).sum() / bins["stimuli"].sum()
+    return float(((bins["told"] - middle) * bins["stimuli"] * bins["score"]).sum())
 
 
 def _counted(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:

@@ -43,8 +43,10 @@ def by_words(points: pd.DataFrame, lines: pd.DataFrame, trends: pd.DataFrame, *,
 
     points: rows of `core.analyses.density.by_level` with facet, title_y, group_y, parameters_y: a line per model_y, wider for large
     ones, its bars the standard deviation over language models. lines: a thin line per language model, none where empty: facet,
-    model, title, group, level, words, score. trends: rows of `level_trends`, model_y a facet.
+    model, title, group, level, words, score. trends: rows of `level_trends`, model_y a facet. A level without words, of emoji say,
+    has no place on the logarithmic axis.
     """
+    points, lines = points[points["words"] > 0], lines[lines["words"] > 0]
     if points.empty:
         return reason("No alignment can be computed at these caption levels.", mode)
     facets, found = list(dict.fromkeys(points["facet"])), trends.set_index("model_y").to_dict("index")

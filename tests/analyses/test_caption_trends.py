@@ -81,6 +81,25 @@ def test_only_models_with_every_level_are_paired_and_p_is_adjusted_over_targets(
     assert mixed["p_adjusted"][0] == pytest.approx(min(2 * mixed["p"][0], mixed["p"].max()))
 
 
+def test_a_level_of_one_model_alone_takes_no_trend_from_the_others() -> None:
+    rows = table(np.arange(4) + np.random.default_rng(0).normal(scale=0.5, size=(5, 4)))
+    alone = rows[:1].assign(level="mean", words=75.0, score=9.0)
+    assert level_trends(pd.concat([rows, alone])).equals(level_trends(rows))
+
+
+def test_a_level_without_words_has_no_place_in_a_trend() -> None:
+    rows = table(np.arange(4) + np.random.default_rng(0).normal(scale=0.5, size=(5, 4)))
+    emoji = rows[rows["level"] == "40"].assign(level="emoji", words=0.0)
+    assert level_trends(pd.concat([rows, emoji])).equals(level_trends(rows))
+    assert level_trends(emoji)["models"].tolist() == [0]
+
+
+def test_models_at_three_levels_have_a_trend_whatever_many_more_are_at_two() -> None:
+    rows = table(np.arange(4) + np.random.default_rng(0).normal(scale=0.5, size=(12, 4)))
+    few = rows[rows["level"].isin(("5", "10")) | rows["model"].isin(("m0", "m1"))]
+    assert level_trends(few)[["models", "levels"]].values.tolist() == [[2, 4]]
+
+
 def test_levels_of_equally_many_words_count_as_one() -> None:
     scores = np.arange(4) + np.random.default_rng(0).normal(scale=0.5, size=(5, 4))
     once = table(scores)
@@ -91,7 +110,9 @@ def test_levels_of_equally_many_words_count_as_one() -> None:
 def test_too_little_has_no_trend_but_a_reason() -> None:
     found = level_trends(table(np.zeros((1, 4)))).iloc[0]
     assert np.isnan(found["p"])
-    assert found["reason"] == "a trend needs 2 language models at 3 caption levels; 1 have all 4"
+    assert found["reason"] == "a trend needs 2 language models at 3 caption levels; here 1 at 4"
+    unscored = level_trends(table(np.full((3, 4), np.nan))).iloc[0]
+    assert (unscored["models"], unscored["reason"]) == (0, "a trend needs 2 language models at 3 caption levels; here 0 at 4")
 
 
 def test_a_group_is_the_mean_over_its_targets() -> None:

@@ -177,19 +177,21 @@ def test_two_models_that_differ_in_their_slopes_have_a_p_but_no_verdict():
 
 def ends(**scores: tuple[float, ...]) -> pd.DataFrame:
     """Return two bins of each of several levels, whose scores differ by this much."""
-    rows = [(target, str(level), told, 0.2 + (gap if told > 0.5 else 0.0))
-            for target, gaps in scores.items() for level, gap in enumerate(gaps) for told in (0.9, 0.1)]  # fmt: skip
-    return pd.DataFrame(rows, columns=["model_y", "level", "told", "score"])
+    rows = [(target, str(level), told, 0.25 + (gap if told > 0.5 else 0.0), 16)
+            for target, gaps in scores.items() for level, gap in enumerate(gaps) for told in (0.75, 0.25)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["model_y", "level", "told", "score", "stimuli"])
 
 
 def test_the_verdict_on_what_is_told_is_worded_from_the_data():
     said = tell_told(ends(a=(0.1, 0.2), b=(-0.1, -0.2), c=(0.1, -0.1)), NAMES)
     assert "they align better at every level with A (better at 2 of 2);" in said
     assert "they align worse at every level with B (better at 0 of 2);" in said
-    assert said.endswith("nothing is decided, since levels do not agree, for C (better at 1 of 2).")
+    assert "nothing is decided, since levels do not agree, for C (better at 1 of 2). This describes" in said
     assert "worse" not in tell_told(ends(a=(0.1,)), NAMES)
     assert "better at every" not in tell_told(ends(b=(-0.1,)), NAMES)
     assert "nothing is decided" in tell_told(ends(a=(0.0,)), NAMES)
+    small = pd.concat([ends(a=(0.1,)), pd.DataFrame([("a", "0", 0.9, 0.0, 1)], columns=ends(a=()).columns)])
+    assert "better at every level with A" in tell_told(small, NAMES)  # the last bin falls, and has one stimulus
     alone = ends(a=(0.1,)).query("told > 0.5")
     assert "Too few stimuli tell more or less" in tell_told(alone, NAMES)
 
@@ -200,3 +202,12 @@ def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
     assert list(figure.layout.xaxis.tickvals) == [6.0, 11.0, 41.0]
     crowded = [5.0, 10.0, 10.3, 20.0, 40.2, 41.0]
     assert _apart(pd.Series(crowded)) == [5.0, 10.3, 20.0, 41.0]
+
+
+def test_a_level_without_words_is_not_drawn():
+    table = rows().replace({"words": {6.0: 0.0}})
+    lines = language_lines(table, models(), facets())
+    trends = level_trends(lines.rename(columns={"facet": "model_y"}))
+    figure = by_words(level_points(table, models(), facets()), lines, trends, label="a", mode="light")
+    assert list(figure.layout.xaxis.ticktext) == ["11", "41"]
+    assert all(x > 0 for trace in figure.data for x in trace.x if x is not None)
