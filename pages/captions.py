@@ -28,8 +28,11 @@ of ever more words, the mean over language models. **Bars** are one standard dev
 much alignment changes when the words double, with the 95 % **interval** over language models (sizes of one family are not
 independent, so it is rather too narrow), and the p of Page's test that all of them rank the levels alike, adjusted for the false
 discovery rate over the panels drawn, one test each. Where models lack levels, a trend is over the levels that most have.
-{chance}"""
+{chance}{thin}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
+THIN = (
+    " **Thin lines** with dots are single language models in the color of their family, each the mean over the models of a panel."
+)
 LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
 TOLD = """ Of the factors that made a picture (scene, time, weather, how many things, and each thing's kind, color, size,
 direction and place) a caption tells those that its words give away; a word that leaves some open counts in part."""
@@ -47,6 +50,7 @@ class Asked:
     against: tuple[str, ...]
     how: Among
     chosen: tuple[str, ...]  # both in words of the command line, none where all are asked for
+    strays: tuple[str, ...]  # a sentence for each model of the address that is not there
 
     def neighbors(self, at: Place) -> dict[str, int]:
         """Return how many neighbors are compared where a part compares neighbors, whatever the metric is."""
@@ -61,6 +65,8 @@ def show(at: Place) -> None:
     frame.need_models(at, "vision")
     with st.sidebar:
         asked = ask(at)
+    for stray in asked.strays:
+        st.warning(frame.plain(stray), icon=":material/error:")
     st.markdown(WHY)
     with frame.part():
         show_alignment(at, asked)
@@ -103,24 +109,22 @@ def ask(at: Place) -> Asked:
     seeing = every[every["model"].isin(density.default_targets(study))]
     if reading.empty:
         raise frame.NeededError("No trained language model is embedded at two caption levels.")
-    models = _pick("Language models", reading, "readers", kind="language model at two or more caption levels")
-    against = _pick("Compared with", seeing, "against", kind="vision model")
-    few = (("--x", models, reading), ("--y", against, seeing))
-    chosen = [word for option, names, all_ in few if len(names) < len(all_) for word in (option, *names)]
-    return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen))
+    models, strays = _pick("Language models", reading, "readers", kind="language model at two or more caption levels")
+    against, others = _pick("Compared with", seeing, "against", kind="vision model")
+    sides = (("--x", models, reading), ("--y", against, seeing))
+    chosen = [word for option, names, all_ in sides if len(names) < len(all_) for word in (option, *names)]
+    return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen), (*strays, *others))
 
 
-def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str) -> list[str]:
-    """Choose some of these models, and say which of those that a link names are not among them until others are chosen."""
+def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str) -> tuple[list[str], list[str]]:
+    """Choose some of these models; return them and, until others are chosen, a sentence for each of a link that is not there."""
     titles, told = models["title"].tolist(), f"{key}-unknown"
     unknown = [title for title in st.query_params.get_all(key) if title not in titles]  # the control drops them from the address
     chosen = controls.pick_models(label, models, key)
     if unknown:
         st.session_state[told] = unknown, chosen
     unknown, then = st.session_state.get(told, ([], chosen))
-    for title in unknown if then == chosen else ():
-        st.warning(frame.plain(UnknownNameError(kind, title, titles)), icon=":material/error:")
-    return chosen
+    return chosen, [str(UnknownNameError(kind, title, titles)) for title in unknown if then == chosen]
 
 
 def show_alignment(at: Place, asked: Asked) -> None:
@@ -141,7 +145,7 @@ def show_alignment(at: Place, asked: Asked) -> None:
     exportbar.plot(
         figure, key="levels", table=points, recipe=recipe, command=how.command(at, "captions", *asked.chosen, "--by", by)
     )
-    st.markdown(READING.format(chance="" if math.isnan(how.chance(at)) else CHANCE))
+    st.markdown(READING.format(chance="" if math.isnan(how.chance(at)) else CHANCE, thin=THIN if each else ""))
     turned = not METRICS[how.metric].spec.higher_is_more_aligned
     said = verdicts.tell_levels(trends, {name: frame.plain(name) for name in trends["model_y"]}, turned=turned)
     st.markdown(f"**What is seen.** {said}")

@@ -58,6 +58,7 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
     assert "--y vit-mae-m reality" in command
     assert "--by model" in command
     assert "ViT M · MAE (" in words(app)
+    assert "Thin lines** with dots are single language models" in words(app)
     assert any("of 4 nearest in common" in text.value for text in app.caption)
 
 
