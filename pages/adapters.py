@@ -19,12 +19,13 @@ WHY = """An adapter is one matrix per encoder. The encoders stay as they are; th
 and its caption belong to the same place of a common space. **The proposal:** that space is nearer to a strong model, the
 reference, than the encoders are on average, because what they share is what is real."""
 READING = """**How to read it.** Filled dots are alignment with the reference in the common space, by one encoder's adapter or by
-the mean of all, over {seeds} trainings; hollow circles are the encoders before. The proposal says that filled dots lie right of
-the dashed line, the average before. The bar is the 95 % **interval** of that gain. Adapters also center, which by itself moves
-alignment: diamonds are the encoders centered, nothing learned."""
+the mean of all, over {trainings}; hollow circles are the encoders before. The proposal says that filled dots lie right of
+the dashed line, the average before. The bar is the 95 % **interval** of that gain, laid around what is reached: where it crosses
+the line, nothing is decided. Adapters also center, which by itself moves alignment: diamonds are the encoders centered, nothing
+learned."""
 BASELINES = """Retrieval of {test:,} test stimuli beside methods that train nothing by gradient: canonical correlation, orthogonal
 Procrustes, ridge regression, relative representations (similarities to the training stimuli) and the vectors as they are; means
-over {seeds} trainings. A median rank of 1 is best."""
+over {trainings}. A median rank of 1 is best."""
 COST = "**How to read it.** The same for ever fewer training pairs, the test stimuli unchanged. Means over trainings."
 COLUMNS = {"recall_1": "recall at 1", "recall_5": "recall at 5", "recall_10": "recall at 10", "median_rank": "median rank"}
 MOST_SEEDS = 20
@@ -66,9 +67,10 @@ def show_verdict(at: Place, asked: Asked, test: int) -> None:
                    command=asked.command(at, *_seeds(seeds)))  # fmt: skip
     told = rows.assign(what=rows["what"].replace(titles))
     st.markdown(f"**The verdict.** {frame.plain(measures.verdict_text(told, reference=lessons.reference_title(at, asked)))}")
-    st.markdown(READING.format(seeds=seeds))
-    st.dataframe(_baselines(found, titles), hide_index=True)
-    st.markdown(f"{BASELINES.format(test=test, seeds=seeds)}\n\n**What is seen.** {tell_baselines(found)}")
+    trainings = "one training" if seeds == 1 else f"{seeds} trainings"
+    st.markdown(READING.format(trainings=trainings))
+    st.dataframe(_baselines(found, titles), hide_index=True, height="content")
+    st.markdown(f"{BASELINES.format(test=test, trainings=trainings)}\n\n**What is seen.** {tell_baselines(found)}")
     if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
         show_cost(at, asked, seeds)
 
@@ -97,9 +99,12 @@ def _baselines(found: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:
     rows = found[found["measure"].isin(list(COLUMNS))]
     wide = rows.pivot_table(index=["what", "method"], columns="measure", values="value", sort=False, dropna=False)
     reasons = rows.groupby(["what", "method"], sort=False)["reason"].first()
-    table = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3).join(reasons).reset_index()
+    table = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3)
+    if (reasons != "").any():
+        table = table.join(reasons.rename("what is missing, and why"))
+    table = table.reset_index()
     names = [" → ".join(titles[space] for space in what.split(" → ")) for what in table["what"]]
-    return table.assign(what=names).rename(columns={"what": "from → to", "reason": "what is missing, and why"})
+    return table.assign(what=names).rename(columns={"what": "from → to"})
 
 
 frame.draw("Do linear adapters bring encoders nearer to a strong model?", show)

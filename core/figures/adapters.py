@@ -30,6 +30,7 @@ from core.figures.theme import INK, Mode, blank, chance_line, count_text, hover_
 MARKS = dict(zip(METHODS, ("diamond", "square", "triangle-up", "cross", "x"), strict=True))
 SYMBOL = {BEFORE: "circle-open", CENTERED: "diamond-open", ADAPTERS: "circle"}
 SHOWN = {BEFORE: "before", CENTERED: "before, centered", ADAPTERS: "in the common space"}
+FEW_PASSES = 6
 SEEN = (2, 98)  # percentiles of the cosines between which a kernel's colors lie
 
 
@@ -63,6 +64,8 @@ def curve(rows: pd.DataFrame, *, label: str, chances: Mapping[str, float], mode:
             figure.add_scatter(x=[0, max(1, rows["epoch"].max())], y=[chances[column]] * 2, **chance_line(mode), hoverinfo="skip",
                                showlegend=place == 2, **_at(place, narrow))  # fmt: skip
     figure.update_xaxes(title_text="passes over the training pairs").update_yaxes(rangemode="tozero")
+    if rows["epoch"].max() < FEW_PASSES:
+        figure.update_xaxes(dtick=1)  # there is no half of a pass
     figure.update_yaxes(title_text=wrap(label, 34), **_at(3, narrow))
     return figure.update_yaxes(title_text="InfoNCE", **_at(1, narrow))
 

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 MOST_HELD = 8  # trainings of one visitor
 MOST_MEGABYTES = 200
 READING = """**How to read it.** The loss falls while each stimulus's vectors of the encoders come nearer to each other than to
-those of other stimuli; when it stops falling for the validation pairs, training ends and the best adapters so far are kept.
-Recall and alignment are theirs, on the {validation:,} validation stimuli; what counts are the {test:,} test stimuli below."""
+those of other stimuli, from the logarithm of how many there are at a time; when it stops falling for the validation pairs,
+training ends and the best adapters so far are kept. Recall and alignment are theirs, on the {validation:,} validation stimuli;
+what counts are the {test:,} test stimuli below."""
 SEEN = """**What is seen.** After {last:.0f} passes the best adapters are those of pass {epoch:.0f}: validation loss
-{validation:.3f}, recall at 10 {recall_10:.2f} where chance is {chance:.2f}, alignment {alignment:.3f}."""
+{validation:.3f}, recall at 10 of {recall_10:.2f} (chance {chance:.2f}), alignment of {alignment:.3f}."""
 
 
 @dataclass
@@ -55,7 +56,10 @@ def held() -> dict[tuple[Any, ...], Training]:
 
 
 def show(at: Place, asked: Asked, lesson: Lesson) -> Adapters | None:
-    """Draw the button that trains and, once there is one, the course of the training; return the best adapters so far."""
+    """Draw the button that trains and, once there is one, the course of the training; return the best adapters once it rests.
+
+    While it runs only its course is drawn anew, so that what else the page says of its adapters would soon be wrong.
+    """
     training = held().get(key_of(at, asked))
     if training is None or training.course is None:
         label = "Train the adapters" if training is None else "Train them anew"
@@ -67,6 +71,8 @@ def show(at: Place, asked: Asked, lesson: Lesson) -> Adapters | None:
         return None
     if training.course:
         experiment.go_on(training.course, partial(_draw, at, asked, lesson, training.label))
+        if training.course.state == "running":
+            return None
     return training.adapters
 
 
@@ -83,7 +89,9 @@ def _begin(at: Place, asked: Asked, lesson: Lesson) -> Training:
 
     training = Training(asked.label)
     looks = _follow(training, asked, lesson, queries.reference(at, asked.reference, seed=asked.seed))
-    training.course = experiment.Experiment("", Run(looks, total=asked.settings.epochs + 1), unit="passes at most")
+    training.course = experiment.Experiment(
+        "", Run(looks, total=asked.settings.epochs + 1), unit="looks at most, one at the start and one after each pass"
+    )
     return training
 
 

@@ -102,6 +102,7 @@ def test_the_curve_draws_loss_recall_and_alignment_over_passes():
     figure = curve(rows, label="alignment", chances={"recall_10": 0.08, "alignment": np.nan}, mode="light")
     assert [list(trace.y) for trace in figure.data] == [[4, 3, 2], [4, 3.5, 3.6], [0.1, 0.2, 0.2], [0.1, 0.3, 0.3], [0.08, 0.08]]
     assert figure.data[-1].line.dash == "dot"
+    assert figure.layout.xaxis3.dtick == 1
     assert len({axis.domain for axis in curve(rows, label="a", chances={"recall_10": 0.1, "alignment": 0.1}, mode="dark",
                                                narrow=True).select_yaxes()}) == 3  # fmt: skip
 

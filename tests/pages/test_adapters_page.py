@@ -77,11 +77,14 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     seen = len(training.course.looks)
     assert seen > 1
     assert charts(app) == ["course", "kernels"]
+    assert "Kernels before" in [head.value for head in app.subheader]  # what comes after would be out of date at once
+    assert "its median place is" not in words(app)
     app.button(key="stop").click().run()
     stopped = len(training.course.looks)
     app.run()
     assert len(training.course.looks) == stopped
-    assert training.adapters is not None
+    assert "Kernels before and after" in [head.value for head in app.subheader]
+    assert "its median place is" in words(app)
     app.number_input(key="pairs").set_value(20).run()
     assert charts(app) == ["kernels"]
     app.number_input(key="pairs").set_value(40).run()
@@ -107,6 +110,7 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert "95 % interval" in words(app)
     table = app.dataframe[0].value
     assert {"adapters", "CCA", "Procrustes", "ridge", "relative", "raw", "chance"} == set(table["method"])
+    assert ("what is missing, and why" in table) == table.isna().any(axis=None)
     assert set(table["from → to"]) == {"ViT M · MAE → GPT-2 M", "GPT-2 M → ViT M · MAE"}
     app.toggle(key="cost").set_value(True).run()
     assert not app.exception
