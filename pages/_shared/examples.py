@@ -47,8 +47,8 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
     ranks, near = rank_own(views[query], views[found]), closest(views[query], views[found], k=NEAR)
     places = ranks.places
     picked = [("Found at once", np.flatnonzero(places == 1)), (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR))]
-    st.markdown(f"**What is seen.** The right one comes first for {recall(ranks, 1):.0%} of the {len(test):,} test stimuli and is "
-                f"among the first 10 for {recall(ranks, 10):.0%} (chance {min(1, 10 / len(test)):.0%}); its median place is "
+    st.markdown(f"**What is seen.** The right one comes first for {recall(ranks, 1):.1%} of the {len(test):,} test stimuli and is "
+                f"among the first 10 for {recall(ranks, 10):.1%} (chance {min(1, 10 / len(test)):.1%}); its median place is "
                 f"{median_rank(ranks):g}.")  # fmt: skip
     for kind, (title, rows) in enumerate(picked):
         st.caption(f"**{title}**: {len(rows):,} of {len(test):,}")

@@ -61,7 +61,7 @@ class Asked:
             ("--z", others, []),
             ("--pairs", [self.pairs], [self.pairs if "--pairs" in more else most]),
             ("--width", [settings.width], [DEFAULTS.width]),
-            ("--temperature", [f"{settings.temperature:g}"], [f"{DEFAULTS.temperature:g}"]),
+            ("--temperature", [settings.temperature], [DEFAULTS.temperature]),
             ("--seed", [self.seed], [0]),
         )
         words = [str(word) for option, values, usual in given if values != usual for word in (option, *values)]

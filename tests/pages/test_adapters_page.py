@@ -169,7 +169,7 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentenc
     assert charts(app) == ["kernels"]
 
 
-@pytest.mark.parametrize("chosen", [{"width": 100}, {"temperature": 0.0123456}, {"temperature": 10.0}, {"learned": True}])
+@pytest.mark.parametrize("chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}])
 def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
     made = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(**chosen))
     app = upload(page(), files.dump(*made))
@@ -178,6 +178,7 @@ def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, ch
     shown = {"width": app.number_input(key="wide"), "temperature": app.number_input(key="temperature"),
              "learned": app.toggle(key="learned")}  # fmt: skip
     assert {name: shown[name].value for name in chosen} == chosen
+    assert f"--temperature {chosen['temperature']}" in app.code[0].value  # every digit
     assert "its median place is" in words(app.run())
 
 
