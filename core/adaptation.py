@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,14 +46,14 @@ class Lesson(NamedTuple):
     parts: Parts
 
 
-def prepare(study: Study, spaces: Sequence[str], *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> Lesson:
+def prepare(study: Study, spaces: Sequence[str], *, pairs: int | None = None, seed: int = 0) -> Lesson:
     """Read the spaces and draw the parts; see `core.adapters.model.split`.
 
     Values are clamped as the study clamps them, but at a quantile that the test stimuli have no part in.
     Raises UnknownNameError, MetricError where two names mean one space, InputError for pairs.
     """
     places = find_spaces(study, spaces)
-    parts = split(study.size, pairs=pairs, seed=seed, draw=draw)
+    parts = split(study.size, pairs=pairs, seed=seed)
     return Lesson({str(place): _clamped(study, place, parts) for place in places}, parts)
 
 
@@ -190,10 +191,11 @@ def adapt(
     )  # fmt: skip
 
     def make() -> pd.DataFrame:
-        lessons = [prepare(study, spaces, pairs=pairs, seed=seed, draw=draw) for draw in range(seeds)]
+        first = prepare(study, spaces, pairs=pairs, seed=seed)
+        lessons = [first._replace(parts=split(study.size, pairs=pairs, seed=seed, draw=draw)) for draw in range(seeds)]
         known = {str(truth): read_reference(study, str(truth), seed=seed) for truth in truths}
         train = partial(_train_all, lessons, settings, device=device, report=report)
-        rows = _measure(lessons[0], known, train, compared, draws=draws, seed=seed)
+        rows = _measure(first, known, train, compared, draws=draws, seed=seed, report=report)
         return _as_table(rows, encoders=places, pairs=count)
 
     return keep(study, recipe, make)
@@ -207,6 +209,7 @@ def _measure(
     *,
     draws: int,
     seed: int,
+    report: Progress | None,
 ) -> dict[str, list[measures.Row]]:
     """Return rows by reference; all that can be measured before training is, so that a metric that does not fit is told early."""
     parts = lesson.parts
@@ -215,9 +218,13 @@ def _measure(
     before = {name: score(views, reference[parts.test], **compared) for name, reference in references.items()}
     rows = {name: measures.alignment_rows(lesson.spaces, reference, parts, **compared) for name, reference in references.items()}
     rows[""], after = train()
-    for name, reference in references.items():
-        reached = [score(views, reference[parts.test], **compared) for views in after]
-        rows[name] += measures.gain_rows(before[name], reached, metric=compared["metric"], seed=seed)
+    reached: dict[str, list[measures.Scores]] = {name: [] for name in references}
+    for done, (name, views) in enumerate(product(references, after), start=1):
+        reached[name].append(score(views, references[name][parts.test], **compared))
+        if report:
+            report(done, len(references) * len(after), "trainings compared with a reference")
+    for name, scores in reached.items():
+        rows[name] += measures.gain_rows(before[name], scores, metric=compared["metric"], seed=seed)
     return rows
 
 
