@@ -59,7 +59,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     from core.encoders.catalog import open_encoder
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
-    from core.study import Study
+    from core.studies.study import Study
 
     dataset, progress, missing = CaveDataset(), ConsoleProgress(), missing_specs(store, folder)
     with _noting(store) as note:

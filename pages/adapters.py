@@ -7,12 +7,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import adaptation
 from core.analyses import adapters as measures
 from core.analyses.adapter_verdicts import tell_baselines, tell_cost
 from core.figures import adapters as figures
-from pages._shared import examples, exportbar, frame, kernels, lessons, queries, trainings
-from pages._shared.lessons import Asked
+from core.studies import adaptation
+from pages._parts.adapters import examples, kernels, lessons, trainings
+from pages._parts.adapters.lessons import Asked
+from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
 WHY = """An adapter is one matrix per encoder. The encoders stay as they are; the adapters learn from pairs alone that a picture

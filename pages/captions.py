@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from core import density
 from core.analyses import density_verdicts as verdicts
 from core.analyses.density import level_trends
 from core.errors import UnknownNameError
@@ -17,7 +16,9 @@ from core.figures import tables
 from core.figures.metrics import SHORT
 from core.metrics import METRICS
 from core.stimuli.levels import offered_levels
-from pages._shared import among, controls, exportbar, frame, queries, retold
+from core.studies import density
+from pages._parts.captions import retold
+from pages._shared import among, controls, exportbar, frame, queries
 from pages._shared.among import Among
 from pages._shared.queries import Place
 

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import coloring
 from core.analyses import color_verdicts as verdicts
 from core.analyses.correlations import spearman_interval
 from core.analyses.models import UNTRAINED
 from core.color.agreement import DISSIMILARITIES, LAYOUTS
-from core.color_sources import Captions, Cooccurrence, Language
 from core.errors import PlatoscopeError
 from core.figures import color as figures
-from pages._shared import exportbar, frame, hues, queries, spaces
-from pages._shared.hues import PERCEPTION, Asked
+from core.studies import coloring
+from core.studies.color_sources import Captions, Cooccurrence, Language
+from pages._parts.color import hues, spaces
+from pages._parts.color.hues import PERCEPTION, Asked
+from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
 DIMS = {3: "3-D", 2: "2-D"}

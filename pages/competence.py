@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._shared import among, bins, controls, downstream, frame, queries, scores, training
+from pages._parts.competence import bins, downstream, scores, training
+from pages._shared import among, controls, frame, queries
 from pages._shared.queries import Place
 
 

@@ -8,13 +8,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import consensus, trials
 from core.analyses import dispersion_verdicts as verdicts
 from core.analyses.set_effects import PART
 from core.figures import dispersion as figures
 from core.figures import tables
-from pages._shared import exportbar, frame, queries, spread, why
-from pages._shared.asked import Asked, ask
+from core.studies import consensus, trials
+from pages._parts.dispersion import why
+from pages._parts.dispersion.asked import Asked, ask
+from pages._shared import exportbar, frame, queries, spread
 from pages._shared.queries import Place
 
 SHARE, PARTS = 0.25, 10

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import comparison
 from core.analyses.convergence import trained
 from core.analyses.metric_agreement import COMPARED, rank_agreement, with_k
 from core.analyses.neighborhoods import scale_trends
-from core.comparison import Pair
 from core.figures import metrics as figures
 from core.metrics import METRICS
+from core.studies import comparison
+from core.studies.comparison import Pair
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place

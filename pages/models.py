@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from core.analyses.models import UNTRAINED
-from pages._shared import among, atlas, controls, frame, queries, tree
+from pages._parts.models import atlas, tree
+from pages._shared import among, controls, frame, queries
 from pages._shared.queries import Place
 
 

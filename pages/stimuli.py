@@ -9,7 +9,8 @@ from jaxtyping import Int64
 
 from core.figures import stimuli as figures
 from core.metrics.knn import count_shared
-from pages._shared import controls, ends, exportbar, frame, gallery, opened, plane, queries, selection, spread
+from pages._parts.stimuli import ends, opened, plane, selection
+from pages._shared import controls, exportbar, frame, gallery, queries, spread
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 

@@ -18,7 +18,7 @@ from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.store import Store, locked
-from core.study import Study
+from core.studies.study import Study
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
 RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")

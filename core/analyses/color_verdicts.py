@@ -16,7 +16,7 @@ SURE = 0.05  # of p, adjusted for all pairs that are compared
 def tell_perception(agreement: pd.DataFrame, perception: str) -> str:
     """Say which sources have colors as perception has them, by Kendall's τ of dissimilarities and its adjusted p.
 
-    agreement: as `core.coloring.compare_colors` gives it. perception: what it is called there.
+    agreement: as `core.studies.coloring.compare_colors` gives it. perception: what it is called there.
     """
     rows = _ranked(agreement)
     near = rows[(rows["x"] == perception) | (rows["y"] == perception)]
@@ -45,7 +45,7 @@ def tell_others(agreement: pd.DataFrame, perception: str) -> str:
 def tell_models(points: pd.DataFrame, by_competence: Correlation) -> str:
     """Say how many finished and how many untrained models know perception, and whether the more competent know it better.
 
-    points: as `core.coloring.compare_models` gives them, with untrained: whether a model was never trained.
+    points: as `core.studies.coloring.compare_models` gives them, with untrained: whether a model was never trained.
     """
     known = points.dropna(subset=["kendall"])
     kinds = {"finished": ~known["copy"] & ~known["untrained"], "unfinished": known["copy"], "untrained": known["untrained"]}

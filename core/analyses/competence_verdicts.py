@@ -22,8 +22,8 @@ MANY = 20  # models
 def tell_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = False) -> str:
     """Say for each kind of pairs whether better models agree more, and what the published work found.
 
-    A trend is told by q, its p adjusted for being one test of several. table: as `core.mapping.bin_models` gives it. kinds: what to
-    call the pairs, by pairs_of. turned: low scores mean aligned.
+    A trend is told by q, its p adjusted for being one test of several. table: as `core.studies.mapping.bin_models` gives it. kinds:
+    what to call the pairs, by pairs_of. turned: low scores mean aligned.
     """
     trends = table.drop_duplicates("pairs_of")
     rows = {row["pairs_of"]: row for row in trends.assign(q=adjust(trends["p"].to_numpy(float))).to_dict("records")}
@@ -90,7 +90,7 @@ def _fits(fits: pd.DataFrame) -> str:
 def tell_training(table: pd.DataFrame, *, turned: bool = False) -> str:
     """Say for each target in how many trainings the last checkpoint is more aligned than the first.
 
-    table: as `core.mapping.follow_training` gives it. turned: low scores mean aligned.
+    table: as `core.studies.mapping.follow_training` gives it. turned: low scores mean aligned.
     """
     parts = []
     for target, rows in table.groupby("target", sort=False):

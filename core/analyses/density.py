@@ -41,7 +41,7 @@ def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
 
 
 def told_by_group(points: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of `core.density.compare_told` with the mean over the targets of a group in place of them.
+    """Return the rows of `core.studies.density.compare_told` with the mean over the targets of a group in place of them.
 
     groups: of each target. The bins of a level are the same stimuli for all targets.
     """

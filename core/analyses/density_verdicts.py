@@ -41,8 +41,8 @@ def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str], *, turned: bool
 def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Say with which targets captions of one level that tell more align better: at every level, at none, or at some.
 
-    points: model_y, level, told, score, stimuli, a row per bin, as `core.density.compare_told` gives them. Captions of one level
-    have about as many words: what differs within it is what they tell. A level's direction is the sign of the slope over its
+    points: model_y, level, told, score, stimuli, a row per bin, as `core.studies.density.compare_told` gives them. Captions of one
+    level have about as many words: what differs within it is what they tell. A level's direction is the sign of the slope over its
     stimuli, by least squares over the bins with as much weight as they hold stimuli.
     """
     several = points[points.groupby(["model_y", "level"])["told"].transform("size") > 1]

@@ -21,7 +21,7 @@ MOST_NAMED = 3  # predictors, and words of each set
 def tell_effect(effect: pd.DataFrame, titles: Mapping[str, str], *, higher_is_better: bool = True) -> str:
     """Say in which models alignment is better on the low set, by the interval of the ratio, and how the largest one compares.
 
-    effect: as `core.trials.effect` gives it; its rows of means over language models are read. titles: of the spaces.
+    effect: as `core.studies.trials.effect` gives it; its rows of means over language models are read. titles: of the spaces.
     higher_is_better: whether a higher score is more aligned; of a distance a ratio below 1 is.
     """
     known = effect[(effect["set"] == "low/high") & (effect["language"] == "")].dropna(subset="score")
@@ -51,7 +51,7 @@ def tell_drop(drop: pd.DataFrame, *, higher_is_better: bool = True) -> str:
     """Say in how many models alignment is better without the most dispersed stimuli and worse without the least dispersed ones.
 
     Beside as many stimuli left out at random, since a metric of neighbors moves with their number; and in how many of these models
-    the difference is beyond that of random sets. drop: as `core.trials.drop` gives it.
+    the difference is beyond that of random sets. drop: as `core.studies.trials.drop` gives it.
     """
     mean = drop[drop["language"] == ""]
     score, p = (mean.pivot(index="vision", columns="set", values=value) for value in ("score", "p"))
@@ -72,7 +72,7 @@ def tell_drop(drop: pd.DataFrame, *, higher_is_better: bool = True) -> str:
 def tell_parts(by_part: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Say for which models the score falls or rises along the parts, by Spearman's correlation of the mean over language models.
 
-    by_part: as `core.trials.by_part` gives it. The parts hold other stimuli each, so that their scores are independent.
+    by_part: as `core.studies.trials.by_part` gives it. The parts hold other stimuli each, so that their scores are independent.
     """
     from scipy.stats import spearmanr  # a third of a second that pages without it must not pay
 
@@ -117,7 +117,7 @@ def tell_words(table: pd.DataFrame) -> str:
 def tell_held_out(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Say how a model's deviation goes with the dispersion of the others, and how far the correlations are the published ones.
 
-    fits: as `core.consensus.held_out_fits` gives it.
+    fits: as `core.studies.consensus.held_out_fits` gives it.
     """
     known = fits.dropna(subset="pearson")
     if known.empty:

@@ -35,7 +35,7 @@ def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
     No logarithm has a score of 0 or less: such a pair is put as far apart as the least aligned pair above 0, the floor, since
     nothing in the scores says how much farther it is. A score above 1, which one variant of CKNNA can reach, counts as 1.
     Models without a score with some other are left out, the one that lacks most first, until all that stay have all scores.
-    pairs: model_x, model_y, score, reason; see `core.mapping.pair_models`. Range [0, ∞); 0 is full alignment.
+    pairs: model_x, model_y, score, reason; see `core.studies.mapping.pair_models`. Range [0, ∞); 0 is full alignment.
     Raises InputError where no score is above 0. Source: Huh et al. 2024, figure 2 (without a floor).
     """
     names = sorted({*pairs["model_x"], *pairs["model_y"]})

@@ -12,7 +12,7 @@ from core.cli.shared import add_command, add_metric, count, parameters, print_ta
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.study import Study
+    from core.studies.study import Study
 
 
 def add(commands: Any) -> None:
@@ -51,12 +51,12 @@ def run_adapt(given: argparse.Namespace) -> None:
     """Print a row per figure: encoders, reference, pairs, and the columns of `summarize`; then the verdicts."""
     import pandas as pd
 
-    from core.adaptation import adapt, find_places, learning_curve
     from core.adapters.model import Settings
     from core.analyses.adapters import summarize, verdicts
     from core.embedding.progress import ConsoleProgress
     from core.store import Store
-    from core.study import Study
+    from core.studies.adaptation import adapt, find_places, learning_curve
+    from core.studies.study import Study
 
     settings = Settings(width=given.width, temperature=given.temperature, learned=given.learned)
     study, groups = Study(Store(given.store), given.dataset, q=given.q), _groups(given)
@@ -85,8 +85,8 @@ def _groups(given: argparse.Namespace) -> list[list[str]]:
 
 def _save(given: argparse.Namespace, study: Study, spaces: Sequence[str], **trained: Any) -> None:
     """Write the adapters of the first seed and the most pairs."""
-    from core.adaptation import train_adapters
     from core.adapters.files import dump
+    from core.studies.adaptation import train_adapters
 
     data = dump(*train_adapters(study, spaces, pairs=max(given.pairs, default=None), **trained))
     try:

@@ -42,10 +42,10 @@ def _add_findings(commands: Any) -> None:
 
 def run_align(given: argparse.Namespace) -> None:
     """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n`, the parameters, `reason`."""
-    from core.calibration import align_calibrated
     from core.embedding.progress import ConsoleProgress
     from core.store import Store
-    from core.study import Study
+    from core.studies.calibration import align_calibrated
+    from core.studies.study import Study
 
     study = Study(Store(given.store), given.dataset, q=given.q, where=dict(map(named, given.where)), stimuli=given.stimuli)
     chosen = parameters(given)
@@ -63,6 +63,6 @@ def run_align(given: argparse.Namespace) -> None:
 def run_findings(given: argparse.Namespace) -> None:
     """Print the study's answer to the hypothesis, a row per figure: `finding group models value p chance reason`."""
     from core.store import Store
-    from core.study import Study
+    from core.studies.study import Study
 
     print_table(Study(Store(given.store), given.dataset, q=given.q).findings(k=given.k), as_json=given.json)

@@ -10,7 +10,7 @@ from core.cli.shared import add_command, count, print_table
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.color_sources import Source
+    from core.studies.color_sources import Source
 
 KINDS = ("perception", "cooccurrence", "captions", "language", "vectors")
 ALL = "all"
@@ -63,10 +63,10 @@ def _add_counting(color: argparse.ArgumentParser) -> None:
 
 def run_color(given: argparse.Namespace) -> None:
     """Print a row per color of one source; a row per pair and measure of several; a row per model for `--model all`."""
-    from core.coloring import compare_colors, compare_models, lay_out_colors
     from core.embedding.progress import ConsoleProgress
     from core.store import Store
-    from core.study import Study
+    from core.studies.coloring import compare_colors, compare_models, lay_out_colors
+    from core.studies.study import Study
 
     _check(given)
     study, report = Study(Store(given.store), given.dataset), ConsoleProgress()
@@ -90,7 +90,7 @@ def run_color(given: argparse.Namespace) -> None:
 
 def _sources(kind: str, given: argparse.Namespace) -> Iterator[Source]:
     """Make one source of a kind for each of the images or models that were named."""
-    from core.color_sources import BEST, Captions, Cooccurrence, Language, Perception, Vectors
+    from core.studies.color_sources import BEST, Captions, Cooccurrence, Language, Perception, Vectors
 
     if kind == "perception":
         yield Perception()

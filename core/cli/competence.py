@@ -31,7 +31,7 @@ def run_list(given: argparse.Namespace) -> None:
     """Print one row per model and task."""
     from core.competence.registry import registry, select
     from core.store import Store
-    from core.study import Study
+    from core.studies.study import Study
 
     table = select(registry(Study(Store(given.store), given.dataset)), task=given.task, origin=given.origin)
     print_table(table if given.json else table[SHOWN], as_json=given.json)

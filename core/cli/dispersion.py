@@ -12,7 +12,7 @@ from core.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.study import Study
+    from core.studies.study import Study
 
 TRIAL = ("tested", "language", "cross_fitted", "repeats", "draws", "seed")
 SHARE = 4  # of all stimuli: a set is one over it where no size is given
@@ -66,9 +66,9 @@ def _add_trial(dispersion: argparse.ArgumentParser) -> None:
 
 def run_dispersion(given: argparse.Namespace) -> None:
     """Print a row per stimulus, `index stimulus mean pc1 median trimmed residuals`, or the table of the view that is asked for."""
-    from core.consensus import default_spaces
     from core.store import Store
-    from core.study import Study
+    from core.studies.consensus import default_spaces
+    from core.studies.study import Study
 
     aligned = given.effect or given.findings or given.parts is not None or given.drop is not None
     _refuse_unused(given, aligned)
@@ -97,7 +97,7 @@ def _refuse_unused(given: argparse.Namespace, aligned: bool) -> None:
 
 def _aligned(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
     from core.embedding.progress import ConsoleProgress
-    from core.trials import Trial, by_part, drop, effect
+    from core.studies.trials import Trial, by_part, drop, effect
 
     chosen = {name: getattr(given, name) for name in (*TRIAL, "by", "metric") if getattr(given, name) is not None}
     lists = {name: tuple(value) for name, value in chosen.items() if isinstance(value, list)}
@@ -110,14 +110,14 @@ def _aligned(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.D
     size = study.size // SHARE if given.sets is None else given.sets
     if given.effect:
         return effect(study, spaces, size=size, trial=trial, report=report)
-    from core.dispersion_findings import dispersion_findings
+    from core.studies.dispersion_findings import dispersion_findings
 
     return dispersion_findings(study, spaces, size=size, trial=trial, report=report)
 
 
 def _held_out(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
-    from core.consensus import held_out_fits
     from core.embedding.progress import ConsoleProgress
+    from core.studies.consensus import held_out_fits
 
     return held_out_fits(study, spaces, centering=given.centering, report=ConsoleProgress())
 
@@ -125,7 +125,7 @@ def _held_out(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.
 def _explained(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
     from core.analyses.prediction import verdict
     from core.embedding.progress import ConsoleProgress
-    from core.explanation import explain
+    from core.studies.explanation import explain
 
     by, seed = given.by or "mean", given.seed or 0
     table = explain(study, spaces, by=by, centering=given.centering, seed=seed, report=ConsoleProgress())
@@ -134,7 +134,7 @@ def _explained(study: Study, spaces: list[str], given: argparse.Namespace) -> pd
 
 
 def _words(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
-    from core.explanation import enriched_words
+    from core.studies.explanation import enriched_words
 
     size = study.size // SHARE if given.sets is None else given.sets
     return enriched_words(study, spaces, size=size, by=given.by or "mean", centering=given.centering)
@@ -145,7 +145,7 @@ def _stimuli(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.D
     import pandas as pd
 
     from core.analyses.selections import ends
-    from core.consensus import disperse, find_spaces, find_summary
+    from core.studies.consensus import disperse, find_spaces, find_summary
 
     places = find_spaces(study, spaces)
     by = find_summary(given.by or "mean", places)

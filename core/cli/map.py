@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command, add_metric, count, parameters, print_table
 
 if TYPE_CHECKING:
-    from core.study import Study
+    from core.studies.study import Study
 
 
 def add(commands: Any) -> None:
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 def run_map(given: argparse.Namespace) -> None:
     """Print a row per model: `model x y nearest_1 … floored reason`, then what the map is worth: `stress trustworthiness …`."""
     from core.embedding.progress import ConsoleProgress
-    from core.mapping import map_models
+    from core.studies.mapping import map_models
 
     study, compared = _study(given)
     names = given.model or list(study.models()["model"])
@@ -44,7 +44,7 @@ def run_map(given: argparse.Namespace) -> None:
 def run_trends(given: argparse.Namespace) -> None:
     """Print figures 2 and 4 as numbers, a row per figure: `finding group models value low high se p reason`."""
     from core.embedding.progress import ConsoleProgress
-    from core.trends import study_trends
+    from core.studies.trends import study_trends
 
     study, compared = _study(given)
     chosen = {"vision": given.vision, "bins": given.bins, "equal": given.equal, "by": given.by, "seed": given.seed}
@@ -55,7 +55,7 @@ def run_trends(given: argparse.Namespace) -> None:
 def _study(given: argparse.Namespace) -> tuple[Study, dict[str, Any]]:
     """Return the study, and how its models are compared."""
     from core.store import Store
-    from core.study import Study
+    from core.studies.study import Study
 
     compared = {"metric": given.metric, "layers": given.layers, **parameters(given)}
     return Study(Store(given.store), given.dataset, q=given.q), compared

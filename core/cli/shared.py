@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.encoders.encoder import Modality
-    from core.study import Study
+    from core.studies.study import Study
 
 USER_MISTAKE = 2
 

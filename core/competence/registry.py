@@ -15,7 +15,7 @@ from core.competence.published import published_rows
 from core.competence.records import COLUMNS, MEASURED, ORIGINS, measured_elsewhere
 from core.errors import InputError, UnknownNameError
 from core.store import ModelEntry
-from core.study import Study
+from core.studies.study import Study
 
 CAPTIONS = "1 - bits per byte of the captions, mean over texts"
 

@@ -145,7 +145,7 @@ def _name(figure: go.Figure, points: pd.DataFrame, lines: pd.DataFrame, mode: Mo
 def levels(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw words, bytes and, where it is known, the share of the factors told of each level as bars.
 
-    table: as `core.density.caption_levels` gives it.
+    table: as `core.studies.density.caption_levels` gives it.
     """
     panels = [name for name in ABOUT if table[name].notna().any()]
     rows, columns = (len(panels), 1) if narrow else (1, len(panels))

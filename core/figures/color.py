@@ -41,7 +41,7 @@ MEASURES: Mapping[str, str] = {
 def agreement(table: pd.DataFrame, *, of: str, measure: str, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw how alike every two sources are as a map with its numbers and their p.
 
-    table: as `core.coloring.compare_colors` gives it. of: "dissimilarities" or "layouts". measure: a key of MEASURES.
+    table: as `core.studies.coloring.compare_colors` gives it. of: "dissimilarities" or "layouts". measure: a key of MEASURES.
     """
     shown = table[(table["of"] == of) & (table["measure"] == measure)]
     order = list(dict.fromkeys([*shown["x"], *shown["y"]]))
@@ -114,7 +114,7 @@ def knowledge(points: pd.DataFrame, *, measure: str, notes: Mapping[str, str], m
     """Draw how well each language model knows perception against its competence and its size.
 
     points: a row per model: model, title, group, parameters, copy, competence, and the measure with its p, as
-    `core.coloring.compare_models` gives them. measure: a column of it. notes: what is said over the panels "competence" and
+    `core.studies.coloring.compare_models` gives them. measure: a column of it. notes: what is said over the panels "competence" and
     "parameters". Hollow marks are models before the end of their training.
     """
     seen = points.dropna(subset=[measure])

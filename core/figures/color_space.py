@@ -29,7 +29,7 @@ SIDE, WIDE = 290, 460  # pixels of a panel, and of the one where two layouts are
 def layouts(tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw each source's layout in a panel of its own, all seen from one side; colors are drawn in themselves.
 
-    tables: as `core.coloring.lay_out_colors` gives them, of one number of dimensions. turn, tilt: degrees; see
+    tables: as `core.studies.coloring.lay_out_colors` gives them, of one number of dimensions. turn, tilt: degrees; see
     `core.figures.turning.project`. All panels have one scale. customdata of each point: color and coordinates.
     """
     columns = 1 if narrow else min(3, len(tables))

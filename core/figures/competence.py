@@ -51,8 +51,8 @@ def bins(
 ) -> go.Figure:
     """Draw the mean alignment within bins of competence with its standard error, the pairs behind it, a panel per kind of pairs.
 
-    points: rows of `core.analyses.convergence_bins.bin_pairs` with title_x and title_y. table: as `core.mapping.bin_models` gives
-    it. kinds: what to call the pairs of each panel, by pairs_of. chance: NaN where no formula tells.
+    points: rows of `core.analyses.convergence_bins.bin_pairs` with title_x and title_y. table: as `core.studies.mapping.bin_models`
+    gives it. kinds: what to call the pairs of each panel, by pairs_of. chance: NaN where no formula tells.
     """
     if points.empty:
         return reason("No two models lie in one bin: take fewer bins, or bins of equal size.", mode)
@@ -174,8 +174,8 @@ def _curve(fit: Mapping[Hashable, Any], x: pd.Series, mode: Mode) -> dict[str, A
 def training(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment along training, a line per training, a panel per target.
 
-    points: rows of `core.mapping.follow_training` with title, group and parameters of each checkpoint. chance: NaN where no formula
-    tells. `narrow` stacks the panels for a phone.
+    points: rows of `core.studies.mapping.follow_training` with title, group and parameters of each checkpoint. chance: NaN where no
+    formula tells. `narrow` stacks the panels for a phone.
     """
     if points.empty:
         return reason("No training has two checkpoints here: embed copies of a model taken along its training.", mode)

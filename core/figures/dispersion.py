@@ -37,7 +37,7 @@ NOTHING = "No alignment can be computed on these sets: {}."
 def effect(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment on the sets of low, random and high dispersion, a panel per model whose alignment is measured.
 
-    points: rows of `core.trials.effect` described by `core.figures.tables.effect_points`. A dot is a language model, a line
+    points: rows of `core.studies.trials.effect` described by `core.figures.tables.effect_points`. A dot is a language model, a line
     joins its sets; the diamond is the mean over them with its 95 % interval; the heading tells the ratio of the low and the high
     set. chance: NaN where no formula tells.
     """
@@ -48,7 +48,7 @@ def effect(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narro
 def drop(points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment without the stimuli of lowest, random or highest dispersion beside that of all; drawn like `effect`.
 
-    points: rows of `core.trials.drop`, described likewise.
+    points: rows of `core.studies.trials.drop`, described likewise.
     """
     figure = _by_set(points, DROPS, "left out by dispersion", mode, narrow=narrow, heads={}, label=label, chance=chance)
     return figure.update_layout(meta={"title": "Alignment without the lowest or the highest dispersion"})
@@ -143,7 +143,7 @@ def _ratio(row: Mapping[Hashable, Any]) -> str:
 def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> go.Figure:
     """Draw the mean alignment over language models by tenth of dispersion, a line with its 95 % interval per model.
 
-    points: rows of `core.trials.by_part` described by `core.figures.tables.effect_points`.
+    points: rows of `core.studies.trials.by_part` described by `core.figures.tables.effect_points`.
     """
     mean = points[(points["language"] == "") & points["set"].str.isdigit()].assign(part=lambda rows: rows["set"].astype(int))
     seen = mean.dropna(subset="score").sort_values("part")
@@ -167,7 +167,7 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
 def held_out(points: pd.DataFrame, fits: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw each model's deviation from the others' consensus against their dispersion, a panel per model, a dot per stimulus.
 
-    points: as `core.consensus.held_out` gives them, with title and group of each space. fits: as `held_out_fits` gives them.
+    points: as `core.studies.consensus.held_out` gives them, with title and group of each space. fits: as `held_out_fits` does.
     """
     spaces = list(dict.fromkeys(points["space"]))
     found = fits.set_index("space").to_dict("index")

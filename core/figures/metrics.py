@@ -129,7 +129,7 @@ def over_k(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figu
 def over_size(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw the score of one pair of layers against the number of stimuli with its chance, a panel per curve.
 
-    points: curve, metric, n, score, chance, sd (of the score over subsamples), as `core.comparison.grow_sample` gives them.
+    points: curve, metric, n, score, chance, sd (of the score over subsamples), as `core.studies.comparison.grow_sample` gives them.
     """
     curves = list(dict.fromkeys(points["curve"]))
     figure = _panels([f"<b>{plain(curve)}</b>" for curve in curves], mode, narrow=narrow, height=310,

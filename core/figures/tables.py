@@ -101,7 +101,7 @@ def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame
 
 
 def effect_points(effect: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.trials.effect` for `core.figures.dispersion`, both models described; a mean's language is NaN."""
+    """Return the rows of `core.studies.trials.effect` for `core.figures.dispersion`, models described; a mean's language is NaN."""
     spaces = describe_spaces(list(dict.fromkeys(effect["vision"])), models).set_index("space")
     language = models.set_index("model")[["title", "group", "parameters"]]
     points = effect.join(spaces[["title", "group"]].add_suffix("_y"), on="vision")
@@ -133,8 +133,8 @@ def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
 def score_points(near: pd.DataFrame, score: pd.Series, models: pd.DataFrame, skill: pd.Series) -> pd.DataFrame:
     """Return a row per model for `core.figures.competence.downstream`, the reason too where it has no alignment.
 
-    near: alignment of each model with the target, as `core.study.Study.align` gives it. score, skill: by model; the rank is that in
-    skill among these models.
+    near: alignment of each model with the target, as `core.studies.study.Study.align` gives it. score, skill: by model; the rank is
+    that in skill among these models.
     """
     table = near.rename(columns={"model_x": "model", "score": "near"})[["model", "near", "chance", "reason"]]
     points = table.merge(models[["model", "title", "group", "modality", "parameters"]], on="model")
@@ -146,8 +146,8 @@ def score_points(near: pd.DataFrame, score: pd.Series, models: pd.DataFrame, ski
 def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model that the map places, for `core.figures.models.model_map`, in the order of steps within each training.
 
-    table: as `core.mapping.map_models` gives it. rank: as `skill_ranks` gives it; skill: the competence in words, "" where unknown;
-    nearest: the titles of the nearest models; followed: whether there are others of its training.
+    table: as `core.studies.mapping.map_models` gives it. rank: as `skill_ranks` gives it; skill: the competence in words, "" where
+    unknown; nearest: the titles of the nearest models; followed: whether there are others of its training.
     """
     titles = models.set_index("model")["title"]
     skill = {
@@ -164,14 +164,14 @@ def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFra
 
 
 def training_points(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.mapping.follow_training`, each checkpoint described, for `core.figures.competence.training`."""
+    """Return the rows of `core.studies.mapping.follow_training`, each described, for `core.figures.competence.training`."""
     return table.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
 
 
 def level_points(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
     """Return a row per target and caption level, in the panel that `facets` gives it, for `core.figures.captions.by_words`.
 
-    rows: as `core.density.compare_levels` gives them. facets: of each target; reality's panel is the last.
+    rows: as `core.studies.density.compare_levels` gives them. facets: of each target; reality's panel is the last.
     """
     about = models.set_index("model")[["title", "group", "parameters"]].add_suffix("_y")
     points = by_level(rows).join(about, on="model_y").assign(facet=lambda table: table["model_y"].map(facets))
@@ -185,6 +185,6 @@ def language_lines(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str
 
 
 def told_points(told: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of `core.density.compare_told` for `core.figures.captions.told`: the mean over the targets of each panel."""
+    """Return the rows of `core.studies.density.compare_told` for `core.figures.captions.told`: the mean over a panel's targets."""
     last = told.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
     return told_by_group(last, facets).rename(columns={"model_y": "facet"})

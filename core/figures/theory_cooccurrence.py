@@ -102,7 +102,9 @@ def widths(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     figure = blank(mode, height=380, title="R² against width")
     _add_told(figure, points["width"], points["best"], "best of any embedding", mode)
     _add_measured(figure, points["width"], points["r2"], "learned", INK[mode].ember)
-    return figure.update_xaxes(title_text="width of the embedding").update_yaxes(range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>")
+    return figure.update_xaxes(title_text="width of the embedding").update_yaxes(
+        range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>"
+    )
 
 
 def tasks(points: pd.DataFrame, *, mode: Mode) -> go.Figure:

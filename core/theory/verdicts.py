@@ -83,8 +83,8 @@ def _tell_fit(setup: Setup, looks: pd.DataFrame) -> str:
     last, learner = looks.iloc[-1], setup.learner
     says = f"slope {learner.slope:g}" + ("" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}")
     return (
-        f"After {last['at']:,.0f} steps the products follow the PMI kernel with slope {last['slope']:.3f}, offset {last['offset']:.3g} and "
-        f"R² = {_near_one(last['r2'])}. The theory says {says} where the kernel is an inner product."
+        f"After {last['at']:,.0f} steps the products follow the PMI kernel with slope {last['slope']:.3f}, offset "
+        f"{last['offset']:.3g} and R² = {_near_one(last['r2'])}. The theory says {says} where the kernel is an inner product."
     )
 
 

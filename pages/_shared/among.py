@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import mapping
 from core.analyses.chance import known_chance
 from core.metrics import METRICS
+from core.studies import mapping
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
@@ -26,7 +26,7 @@ class Among:
 
     @property
     def compared(self) -> dict[str, Any]:
-        """Return what `core.mapping` and `Study.align` are asked."""
+        """Return what `core.studies.mapping` and `Study.align` are asked."""
         return {"metric": self.metric, "layers": self.layers, **self.parameters}
 
     @property
@@ -41,7 +41,7 @@ class Among:
         return known_chance(self.metric, n=queries.size(at), **METRICS[self.metric].complete(self.parameters))
 
     def pairs(self, at: Place, names: tuple[str, ...]) -> pd.DataFrame:
-        """Return the alignment of every two of these models; see `core.mapping.pair_models`."""
+        """Return the alignment of every two of these models; see `core.studies.mapping.pair_models`."""
         return queries.compared(at, mapping.pair_models, names, **self.compared)
 
     def align_command(self, at: Place, x: list[str], y: list[str]) -> str | None:

@@ -7,8 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analyses.layers import LayerChoice
 from core.analyses.layers import pick as pick_best
-from core.comparison import Pair
 from core.metrics import METRICS
+from core.studies.comparison import Pair
 from pages._shared import controls, queries
 from pages._shared.queries import Place
 

@@ -17,20 +17,20 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
-from core import adaptation, density
 from core.analyses.competence import THRESHOLD
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
-from core.calibration import align_calibrated
 from core.competence.registry import registry
 from core.embedding.progress import Progress
 from core.errors import MetricError
-from core.mapping import solve_tasks
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.study import KEPT, Study
+from core.studies import adaptation, density
+from core.studies.calibration import align_calibrated
+from core.studies.mapping import solve_tasks
+from core.studies.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
 
@@ -98,25 +98,25 @@ def captions(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def tellings(at: Place) -> pd.DataFrame:
-    """Return model, level, name of every embedding of captions; see `core.density.tellings`."""
+    """Return model, level, name of every embedding of captions; see `core.studies.density.tellings`."""
     return density.tellings(study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
-    """Return what a model reads of each stimulus at a caption level; see `core.density.texts_at`."""
+    """Return what a model reads of each stimulus at a caption level; see `core.studies.density.texts_at`."""
     return density.texts_at(study(at), level)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
 def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
-    """Return what adapters are trained and measured on; see `core.adaptation.prepare`."""
+    """Return what adapters are trained and measured on; see `core.studies.adaptation.prepare`."""
     return adaptation.prepare(study(at), spaces, pairs=pairs, seed=seed)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the reference")
 def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
-    """Return what adapted vectors are compared with; see `core.adaptation.read_reference`."""
+    """Return what adapted vectors are compared with; see `core.studies.adaptation.read_reference`."""
     return adaptation.read_reference(study(at), space, seed=seed)
 
 
@@ -137,7 +137,7 @@ def competence(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def tasks_solved(at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return model, solved, tasks, reason for each vision model whose competence was measured; see `core.mapping.solve_tasks`."""
+    """Return model, solved, tasks, reason for each vision model of known competence; see `core.studies.mapping.solve_tasks`."""
     return solve_tasks(study(at), threshold=threshold, tasks=tasks)
 
 
@@ -158,7 +158,7 @@ def foretold(
 
 @st.cache_data(max_entries=32, show_spinner="Comparing all models")
 def findings(at: Place, *, k: int) -> pd.DataFrame:
-    """Return the study's answer, a row per figure; see `core.study.Study.findings`."""
+    """Return the study's answer, a row per figure; see `core.studies.study.Study.findings`."""
     return study(at).findings(k=k)
 
 
@@ -168,7 +168,7 @@ def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapp
 
 
 def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any) -> pd.DataFrame:
-    """Return the alignment of every pair of models that can be compared; see `core.study.Study.align`."""
+    """Return the alignment of every pair of models that can be compared; see `core.studies.study.Study.align`."""
     left_x, left_y = comparable(at, x, y, {"metric": metric, **compared})
     return _alignment(at, tuple(left_x), tuple(left_y), {"metric": metric, **compared})
 
@@ -205,7 +205,7 @@ def _held(at: Place) -> dict[Hashable, pd.DataFrame]:  # noqa: ARG001 - the cach
 
 
 def compared(at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **choices: Hashable) -> pd.DataFrame:
-    """Return what a function of `core.comparison` says of the study; the first time may take a minute, and a bar shows how far."""
+    """Return what a function of `core.studies.comparison` says of the study; it may take a minute, and a bar shows how far."""
     held, key = _held(at), (make.__name__, given, tuple(choices.items()))
     if key not in held:
         with _bar() as report:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import consensus
 from core.analyses.selections import ends
 from core.figures import tables
+from core.studies import consensus
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
@@ -19,7 +19,7 @@ LEAST_SET, USUAL_SET = 4, 256  # stimuli
 
 
 def pick_spaces(at: Place) -> tuple[str, ...]:
-    """Choose at least two layers of models, at first those of `core.consensus.default_spaces`; raise NeededError for fewer."""
+    """Choose at least two layers of models, at first those of `core.studies.consensus.default_spaces`; NeededError for fewer."""
     every = controls.pick_finished(queries.models(at))
     names = {
         f"{row['model']}:{layer}": f"{row['title']}, {name}"
@@ -95,7 +95,7 @@ def described(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
 
 
 def residuals(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
-    """Return a row per stimulus with the summaries and its residual in each space; see `core.consensus.disperse`."""
+    """Return a row per stimulus with the summaries and its residual in each space; see `core.studies.consensus.disperse`."""
     return queries.compared(at, consensus.disperse, spaces)
 
 

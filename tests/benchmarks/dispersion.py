@@ -17,10 +17,10 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.analyses.procrustes_consensus import generalized_procrustes
-from core.consensus import default_spaces, disperse, find_space
 from core.store import Store
-from core.study import Study
-from core.trials import effect
+from core.studies.consensus import default_spaces, disperse, find_space
+from core.studies.study import Study
+from core.studies.trials import effect
 
 WIDTHS = (1280, 1280, 1280, 1536)
 SIZES = (256, 128, 200)

@@ -18,7 +18,7 @@ from core.competence.registry import CAPTIONS, choices, registry, score_of, sele
 from core.errors import InputError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result
-from core.study import Study
+from core.studies.study import Study
 from tests.store_fakes import CountedDataset
 
 MINE = "model,task,value,unit\n"

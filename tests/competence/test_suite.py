@@ -24,7 +24,7 @@ from core.recipe import Recipe
 from core.stimuli.cave import CaveDataset, exams, reality, tasks
 from core.stimuli.cave.events import events
 from core.store import Store, add_dataset, write_result
-from core.study import Study
+from core.studies.study import Study
 from tests.store_fakes import CountedDataset
 
 CPU = torch.device("cpu")

@@ -24,7 +24,7 @@ def models() -> pd.DataFrame:
 
 
 def effects(**changed: dict) -> pd.DataFrame:
-    """Return a table like that of `core.consensus`, by set and score of the mean; a language model lies 0.01 above or below it."""
+    """Return a table like that of `core.studies.consensus`, by set and score of the mean; language models lie 0.01 off it."""
     rows = [
         {"vision": vision, "language": name, "layer": 1, "set": chosen, "size": 20, "score": score + off, "low": score - 0.05,
          "high": score + 0.05, "p": np.nan, "reason": ""}

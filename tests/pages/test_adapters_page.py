@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from core.adaptation import train_adapters
 from core.adapters import files
 from core.adapters.model import Adapter, Adapters, Settings
 from core.cli import make_parser
 from core.recipe import Recipe
 from core.store import Store
-from core.study import Study
+from core.studies.adaptation import train_adapters
+from core.studies.study import Study
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build

@@ -71,7 +71,9 @@ def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three
 
 @pytest.mark.parametrize("kind", ["mean and first component", "consensus by PCA", "consensus by UMAP"])
 def test_the_map_lays_out_what_passes_the_search(opened, three, kind, monkeypatch):
-    monkeypatch.setattr("core.stimulus_views.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed)  # UMAP takes seconds
+    monkeypatch.setattr(
+        "core.studies.stimulus_views.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
+    )  # UMAP takes seconds
     app = opened(three, "stimuli", view="Map", map=kind, q="event 5")
     assert not app.exception
     assert charts(app) == ["stimulus-map"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.cli import make_parser
+from core.embedding.summaries import summarize
 from core.stimuli.dataset import DatasetCard
-from core.summaries import summarize
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build

@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core import coloring
 from core.cli import make_parser
 from core.color.cooccurrence import count_colors
 from core.color.words import LAB, color_words
 from core.encoders.encoder import Encoding, ModelCard
 from core.settings import ROOT
+from core.studies import coloring
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -46,7 +46,9 @@ def _quick(monkeypatch):
     for name, more in (("lay_out_colors", {}), ("compare_models", {}), ("compare_colors", {"draws": 1})):
         make = getattr(coloring, name)
         monkeypatch.setattr(coloring, name, update_wrapper(partial(make, starts=1, permutations=1, **more), make))
-    monkeypatch.setattr("core.color_sources.count_colors", lambda given, **how: count_colors(given, **(how | {"pairs": 40_000})))
+    monkeypatch.setattr(
+        "core.studies.color_sources.count_colors", lambda given, **how: count_colors(given, **(how | {"pairs": 40_000}))
+    )
     monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.competence.registry import CAPTIONS
 from core.errors import StoreWriteError
-from pages._shared import scores
+from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from core.cli import make_parser
-from core.trials import Trial
-from pages._shared import asked
+from core.studies.trials import Trial
+from pages._parts.dispersion import asked
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from core import mapping
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.store import write_embedding
+from core.studies import mapping
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, VISION, PaintedDataset, build
 

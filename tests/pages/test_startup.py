@@ -10,8 +10,8 @@ HEAVY = ("torch", "transformers", "timm", "umap", "numba", "sklearn", "datasets"
 
 def test_the_pages_import_nothing_heavy():
     code = (
-        f"import sys; import pages._shared.frame, pages._shared.exportbar, pages._shared.opened, pages._shared.ends; "
-        f"import pages._shared.plane, pages._shared.why; "
+        f"import sys; import pages._shared.frame, pages._shared.exportbar, pages._parts.stimuli.opened, pages._parts.stimuli.ends; "
+        f"import pages._parts.stimuli.plane, pages._parts.dispersion.why; "
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

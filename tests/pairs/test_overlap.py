@@ -111,7 +111,7 @@ def test_more_neighbors_than_were_kept_are_refused(k):
 def test_importing_the_study_does_not_import_numba_or_scipy():
     """Pages must start fast: the compiler and the statistics come with the first question that needs them."""
     code = (
-        "import sys, core.study, core.pairs.engine\n"
+        "import sys, core.studies.study, core.pairs.engine\n"
         "print([name for name in ('numba', 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
     )
     assert _python(code).strip() == "[]"

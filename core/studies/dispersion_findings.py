@@ -1,0 +1,57 @@
+"""What dispersion says, a row per figure: the effect on alignment, both supplements, and what predicts dispersion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.analyses.set_effects import ALL
+from core.embedding.progress import Progress
+from core.studies.consensus import held_out_fits
+from core.studies.explanation import explain
+from core.studies.study import Study
+from core.studies.trials import FULL, Trial, drop, effect
+
+COLUMNS = ("finding", "group", "value", "low", "high", "p", "reason")
+MOST_PREDICTORS = 10
+
+
+def dispersion_findings(
+    study: Study, spaces: Sequence[str], *, size: int, trial: Trial | None = None, report: Progress | None = None
+) -> pd.DataFrame:
+    """Return every figure in one table: finding, group, value, low, high (95 %), p, reason.
+
+    Of each vision space, over all language models: the metric on sets of `size`, and without a quarter of the stimuli; Pearson's
+    and Spearman's correlation of the others' dispersion with its own deviation, where there are three spaces. Then R² of predicting
+    dispersion, and the importance of the predictors of most, with their p adjusted for the false discovery rate.
+    Raises as `effect`, `drop`, `held_out` and `explain`.
+    """
+    trial = trial or Trial()
+    tables = [_scores(effect(study, spaces, size=size, trial=trial, report=report), trial.metric)]
+    dropped = _scores(drop(study, spaces, trial=trial, report=report), trial.metric)
+    tables.append(dropped[dropped["finding"] != f"{trial.metric} {FULL}"])  # the effect has it
+    if len(spaces) > 2:
+        fits = held_out_fits(study, spaces, centering=trial.centering, report=report)
+        tables += [_correlations(fits, "pearson"), _correlations(fits, "spearman")]
+    tables.append(_predictors(explain(study, spaces, by=trial.by, centering=trial.centering, report=report)))
+    return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def _scores(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    means = table[table["language"] == ALL]
+    return means.assign(finding=f"{metric} " + means["set"]).rename(columns={"vision": "group", "score": "value"})
+
+
+def _correlations(fits: pd.DataFrame, kind: str) -> pd.DataFrame:
+    named = fits.rename(columns={"space": "group", kind: "value", f"{kind}_p": "p", f"{kind}_low": "low", f"{kind}_high": "high"})
+    return named.reindex(columns=["group", "value", "low", "high", "p"]).assign(finding=f"held out, {kind}", reason="")
+
+
+def _predictors(table: pd.DataFrame) -> pd.DataFrame:
+    single = table[(table["covers"] == 1) & table["importance"].notna()].head(MOST_PREDICTORS)
+    named = single.assign(finding="importance", group=single["kind"] + ": " + single["predictor"], p=single["p_adjusted"])
+    first = table.iloc[0]
+    whole = ("R2 of dispersion", "all predictors", first["r2"], first["r2_low"], first["r2_high"], float("nan"), "")
+    rows = named.rename(columns={"importance": "value"})[list(COLUMNS)]
+    return pd.concat([pd.DataFrame([whole], columns=list(COLUMNS)), rows], ignore_index=True)

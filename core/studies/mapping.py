@@ -1,0 +1,161 @@
+"""A study's models among each other: all pairs, the map, bins of competence, and alignment along training.
+
+What takes long is kept in the store with its recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from core.analyses.competence import THRESHOLD, tasks_solved
+from core.analyses.convergence_bins import assign_bins, bin_pairs, bin_trends, summarize_bins
+from core.analyses.layers import read_choice
+from core.analyses.layouts import SETTINGS, check_layout, lay_out
+from core.analyses.model_distances import distances
+from core.analyses.model_map import map_table
+from core.analyses.model_pairs import align_among, check_choice
+from core.analyses.trajectories import along_training
+from core.competence.records import ACCURACY, MEASURED
+from core.competence.registry import registry, select
+from core.embedding.progress import Progress
+from core.metrics import METRICS
+from core.pairs.among import scores_among
+from core.studies.kept import keep
+from core.studies.study import Study
+
+T = TypeVar("T")
+
+
+def pair_models(
+    study: Study,
+    names: Sequence[str],
+    *,
+    metric: str = "mutual_knn",
+    layers: str = "best",
+    report: Progress | None = None,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Align every two of the models, of any modality.
+
+    A metric that is not symmetric gives the mean of both directions, for each pair of layers. layers: as in `Study.align`, but no
+    fixed pair. Returns a row for each pair, model_x before model_y by name, whatever the order of `names`: model_x, model_y,
+    layer_x, layer_y, score, reason: why the score is NaN, else empty.
+    Raises UnknownNameError for the metric or a model, MetricError for the rest.
+    """
+    check_choice(read_choice(layers), given=layers)
+    study.engine(metric, **parameters)  # a wrong metric or k is told before anything is computed
+    order, complete = sorted(set(names)), METRICS[metric].complete(parameters)
+    recipe = study.recipe("model-pairs", order, metric=metric, layers=layers, **complete)
+    return keep(study, recipe, lambda: _paired(study, order, metric=metric, layers=layers, parameters=complete, report=report))
+
+
+def map_models(
+    study: Study, names: Sequence[str], *, layout: str = "umap", seed: int = 0, report: Progress | None = None, **compared: Any
+) -> pd.DataFrame:
+    """Place models in a plane by −log(alignment); see `core.analyses.model_map.map_table` for the columns.
+
+    compared: metric, layers and the metric's parameters, as of `pair_models`. The map does not depend on the order of `names`.
+    Raises InputError where no map can be drawn, and as `pair_models`.
+    """
+    check_layout(layout, models=len(set(names)), seed=seed)
+    pairs, spec = pair_models(study, names, report=report, **compared), METRICS[compared.get("metric", "mutual_knn")].spec
+    complete = METRICS[spec.id].complete({name: value for name, value in compared.items() if name not in ("metric", "layers")})
+    choices = {"metric": spec.id, "layers": compared.get("layers", "best"), **complete}
+    recipe = study.recipe("model-map", sorted(set(names)), layout=layout, **SETTINGS[layout], seed=seed, **choices)
+
+    def draw() -> pd.DataFrame:
+        found = distances(pairs, spec=spec)
+        return map_table(found, lay_out(found.matrix, layout=layout, seed=seed)).assign(layout=layout)
+
+    return keep(study, recipe, draw)
+
+
+def bin_models(
+    study: Study,
+    names: Sequence[str],
+    *,
+    bins: int = 5,
+    equal: bool = False,
+    threshold: float = THRESHOLD,
+    tasks: Sequence[str] = (),
+    by: str = "objective",
+    permutations: int = 999,
+    seed: int = 0,
+    report: Progress | None = None,
+    **compared: Any,
+) -> pd.DataFrame:
+    """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and whether it has a trend.
+
+    equal: bins of equally many models. threshold, tasks: as of `solve_tasks`. by: the column of `Study.models` that tells which
+    pairs are of one group: objective, family, group … compared: as of `map_models`. Returns the columns of `summarize_bins`, slope
+    and p of `bin_trends`, and its reason as trend_reason. Models whose competence was not measured are left out.
+    """
+    pairs = pair_models(study, names, report=report, **compared)
+    skill = skill_of(study, names, threshold=threshold, tasks=tasks)
+    group = study.models().set_index("model")[by]
+    placed = assign_bins(skill, count=bins, equal=equal)
+    table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
+    trend = bin_trends(pairs, skill, group, count=bins, equal=equal, permutations=permutations, seed=seed)
+    return table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
+
+
+def solve_tasks(study: Study, *, threshold: float = THRESHOLD, tasks: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the share of tasks that each vision model solves; see `core.analyses.competence.tasks_solved`.
+
+    tasks: some of those that were measured by probes, of VTAB for example; none for all of the Cave's own.
+    Raises UnknownNameError for a task that no model was measured on.
+    """
+    if not tasks:
+        return study.tasks_solved(threshold=threshold)
+    vision = study.models().query("modality == 'vision'")["model"]
+    table = registry(study)
+    rows = pd.concat([select(table, task=task, origin=MEASURED) for task in dict.fromkeys(tasks)])
+    return tasks_solved(rows[rows["model"].isin(vision) & (rows["unit"] == ACCURACY)], threshold=threshold)
+
+
+def skill_of(study: Study, names: Sequence[str], *, threshold: float = THRESHOLD, tasks: Sequence[str] = ()) -> pd.Series:
+    """Return the share of tasks that each of the models solves, by name; NaN where it was not measured. See `solve_tasks`."""
+    solved = solve_tasks(study, threshold=threshold, tasks=tasks)
+    return solved.set_index("model")["solved"].astype(float).reindex(sorted(set(names)))
+
+
+def follow_training(study: Study, *, report: Progress | None = None, **compared: Any) -> pd.DataFrame:
+    """Return how aligned all checkpoints are with vision, language, reality and each other; see `along_training`."""
+    models = study.models()
+    return along_training(pair_models(study, list(models["model"]), report=report, **compared), models)
+
+
+def _paired(
+    study: Study, names: Sequence[str], *, metric: str, layers: str, parameters: Mapping[str, Any], report: Progress | None
+) -> pd.DataFrame:
+    choice, spec, engine = read_choice(layers), METRICS[metric].spec, study.engine(metric, **parameters)
+    refused: dict[str, str] = {}
+
+    def prepare(few: Sequence[str]) -> dict[str, Any]:
+        ready, why = study.prepare_each(engine, few, concatenated=choice.concatenated)
+        refused.update(why)
+        return ready
+
+    def reason(x: str, y: str) -> str:
+        """Return why two models that may be compared have no score: a layer is refused, or two together."""
+        directions = ([x], [y]), ([y], [x])
+        told = (study.align(*sides, metric=metric, layers=layers, **parameters)["reason"].item() for sides in directions)
+        return next(filter(None, told), "")
+
+    scores = scores_among(engine, names, prepare, symmetric=spec.symmetric)
+    table = align_among(names, _told(scores, len(names), report), choice=choice, spec=spec)
+    without = table.loc[table["score"].isna(), ["model_x", "model_y"]].itertuples(index=False, name=None)
+    told = {(x, y): refused.get(x) or refused.get(y) or reason(x, y) for x, y in without}
+    return table.assign(reason=[told.get(pair, "") for pair in zip(table["model_x"], table["model_y"], strict=True)])
+
+
+def _told(scores: Iterable[T], models: int, report: Progress | None) -> Iterator[T]:
+    """Pass scores on, and tell how many pairs are done, about once for each model."""
+    total = models * (models - 1) // 2
+    for done, one in enumerate(scores, start=1):
+        yield one
+        if report and (done % models == 0 or done == total):
+            report(done, total, "pairs of models compared")

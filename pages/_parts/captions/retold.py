@@ -1,0 +1,71 @@
+"""One stimulus at all caption levels: what is said of it, and what a language model then takes to be like it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages._shared import controls, frame, gallery, queries
+from pages._shared.queries import Place
+
+NEAR = 5  # neighbors drawn at each level
+READING = """Most similar first, in the layers that align best over all stimuli; the first {near} are drawn, those framed that
+{name} has among its nearest {k}, too. Open another one to take it instead."""
+
+
+@st.fragment
+def show(at: Place, rows: pd.DataFrame) -> None:
+    """Draw one stimulus; rows: `core.studies.density.compare_levels` by mutual k-NN. A fragment: another draws nothing else."""
+    st.subheader("One stimulus at every level", anchor=False)
+    known = rows.dropna(subset="score")
+    if known.empty:
+        raise frame.NeededError("No layers of these models have neighbors that could be drawn.")
+    size = queries.card(at).size
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        index = _pick_stimulus(size)
+        reader, seer = _pick_models(at, known)
+    _draw(at, known[(known["model"] == reader) & (known["model_y"] == seer)], index, seer)
+
+
+def _pick_stimulus(size: int) -> int:
+    index = gallery.chosen(size) or 0
+    st.button("Previous", on_click=gallery.choose, args=((index - 1) % size,), type="tertiary")
+    st.button("Next", on_click=gallery.choose, args=((index + 1) % size,), type="tertiary")
+    return index
+
+
+def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
+    """Choose a language model and one that it is compared with; at first those that agree most."""
+    models, best = queries.models(at), rows.sort_values("score").iloc[-1]
+    chosen = []
+    for label, column, key in (("Language model", "model", "reader"), ("Compared with", "model_y", "seer")):
+        offered = models[models["model"].isin(rows[column])]
+        controls.forget(key, set(offered["model"]))
+        chosen.append(controls.pick_model(label, offered, key, default=best[column]))
+    return chosen[0], chosen[1]
+
+
+def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
+    """Draw the picture with the other model's neighbors, then a row per level; rows: of two models, fewest words first."""
+    k, titles = int(rows["k"].iloc[0]), queries.models(at).set_index("model")["title"]
+    seen = queries.neighbors(at, seer, int(rows["layer_y"].iloc[-1]), k=k)[index].tolist()
+    left, right = st.columns([2, 5])
+    with left:
+        st.image(queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index])
+    with right:
+        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}")
+        gallery.grid(at, seen[:NEAR], key="retold-seen", width=84)
+    for place, row in enumerate(rows.to_dict("records")):
+        near = [one for one in queries.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist() if one >= 0]
+        both = set(near) & set(seen)
+        left, right = st.columns([2, 5])
+        with left:
+            st.caption(f"**level {frame.plain(row['level'])}**")
+            for text in queries.texts(at, row["level"])[index]:
+                st.text(text)
+        with right:
+            st.caption(f"{len(both)} of {k} nearest in common")
+            gallery.grid(at, near[:NEAR], key=f"retold-{place}", width=84, marked=both)
+    gallery.frame_marked()
+    name = frame.plain(titles[seer])
+    st.markdown(READING.format(near=NEAR, k=k, name=name))

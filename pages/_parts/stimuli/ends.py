@@ -1,0 +1,30 @@
+"""The stimuli that models agree on and those that they do not, side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._parts.stimuli import bars, selection
+from pages._shared import frame, gallery, spread
+from pages._shared.queries import Place
+
+PAGE = 12  # of each side
+HEADS = {"low": "Models agree: low dispersion", "high": "Models differ: high dispersion"}
+READING = """**How to read it.** Bars are the residuals. A full bar is the largest residual
+of all stimuli. Left the least dispersed stimulus comes first, right the most dispersed."""
+
+
+def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
+    """Draw both sets a page at a time, with what can be done with each."""
+    sets = dict(zip(HEADS, spread.low_and_high(at, spaces, by=by, size=size), strict=True))
+    about = bars.writer(spread.residuals(at, spaces), spread.described(at, spaces), gallery.default_captions(at), mode=frame.mode())
+    st.markdown(f"{spread.MEANING}\n\n{READING}")
+    st.html(bars.legend(spread.described(at, spaces), mode=frame.mode()))
+    places = dict(zip(HEADS, st.columns(2, gap="large"), strict=True))
+    pages = -(-size // PAGE)
+    number = st.pagination(pages, key="page-ends", bind="query-params") if pages > 1 else 1
+    for name, indices in sets.items():
+        with places[name]:
+            st.subheader(HEADS[name], anchor=False)
+            selection.offer(at, indices, name=name)
+            gallery.grid(at, indices[(number - 1) * PAGE : number * PAGE], key=name, width=112, about=about)

@@ -1,0 +1,140 @@
+"""Summaries become a level of their dataset; a run that is stopped goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from store_fakes import CountedDataset, CountingEncoder
+
+from core.embedding.runner import embed
+from core.embedding.summaries import BATCH, level_name, summarize
+from core.embedding.texts import read_texts
+from core.errors import EncoderError, InputError, UnknownNameError
+from core.store import Store, add_dataset
+
+N = 2 * BATCH + 5
+
+
+@dataclass
+class Clerk:
+    """Repeats the beginning of a text and remembers what it was asked; stops after so many batches."""
+
+    name: str = "clerk"
+    weights: str = "w1"
+    batches: int = 1000
+    silent: bool = False
+    asked: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:
+        if self.batches == 0:
+            raise KeyboardInterrupt
+        self.batches -= 1
+        self.asked += [(instruction, text, limit) for text in texts]
+        said = [f"{text.split(',')[0]}, in short" for text in texts]
+        return [said[0], *[""] * (len(said) - 1)] if self.silent else said
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    add_dataset(tmp_path, CountedDataset(N))
+    return tmp_path
+
+
+def test_summaries_are_a_further_level(store: Path) -> None:
+    clerk = Clerk()
+    assert summarize(store, "counted", clerk, words=7) == "7-by-clerk"
+    instruction, text, limit = clerk.asked[3]
+    assert "about 7 words" in instruction
+    assert text == "event 3, 20 words"
+    assert 7 < limit < 70
+    assert read_texts(Store(store), "counted", "7-by-clerk")[5] == ("event 5, in short",)
+    embed(store, CountedDataset(N), CountingEncoder())
+    embed(store, CountedDataset(N), CountingEncoder(), level="7-by-clerk")
+    assert Store(store).retellings("counted") == {"counting~7-by-clerk": "counting"}
+    assert list(Store(store).summaries("counted")) == ["7-by-clerk"]
+
+
+def test_another_level_can_be_summarized(store: Path) -> None:
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7, level="concatenated")
+    assert clerk.asked[0][1] == "event 0, 20 words event 0, 5 words"
+    with pytest.raises(UnknownNameError, match="no caption level named '30'"):
+        summarize(store, "counted", Clerk(), words=7, level="30")
+
+
+def test_a_stopped_run_goes_on_and_a_finished_one_is_not_repeated(store: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        summarize(store, "counted", Clerk(batches=2), words=7)
+    assert Store(store).summaries("counted") == {}
+    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
+    part.write_text(part.read_text() + '"event 99, cut')  # the last line of a run that was killed while it wrote
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7)
+    assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(2 * BATCH, N)]
+    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [f"event {i}, in short" for i in range(N)]
+    assert not part.exists()
+    again = Clerk()
+    summarize(store, "counted", again, words=7)
+    assert again.asked == []
+
+
+def test_another_model_of_that_name_begins_anew(store: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        summarize(store, "counted", Clerk(batches=1), words=7)
+    other = Clerk(weights="w2")
+    summarize(store, "counted", other, words=7)
+    assert len(other.asked) == N
+
+
+def test_an_empty_answer_is_refused(store: Path) -> None:
+    with pytest.raises(EncoderError, match="clerk gave no answer to caption 1; choose another model"):
+        summarize(store, "counted", Clerk(silent=True), words=7)
+    assert Store(store).summaries("counted") == {}
+
+
+def test_levels_of_two_sources_keep_their_names_and_texts(store: Path) -> None:
+    names = [summarize(store, "counted", Clerk(), words=7, level=level) for level in ("20", "5", "concatenated")]
+    assert names == ["7-by-clerk", "7-of-5-by-clerk", "7-of-concatenated-by-clerk"]
+    assert sorted(Store(store).summaries("counted")) == names
+    assert level_name(7, "clerk", source="très long").startswith("7-of-tr-s-long-")
+    assert level_name(7, "clerk", source="très long") != level_name(7, "clerk", source="trës long")
+
+
+def test_no_words_are_refused(store: Path) -> None:
+    clerk = Clerk()
+    with pytest.raises(InputError, match="captions of one word or more expected; given 0"):
+        summarize(store, "counted", clerk, words=0)
+    assert clerk.asked == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda lines: [*lines[:6], b'[5, "ev', *lines[7:]],  # a line that no longer is JSON
+        lambda lines: [*lines[:6], b'"event 5"', *lines[7:]],  # no pair
+        lambda lines: [*lines[:6], b"\xff\xfe", *lines[7:]],
+        lambda lines: [*lines[:6], *lines[7:]],  # a line is gone: the next is another caption's
+    ],
+)
+def test_a_damaged_line_ends_what_is_used(store: Path, damage: Callable[[list[bytes]], list[bytes]]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        summarize(store, "counted", Clerk(batches=1), words=7)
+    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
+    part.write_bytes(b"\n".join(damage(part.read_bytes().split(b"\n"))))
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7)
+    assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(5, N)]
+    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [f"event {i}, in short" for i in range(N)]
+
+
+@pytest.mark.parametrize("left", [b"", b"\n", b"{}\n[0, 1]\n"])
+def test_a_file_that_no_run_left_is_begun_anew(store: Path, left: bytes) -> None:
+    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(left)
+    clerk = Clerk()
+    summarize(store, "counted", clerk, words=7)
+    assert len(clerk.asked) == N
