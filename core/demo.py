@@ -14,8 +14,8 @@ from pathlib import Path
 
 from core.analyses.models import UNTRAINED
 from core.competence.records import unmeasured
-from core.embedding.progress import ConsoleProgress, Progress
 from core.encoders.encoder import REALITY
+from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.grammar import LEVELS
 from core.store import Store, add_dataset, is_locked, locked

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.analyses import color_verdicts as verdicts
 from core.analyses.correlations import spearman_interval
 from core.analyses.models import UNTRAINED
+from core.color import verdicts
 from core.color.agreement import DISSIMILARITIES, LAYOUTS
 from core.errors import PlatoscopeError
 from core.figures import color as figures

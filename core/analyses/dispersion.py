@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float64
 
 from core.analyses.procrustes_consensus import Consensus, Space, generalized_procrustes
-from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics.kernels import ROUNDING
+from core.progress import Progress
 
 SUMMARIES = ("mean", "pc1", "median", "trimmed")
 TRIMMED = 0.25  # of the models, at each end

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
 from core.pairs.engine import Engine, make_engine
 from core.pairs.layers import Space
+from core.progress import Progress
 
 FEWEST = 3  # pairs of models that can be ranked in more than two ways
 

@@ -10,12 +10,12 @@ from jaxtyping import Float, Float64, Int64
 
 from core.analyses.metric_agreement import COMPARED, with_k
 from core.analyses.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores, shuffled_scores
-from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.inputs import check_pair
 from core.pairs.engine import make_engine
 from core.pairs.layers import Space
+from core.progress import Progress
 
 PARTS = 10  # of each metric's shuffles, after which progress is told; fewer than any null has shuffles
 

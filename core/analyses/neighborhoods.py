@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from core.analyses.metric_agreement import Spaces, prepare_each
 from core.analyses.nulls import draw_orders
-from core.embedding.progress import Progress
 from core.metrics.inputs import check_k, check_pair
 from core.pairs.engine import make_engine
+from core.progress import Progress
 
 COMPARED = ("mutual_knn", "cknna")
 SHUFFLES = 20

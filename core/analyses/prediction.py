@@ -19,9 +19,9 @@ from jaxtyping import Float64
 from core.analyses.discoveries import adjust
 from core.analyses.intervals import draw_halves
 from core.analyses.predictors import Predictor, read_predictor
-from core.embedding.progress import Progress
 from core.errors import InputError
 from core.pairs.pool import one_core_each
+from core.progress import Progress
 
 FOLDS = 5
 REPEATS = 4  # partitions into folds

@@ -21,10 +21,10 @@ from jaxtyping import Float64, Int64
 
 from core.analyses.intervals import LEVEL, half_interval
 from core.analyses.nulls import draw_orders
-from core.embedding.progress import Progress
 from core.metrics.spec import MetricSpec
 from core.pairs.pool import one_core_each
 from core.pairs.subsets import Rows, SetScores
+from core.progress import Progress
 
 ALL = ""  # the mean over the models of y
 PART = 0.75  # of a set, rounded down

@@ -53,7 +53,7 @@ def run_adapt(given: argparse.Namespace) -> None:
 
     from core.adapters.model import Settings
     from core.analyses.adapters import summarize, verdicts
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.store import Store
     from core.studies.adaptation import adapt, find_places, learning_curve
     from core.studies.study import Study

@@ -42,7 +42,7 @@ def _add_findings(commands: Any) -> None:
 
 def run_align(given: argparse.Namespace) -> None:
     """Print the alignment of every pair of models: `model_x model_y layer_x layer_y score chance n`, the parameters, `reason`."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.store import Store
     from core.studies.calibration import align_calibrated
     from core.studies.study import Study

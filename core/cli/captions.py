@@ -54,7 +54,7 @@ def run_captions(given: argparse.Namespace) -> None:
     another table, and refuse the options that it does not depend on.
     """
     from core.analyses.density import by_group, by_level, level_trends, told_by_group
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.store import Store
     from core.studies.density import caption_levels, compare_levels, compare_told
     from core.studies.study import Study
@@ -84,9 +84,9 @@ def _refuse(given: argparse.Namespace, why: str, *names: str) -> None:
 
 def run_summarize(given: argparse.Namespace) -> None:
     """Write captions of each number of words and print the names of their levels, for `embed --caption-level`."""
-    from core.embedding.progress import ConsoleProgress
     from core.embedding.summaries import summarize
     from core.encoders.chat import open_chat
+    from core.progress import ConsoleProgress
     from core.store import Store
 
     Store(given.store).dataset(given.dataset)  # a wrong name is told before a model is opened

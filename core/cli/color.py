@@ -63,7 +63,7 @@ def _add_counting(color: argparse.ArgumentParser) -> None:
 
 def run_color(given: argparse.Namespace) -> None:
     """Print a row per color of one source; a row per pair and measure of several; a row per model for `--model all`."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.store import Store
     from core.studies.coloring import compare_colors, compare_models, lay_out_colors
     from core.studies.study import Study

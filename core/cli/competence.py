@@ -29,8 +29,8 @@ def add(commands: Any) -> None:
 
 def run_list(given: argparse.Namespace) -> None:
     """Print one row per model and task."""
-    from core.competence.registry import registry, select
     from core.store import Store
+    from core.studies.registry import registry, select
     from core.studies.study import Study
 
     table = select(registry(Study(Store(given.store), given.dataset)), task=given.task, origin=given.origin)

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 def run_dataset_add(given: argparse.Namespace) -> None:
     """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.store import Store, add_dataset
 
     dataset = _open_folder(given) if given.folder else _open_hub(given)

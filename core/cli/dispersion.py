@@ -96,7 +96,7 @@ def _refuse_unused(given: argparse.Namespace, aligned: bool) -> None:
 
 
 def _aligned(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.studies.trials import Trial, by_part, drop, effect
 
     chosen = {name: getattr(given, name) for name in (*TRIAL, "by", "metric") if getattr(given, name) is not None}
@@ -116,7 +116,7 @@ def _aligned(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.D
 
 
 def _held_out(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.studies.consensus import held_out_fits
 
     return held_out_fits(study, spaces, centering=given.centering, report=ConsoleProgress())
@@ -124,7 +124,7 @@ def _held_out(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.
 
 def _explained(study: Study, spaces: list[str], given: argparse.Namespace) -> pd.DataFrame:
     from core.analyses.prediction import verdict
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.studies.explanation import explain
 
     by, seed = given.by or "mean", given.seed or 0

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 
 def run_map(given: argparse.Namespace) -> None:
     """Print a row per model: `model x y nearest_1 … floored reason`, then what the map is worth: `stress trustworthiness …`."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.studies.mapping import map_models
 
     study, compared = _study(given)
@@ -43,7 +43,7 @@ def run_map(given: argparse.Namespace) -> None:
 
 def run_trends(given: argparse.Namespace) -> None:
     """Print figures 2 and 4 as numbers, a row per figure: `finding group models value low high se p reason`."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.studies.trends import study_trends
 
     study, compared = _study(given)

@@ -64,9 +64,9 @@ def run_model_list(given: argparse.Namespace) -> None:
 
 def run_embed(given: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
-    from core.embedding.progress import ConsoleProgress
     from core.embedding.runner import embed
     from core.encoders.catalog import open_encoder
+    from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 

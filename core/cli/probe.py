@@ -12,7 +12,7 @@ from core.settings import choose_device
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.embedding.progress import Progress
+    from core.progress import Progress
 
 
 def add(commands: Any) -> None:
@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
 
 def run_probe(given: argparse.Namespace) -> None:
     """Measure the models that have not been measured yet and print the competence of all that were named."""
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
 
     report = ConsoleProgress()
     if given.limit is not None and not given.task:
@@ -49,7 +49,7 @@ def run_bits_per_byte(given: argparse.Namespace) -> None:
     """Let the models that have not coded these texts code them, and print two rows for each model that was named."""
     from core.competence.coding import code_models
     from core.competence.texts import open_texts
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
 
     chosen = {"tokens": given.tokens, "context": given.context, "device": choose_device(given.device), "report": ConsoleProgress()}
     table = code_models(given.store, given.dataset, given.model or [], open_texts(given.text), **chosen)

@@ -86,7 +86,7 @@ def run_contrastive(given: argparse.Namespace) -> None:
 
 
 def _watch(run: Run) -> pd.DataFrame:
-    from core.embedding.progress import ConsoleProgress
+    from core.progress import ConsoleProgress
     from core.theory.looks import tabulate
 
     report, looks = ConsoleProgress(), []

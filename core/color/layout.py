@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.embedding.progress import Progress
 from core.errors import MetricError
+from core.progress import Progress
 
 STARTS = 1000
 ITERATIONS, TOLERANCE = 300, 1e-7  # of every start

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.embedding.progress import Progress
 from core.encoders.language import LanguageEncoder, count_bits, pad
 from core.encoders.precision import forward_on
 from core.errors import EncoderError, InputError
+from core.progress import Progress
 
 TOKENS = 4_000_000  # as many of OpenWebText the published study takes
 CONTEXT = 1_024  # tokens of a window, where the model can read so many

@@ -12,8 +12,8 @@ from core.competence.keeping import digest_code
 from core.competence.labeled import ImageSet, Question
 from core.competence.pictures import Pictures, as_images, draw_pictures
 from core.competence.probes import split
-from core.embedding.progress import Progress
 from core.errors import InputError
+from core.progress import Progress
 from core.stimuli.cave import tasks
 from core.stimuli.cave.events import SEED, events
 from core.stimuli.dataset import DatasetCard

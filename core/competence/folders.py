@@ -13,8 +13,8 @@ from pathlib import Path
 
 from core.competence.labeled import LIMIT, Found, ImageSet, Sample, as_set, digest, draw
 from core.competence.shards import has_shards, read_shards
-from core.embedding.progress import Progress
 from core.errors import StimuliError
+from core.progress import Progress
 from core.stimuli.folder import find_image
 from core.stimuli.table import read_table
 

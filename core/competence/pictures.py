@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from core.embedding.progress import Progress
+from core.progress import Progress
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import draw_event
 from core.stimuli.cave.styles import STYLES

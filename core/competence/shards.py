@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.competence.labeled import Found, Sample
-from core.embedding.progress import Progress
 from core.errors import StimuliError
+from core.progress import Progress
 
 COUNT = "nshards.txt"
 IMAGES = (".webp", ".jpg", ".jpeg", ".png")

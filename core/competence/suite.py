@@ -33,10 +33,10 @@ from core.competence.records import (
     unmeasured,
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
-from core.embedding.progress import Progress
 from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder
 from core.errors import EncoderError, FeatureError, InputError
+from core.progress import Progress
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.drawing import Look
 from core.stimuli.cave.events import Event, events

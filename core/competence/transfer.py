@@ -21,10 +21,10 @@ from core.competence.probes import probe
 from core.competence.records import ACCURACY, COLUMNS, measured_name, row
 from core.competence.vtab import ALL, open_vtab, task_names
 from core.embedding.batches import auto_batch_size, encode_fitting
-from core.embedding.progress import Progress
 from core.encoders.encoder import Encoder
 from core.encoders.precision import precision
 from core.errors import FeatureError, InputError, UnknownNameError
+from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
 

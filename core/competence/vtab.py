@@ -11,8 +11,8 @@ from pathlib import Path
 from core.competence.labeled import LIMIT, SEED, Found, ImageSet, Sample, as_set, draw
 from core.competence.published import vtab_tasks
 from core.competence.shards import COUNT, read_shards
-from core.embedding.progress import Progress
 from core.errors import StimuliError, UnknownNameError
+from core.progress import Progress
 
 ALL = "vtab"  # stands for all of them
 # What the hub's labels count where the benchmark joins neighbors: positions and orientations of the drawn figure.

@@ -18,11 +18,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.embedding.batches import auto_batch_size, check_encoding, check_finite, encode_fitting
-from core.embedding.progress import Progress
 from core.embedding.shards import SavedLayers, Shard, discard, parts_folder, resume, saved_costs, write_shard
 from core.embedding.texts import AveragingEncoder, read_texts
 from core.encoders.encoder import REALITY, Encoder, ModelCard
 from core.errors import FeatureError, InputError, StimuliError, StoreError, StoreVersionError, UnknownNameError
+from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.stimuli.levels import offered_levels

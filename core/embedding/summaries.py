@@ -15,9 +15,9 @@ from typing import Protocol, runtime_checkable
 
 import pandas as pd
 
-from core.embedding.progress import Progress
 from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError
+from core.progress import Progress
 from core.recipe import Recipe
 from core.store import Store, locked, write_result
 from core.store.publishing import writing

@@ -14,9 +14,9 @@ import pyarrow as pa
 from jaxtyping import Float32, Float64
 from PIL import Image
 
-from core.embedding.progress import Progress
 from core.encoders.encoder import ModelCard
 from core.errors import FeatureError, InputError, StimuliError
+from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store.examine import examine_if_usable

@@ -18,10 +18,10 @@ from jaxtyping import Float32
 from core.adapters.model import DEFAULTS, Adapters, Parts, Settings, joined, split
 from core.analyses import adapters as measures
 from core.analyses.retrieval import rank_own, recall
-from core.embedding.progress import Progress
 from core.errors import FeatureError, InputError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import choose_device
 from core.studies.consensus import Layer, find_space, find_spaces

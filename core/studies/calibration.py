@@ -18,7 +18,6 @@ from core.analyses.discoveries import adjust
 from core.analyses.intervals import bootstrap_mean, cka_of_halves, draw_halves, half_interval, influences
 from core.analyses.layers import aggregate, read_choice
 from core.analyses.nulls import calibrate, check_count, draw_orders, null_scores, shuffled_scores
-from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.kernels import linear
@@ -28,6 +27,7 @@ from core.metrics.preprocess import normalize_rows
 from core.metrics.spec import MetricSpec
 from core.pairs.engine import Engine
 from core.pairs.permuted import permuted_overlaps
+from core.progress import Progress
 from core.studies.kept import keep
 from core.studies.study import Study
 

@@ -18,8 +18,8 @@ from core.color.layout import STARTS, lay_out
 from core.color.perception import differences, to_hex
 from core.color.superpose import superpose
 from core.color.words import LAB, color_words
-from core.embedding.progress import Progress
 from core.errors import InputError, PlatoscopeError, UnknownNameError
+from core.progress import Progress
 from core.studies.color_sources import Language, Source
 from core.studies.kept import keep
 from core.studies.study import Study

@@ -18,9 +18,9 @@ from core.analyses.metric_nulls import calibrate_metrics
 from core.analyses.neighborhoods import curve_over_k, scores_over_k, spread_ks
 from core.analyses.nulls import draw_orders
 from core.analyses.sample_size import fixed_k, fixed_share, size_curve
-from core.embedding.progress import Progress
 from core.metrics import METRICS
 from core.metrics.preprocess import normalize_rows
+from core.progress import Progress
 from core.studies.kept import keep
 from core.studies.study import Study
 

@@ -16,10 +16,10 @@ from jaxtyping import Float32, Int64
 from core.analyses.dispersion import SUMMARIES, leave_one_out, relate, residuals, summarize
 from core.analyses.models import UNTRAINED
 from core.analyses.procrustes_consensus import generalized_procrustes
-from core.embedding.progress import Progress
 from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
 from core.metrics.inputs import check_space
+from core.progress import Progress
 from core.recipe import Recipe
 from core.studies.kept import keep
 from core.studies.study import Study

@@ -15,12 +15,12 @@ from jaxtyping import Float64
 from core.analyses.density import by_share
 from core.analyses.layers import read_choice
 from core.analyses.models import UNTRAINED
-from core.embedding.progress import Progress
 from core.embedding.texts import read_texts
 from core.encoders.encoder import REALITY
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
+from core.progress import Progress
 from core.stimuli.levels import Texts
 from core.stimuli.statistics import split_words
 from core.studies.consensus import default_language

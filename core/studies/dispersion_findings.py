@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core.analyses.set_effects import ALL
-from core.embedding.progress import Progress
+from core.progress import Progress
 from core.studies.consensus import held_out_fits
 from core.studies.explanation import explain
 from core.studies.study import Study

@@ -20,8 +20,8 @@ from core.analyses.nulls import draw_orders
 from core.analyses.prediction import predict
 from core.analyses.predictors import distance_to_neighbors
 from core.analyses.selections import ends
-from core.embedding.progress import Progress
 from core.errors import UnknownNameError
+from core.progress import Progress
 from core.stimuli.statistics import describe_captions, describe_images, split_words
 from core.studies.consensus import consensus, disperse, find_spaces, find_summary, recipe_of
 from core.studies.kept import keep

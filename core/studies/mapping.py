@@ -19,11 +19,11 @@ from core.analyses.model_map import map_table
 from core.analyses.model_pairs import align_among, check_choice
 from core.analyses.trajectories import along_training
 from core.competence.records import ACCURACY, MEASURED
-from core.competence.registry import registry, select
-from core.embedding.progress import Progress
 from core.metrics import METRICS
 from core.pairs.among import scores_among
+from core.progress import Progress
 from core.studies.kept import keep
+from core.studies.registry import registry, select
 from core.studies.study import Study
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.analyses.stimulus_map import neighbor_plane, principal_plane
-from core.embedding.progress import Progress
 from core.metrics.neighbors import nearest
 from core.metrics.preprocess import normalize_rows
+from core.progress import Progress
 from core.studies.consensus import consensus
 from core.studies.kept import keep
 from core.studies.study import Study

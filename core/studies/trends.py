@@ -14,11 +14,11 @@ from core.analyses.correlations import Correlation, partial_correlation, spearma
 from core.analyses.discoveries import adjust
 from core.analyses.emergence import compare_fits
 from core.competence.records import MEASURED
-from core.competence.registry import CAPTIONS, choices, registry, score_of
-from core.embedding.progress import Progress
 from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
+from core.progress import Progress
 from core.studies.mapping import bin_models, skill_of
+from core.studies.registry import CAPTIONS, choices, registry, score_of
 from core.studies.study import Study
 
 COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "p_adjusted", "reason")

@@ -16,10 +16,10 @@ from jaxtyping import Float64, Int64
 
 from core.analyses.selections import Chosen, count_share, ends, parts, random_sets, without
 from core.analyses.set_effects import PART, effect_table, score_all
-from core.embedding.progress import Progress
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.pairs.subsets import SetScores, score_sets
+from core.progress import Progress
 from core.recipe import Recipe
 from core.studies.consensus import Layer, default_language, disperse, find_spaces, find_summary, recipe_of
 from core.studies.kept import keep

@@ -20,9 +20,8 @@ from jaxtyping import Float64, Int32
 from core.analyses.competence import THRESHOLD
 from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.analyses.emergence import compare_fits
-from core.competence.registry import registry
-from core.embedding.progress import Progress
 from core.errors import MetricError
+from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -30,6 +29,7 @@ from core.store import Store
 from core.studies import adaptation, density
 from core.studies.calibration import align_calibrated
 from core.studies.mapping import solve_tasks
+from core.studies.registry import registry
 from core.studies.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
@@ -143,7 +143,7 @@ def tasks_solved(at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, .
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def scores(at: Place) -> pd.DataFrame:
-    """Return every value of competence there is; see `core.competence.registry.registry`."""
+    """Return every value of competence there is; see `core.studies.registry.registry`."""
     return registry(study(at))
 
 

@@ -14,10 +14,10 @@ from core.cli import main
 from core.competence.imported import import_scores
 from core.competence.published import published_rows
 from core.competence.records import COLUMNS, as_table, measured_name, row
-from core.competence.registry import CAPTIONS, choices, registry, score_of, select
 from core.errors import InputError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result
+from core.studies.registry import CAPTIONS, choices, registry, score_of, select
 from core.studies.study import Study
 from tests.store_fakes import CountedDataset
 

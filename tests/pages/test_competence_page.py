@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.competence.registry import CAPTIONS
 from core.errors import StoreWriteError
+from core.studies.registry import CAPTIONS
 from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said

@@ -12,9 +12,9 @@ import pytest
 
 from core.cli import main
 from core.competence.imported import import_scores
-from core.competence.registry import CAPTIONS
 from core.store import Store
 from core.studies import trends
+from core.studies.registry import CAPTIONS
 from core.studies.study import Study
 from core.studies.trends import BEND, BINS, FORETELLS, NEAR_REALITY, TREND, UNMEASURED, study_trends
 from tests.pages.world import LANGUAGE, PaintedDataset, build

@@ -13,11 +13,11 @@ from core.analyses.competence_verdicts import tell_bins
 from core.analyses.convergence import trained
 from core.analyses.convergence_bins import assign_bins, bin_pairs
 from core.competence.records import ACCURACY, MEASURED
-from core.competence.registry import select
 from core.figures import competence as figures
 from core.figures import tables
 from core.metrics import METRICS
 from core.studies import mapping
+from core.studies.registry import select
 from pages._shared import exportbar, frame, queries
 from pages._shared.among import Among
 from pages._shared.queries import Place

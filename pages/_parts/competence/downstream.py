@@ -10,11 +10,11 @@ import streamlit as st
 from core.analyses.competence_verdicts import tell_score
 from core.analyses.correlations import Correlation
 from core.competence.records import BITS, SKILL
-from core.competence.registry import choices, score_of
 from core.figures import competence as figures
 from core.figures import tables
 from core.figures.theme import wrap
 from core.metrics import METRICS
+from core.studies.registry import choices, score_of
 from core.studies.trends import DOWNSTREAM
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.among import Among

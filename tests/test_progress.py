@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from core.embedding import progress
-from core.embedding.progress import ConsoleProgress, progress_line
+from core import progress
+from core.progress import ConsoleProgress, progress_line
 
 
 class Terminal(io.StringIO):

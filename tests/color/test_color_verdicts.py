@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.analyses.color_verdicts import tell_models, tell_others, tell_perception
 from core.analyses.correlations import Correlation
+from core.color.verdicts import tell_models, tell_others, tell_perception
 
 NAN = float("nan")
 
