@@ -11,6 +11,8 @@ import pandas as pd
 from core.theory.contrastive.setups import Setup
 from core.theory.deep_linear.breakers import BREAKERS
 
+ROUNDING = 1e-12  # of a CKA or an R²
+
 
 def tell_deep_linear(preset: str, table: pd.DataFrame) -> str:
     """Return what the looks of a preset or breaker show; table: at least one look, as `core.theory.deep_linear.runs` gives them."""
@@ -23,10 +25,10 @@ def tell_deep_linear(preset: str, table: pd.DataFrame) -> str:
     if preset in ("tanh", "relu"):
         return f"{moved} The theorem is about linear layers and predicts nothing here."
     rest = table.iloc[-1]
-    excess, most = rest[["excess_loss_a", "excess_loss_b"]].max(), rest[["entropy_a", "entropy_b"]].max()
+    excess, most, apart = (rest[[f"{name}_a", f"{name}_b"]].max(skipna=False) for name in ("excess_loss", "entropy", "distance"))
     return (
         f"{moved} Theorem 1 says 1. The loss is at most {excess:.2g} above that of the noise, the entropy at most {most:.4g} times "
-        f"the least of minima, and no layer is farther than {rest[['distance_a', 'distance_b']].max():.2g} from the closed form."
+        f"the least of minima, and no layer is farther than {apart:.2g} from the closed form."
     )
 
 
@@ -42,9 +44,17 @@ def tell_contrastive(setup: Setup, known: Mapping[str, Any], table: pd.DataFrame
 
 
 def _tell_minima(table: pd.DataFrame) -> str:
-    values, noise = (table.loc[table["by"] == by, "min_alignment"] for by in ("chance", "SGD"))
-    found = f"{len(values)} other minima: at most {values.max():.3f}, {values.median():.3f} in the middle. " if len(values) else ""
-    return f"{found}SGD: {noise.iloc[0]:.3f}. The minimum of least entropy: 1. The loss is the same at every minimum."
+    drawn, noise = (table[table["by"] == by] for by in ("chance", "SGD"))
+    said = [
+        f"SGD ends aligned to {row.min_alignment:.3f}, its loss {row.excess_loss:.2g} above the noise's."
+        for row in noise.itertuples()
+    ]
+    if len(drawn):
+        most, middle = drawn["min_alignment"].max(skipna=False), drawn["min_alignment"].median()
+        excess = drawn["excess_loss"].abs().max(skipna=False)
+        found = f"{len(drawn)} other minima: aligned to {_near_one(most)} at most, {middle:.3f} in the middle"
+        said.insert(0, f"{found}, their loss within {excess:.2g} of the noise's.")
+    return " ".join([*said, "Theorem 1 says 1 of the minimum of least entropy alone."])
 
 
 def _tell_sweep(table: pd.DataFrame) -> str:
@@ -56,10 +66,12 @@ def _tell_sweep(table: pd.DataFrame) -> str:
 
 
 def _tell_prediction(table: pd.DataFrame) -> str:
-    both = table.dropna(subset=["measured", "predicted"])
-    above = both[both["strength"] > 0]
-    if above.empty:
+    foretold = table.dropna(subset=["predicted"])
+    if foretold[foretold["strength"] > 0].empty:
         return "The theory predicts 1 at strength 0 and names no number above it."
+    both = foretold.dropna(subset=["measured"])
+    if both.empty:
+        return "Nothing was measured where the theory predicts a number."
     apart = (both["measured"] - both["predicted"]).abs().max()
     return f"Where the theory predicts a number, the measured one is at most {apart:.2g} away."
 
@@ -90,11 +102,9 @@ def _tell_fit(setup: Setup, looks: pd.DataFrame) -> str:
 
 def _tell_views(table: pd.DataFrame) -> str:
     whole = table.loc[table["share"] == 0, "cka"].min()
-    ends = table.groupby("view", sort=False).last()
-    said = ", ".join(
-        f"{view} {row.cka:.2f} (chance {row.chance_cka:.2f})" for view, row in zip(ends.index, ends.itertuples(), strict=True)
-    )
-    apart = (table["cka"] - table["predicted"]).abs().max()
+    ends = table.groupby("view", sort=False).tail(1)
+    said = ", ".join(f"{row.view} {row.cka:.2f} (chance {row.chance_cka:.2f})" for row in ends.itertuples())
+    apart = (table["cka"] - table["predicted"]).abs().max(skipna=False)
     return (
         f"One-to-one observations are aligned to {_near_one(whole)}; the theory says 1. With the most lost so far CKA is: {said}. "
         f"No embedding's CKA is farther than {apart:.2g} from that of the exact kernels."
@@ -118,5 +128,7 @@ def _tell_tasks(table: pd.DataFrame) -> str:
 
 
 def _near_one(value: float) -> str:
-    """Return a value with as many digits as its distance from 1 needs."""
-    return f"{value:.3f}" if not 1 - value <= 1e-3 else f"1 − {1 - value:.1g}" if value < 1 else "1"
+    """Return a value with as many digits as its distance from 1 needs; 1 is what rounding alone keeps from it."""
+    if not abs(1 - value) <= 1e-3:
+        return f"{value:.3f}"
+    return "1" if abs(1 - value) <= ROUNDING else f"1 {'−' if value < 1 else '+'} {abs(1 - value):.1g}"

@@ -26,15 +26,42 @@ def test_a_breaker_is_told_with_its_prediction_and_what_diverged() -> None:
     assert "names no number" in lost
 
 
+def test_a_prediction_that_nothing_was_measured_for_is_told_as_such() -> None:
+    lost = pd.DataFrame({"strength": [0.0, 1.0], "measured": [NAN, NAN], "predicted": [NAN, 0.9]})
+    assert tell_deep_linear("labels", lost).endswith("Nothing was measured where the theory predicts a number.")
+
+
 def test_a_value_that_is_none_is_not_told_as_one() -> None:
     looks = pd.DataFrame({"at": [0, 10], "min_alignment": [0.5, NAN]})
     assert tell_deep_linear("tanh", looks).startswith("The least alignment of any two hidden layers went from 0.500 to nan.")
+    measured = {f"{name}_b": [0.1, 0.1] for name in ("excess_loss", "entropy", "distance")}
+    lost = looks.assign(**measured, **{name.replace("_b", "_a"): NAN for name in measured})
+    assert "no layer is farther than nan from the closed form" in tell_deep_linear("theorem-1", lost)
+
+
+def test_a_value_beyond_one_is_told_as_it_is() -> None:
+    for value, said in ((1.5, "1.500"), (1 + 1e-6, "1 + 1e-06"), (1 + 1e-15, "1."), (1 - 4e-10, "1 − 4e-10")):
+        looks = pd.DataFrame({"at": [0], "min_alignment": [value]})
+        assert f"went from {value:.3f} to {said}" in tell_deep_linear("tanh", looks)
+
+
+def test_the_last_view_is_told_whatever_it_holds() -> None:
+    views = pd.DataFrame({"view": "lossy", "share": [0.0, 0.5], "cka": [1.0, NAN], "chance_cka": 0.1, "predicted": [1.0, 0.4]})
+    text = tell_contrastive(Setup(experiment="modalities"), {}, views)
+    assert "lossy nan" in text
+    assert "farther than nan from" in text
 
 
 def test_minima_and_activations_are_told() -> None:
-    minima = pd.DataFrame({"by": ["SGD", "chance", "chance"], "min_alignment": [0.97, 0.5, 0.7]})
-    assert tell_deep_linear("minima", minima).startswith("2 other minima: at most 0.700, 0.600 in the middle. SGD: 0.970.")
-    assert tell_deep_linear("minima", minima[:1]).startswith("SGD: 0.970.")
+    minima = pd.DataFrame(
+        {"by": ["SGD", "chance", "chance"], "min_alignment": [0.97, 0.5, 0.7], "excess_loss": [0.02, 1e-14, -3e-14]}
+    )
+    noise = "SGD ends aligned to 0.970, its loss 0.02 above the noise's. Theorem 1 says 1 of the minimum of least entropy alone."
+    drawn = "2 other minima: aligned to 0.700 at most, 0.600 in the middle, their loss within 3e-14 of the noise's."
+    assert tell_deep_linear("minima", minima) == f"{drawn} {noise}"
+    assert tell_deep_linear("minima", minima[:1]) == noise
+    assert tell_deep_linear("minima", minima[1:]).startswith(drawn)
+    assert "their loss within 0.5 of" in tell_deep_linear("minima", minima.assign(excess_loss=0.5))
     bent = tell_deep_linear("relu", pd.DataFrame({"min_alignment": [0.2, 0.6]}))
     assert bent.startswith("The least alignment of any two hidden layers went from 0.200 to 0.600.")
     assert "predicts nothing here" in bent

@@ -27,11 +27,11 @@ class Preset:
 
 
 def draw_minima_beside_noise(nets: tuple[Net, Net]) -> Iterator[Look]:
-    """Train by SGD first, then draw other minima; figures: by, "SGD" or "chance", and min_alignment of a's layers with b's."""
+    """Train by SGD first, then draw other minima; figures as of `draw_minima`, by "SGD" or "chance"."""
     *_, last = train_noisily(nets, counts=SGD_COUNTS[-1:])
     assert last.matrix is not None  # a look at moments has one
     between = last.matrix[: len(nets[0].widths), len(nets[0].widths) :]
-    yield Look({"by": "SGD", "min_alignment": float(between.min())}, between)
+    yield Look({"by": "SGD", "min_alignment": float(between.min()), "excess_loss": last.figures["excess_loss_a"]}, between)
     yield from draw_minima(nets, count=MINIMA)
 
 

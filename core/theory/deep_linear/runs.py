@@ -90,8 +90,9 @@ def look_at_samples(nets: tuple[Net, Net], held: Sequence[Weights], activation: 
 
 
 def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0) -> Iterator[Look]:
-    """Draw other global minima of the loss, each as good as the aligned one, and yield the least alignment of a's and b's layers.
+    """Draw other global minima of the loss, each as good as the aligned one, and look at the least alignment of a's and b's layers.
 
+    Figures: by, "chance"; min_alignment; excess_loss of a above that of the noise, 0 but for rounding at a minimum.
     Both networks are at their least entropy; then each hidden layer of a is taken through a random T⁻¹, T = exp(spread · G) with G
     normal and of unit norm for each dimension. Source: Ziyin and Chuang 2025, section 3.
     """
@@ -104,7 +105,8 @@ def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed:
             noise = torch.randn(width, width, generator=draw, dtype=torch.float64) / width**0.5
             weights = transform(weights, layer=layer, by=torch.linalg.matrix_exp(spread * noise))
         layers = align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs)
-        yield Look({"by": "chance", "min_alignment": float(layers.min())}, layers)
+        excess = float(loss(weights, nets[0].frame, nets[0].world)) - nets[0].world.floor
+        yield Look({"by": "chance", "min_alignment": float(layers.min()), "excess_loss": excess}, layers)
 
 
 def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float]) -> Iterator[Look]:
