@@ -71,14 +71,14 @@ def _open_hub(given: argparse.Namespace) -> HubDataset:
 
 
 def run_dataset_list(given: argparse.Namespace) -> None:
-    """Print one row per dataset."""
+    """Print one row per dataset; its levels are its own, then those that `platoscope summarize` wrote."""
     import pandas as pd  # a third of a second, which `platoscope app` must not pay
 
     from core.store import Store
 
     store = Store(given.store)
     rows = [
-        {"name": card.name, "title": card.title, "stimuli": card.size, "levels": " ".join(card.levels),
+        {"name": card.name, "title": card.title, "stimuli": card.size, "levels": " ".join([*card.levels, *store.summaries(card.name)]),
          "models": len(store.models(card.name)), "revision": card.revision[:16]}
         for card in store.datasets()
     ]  # fmt: skip

@@ -60,8 +60,8 @@ class Metric:
     def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter, its default where none is given; raises MetricError for unknown ones and for words as numbers."""
         if unknown := sorted(parameters.keys() - self.spec.defaults.keys()):
-            known = ", ".join(self.spec.defaults) or "none"
-            raise MetricError(f"{self.spec.id} takes the parameters {known}; given {', '.join(unknown)}")
+            known = f"the parameters {', '.join(self.spec.defaults)}" if self.spec.defaults else "no parameters"
+            raise MetricError(f"{self.spec.id} takes {known}; given {', '.join(unknown)}")
         for name, value in parameters.items():
             expected = str if isinstance(self.spec.defaults[name], str) else (int, float)
             if not isinstance(value, expected) or isinstance(value, bool):

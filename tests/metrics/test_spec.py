@@ -195,8 +195,9 @@ def test_k_outside_its_range_is_refused(metric, k):
 
 @every_metric
 def test_an_unknown_parameter_is_refused(metric):
-    known = ", ".join(metric.spec.defaults) or "none"
-    with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes the parameters {known}; given neighbours$"):
+    known = ", ".join(metric.spec.defaults)
+    takes = f"the parameters {known}" if known else "no parameters"
+    with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes {takes}; given neighbours$"):
         metric(*spaces(0), neighbours=5)
 
 

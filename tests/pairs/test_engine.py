@@ -181,5 +181,5 @@ def test_an_unknown_metric_is_refused():
 
 
 def test_an_unknown_parameter_is_refused():
-    with pytest.raises(MetricError, match=r"cka takes the parameters none; given k$"):
+    with pytest.raises(MetricError, match=r"cka takes no parameters; given k$"):
         make_engine("cka", k=3)
