@@ -78,8 +78,9 @@ def run_dataset_list(given: argparse.Namespace) -> None:
 
     store = Store(given.store)
     rows = [
-        {"name": card.name, "title": card.title, "stimuli": card.size, "levels": " ".join([*card.levels, *store.summaries(card.name)]),
-         "models": len(store.models(card.name)), "revision": card.revision[:16]}
+        {"name": card.name, "title": card.title, "stimuli": card.size,
+         "levels": " ".join([*card.levels, *store.summaries(card.name)]), "models": len(store.models(card.name)),
+         "revision": card.revision[:16]}
         for card in store.datasets()
     ]  # fmt: skip
     report_problems(store)
