@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Int
 from jinja2 import TemplateError
 from torch import Tensor
+from transformers import GenerationConfig
 
 from core.encoders.checkpoint import digest_files, store_name
 from core.encoders.precision import forward_on
@@ -35,12 +36,8 @@ class Chat:
         """
         prompts = [self._prompt(instruction, text) for text in texts]
         ids, mask = (part.to(self.device) for part in pad_left(prompts))
-        ends = self.model.generation_config.eos_token_id
         with forward_on(self.device):
-            found = self.model.generate(
-                input_ids=ids, attention_mask=mask, max_new_tokens=limit, do_sample=False, use_cache=True,
-                pad_token_id=ends[0] if isinstance(ends, list) else ends if ends is not None else 0,
-            )  # fmt: skip
+            found = self.model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=limit)
         said = self.tokenizer.batch_decode(found[:, ids.shape[1] :], skip_special_tokens=True)
         return [" ".join(text.split()) for text in said]
 
@@ -74,7 +71,16 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
     model = load_model(folder).eval().requires_grad_(False).to(device)
     if not is_causal(model.config):
         raise EncoderError(f"{spec} does not write text; expected an instruction-tuned causal model")
+    model.generation_config = greedy(model.generation_config.eos_token_id)
     return Chat(store_name(place), digest_files(files), str(device), model, tokenizer)
+
+
+def greedy(ends: int | list[int] | None) -> GenerationConfig:
+    """Return how answers are found, whatever else a model's folder asks for: the likeliest token each time until one of `ends`."""
+    first = ends[0] if isinstance(ends, list) else ends
+    return GenerationConfig(
+        do_sample=False, num_beams=1, repetition_penalty=1.0, use_cache=True, eos_token_id=ends, pad_token_id=first or 0
+    )
 
 
 def pad_left(prompts: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_models import make_language
 
-from core.encoders.chat import open_chat, pad_left
+from core.encoders.chat import Chat, open_chat, pad_left
 from core.errors import EncoderError
 
 PLAIN = "{% for m in messages %}<x>{{ m.role }}: {{ m.content }}\n{% endfor %}<x>assistant:"
@@ -45,16 +45,50 @@ def test_an_answer_does_not_depend_on_the_batch(folder: Path) -> None:
     assert chat.name == "tiny-chat"
 
 
+def likeliest(chat: Chat, count: int) -> list[int]:
+    """Return what follows the prompt of `red car` under `Short.` by a plain loop."""
+    ids = chat.tokenizer("<x>system: Short.\n<x>user: red car\n<x>assistant:", add_special_tokens=False)["input_ids"]
+    with torch.inference_mode():
+        for _ in range(count):
+            ids.append(int(chat.model(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
+    return ids[-count:]
+
+
+def spelled(chat: Chat, ids: list[int]) -> str:
+    return " ".join(chat.tokenizer.decode(ids, skip_special_tokens=True).split())
+
+
+def configure(folder: Path, **asked: object) -> Path:
+    """Write how the model of a folder would answer."""
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | asked))
+    return folder
+
+
 def test_the_likeliest_tokens_are_those_of_a_plain_loop(folder: Path) -> None:
     chat = opened(folder)
-    written = "<x>system: Short.\n<x>user: a dog\n<x>assistant:"
-    ids = chat.tokenizer(written, add_special_tokens=False)["input_ids"]
-    start = len(ids)
-    with torch.inference_mode():
-        for _ in range(5):
-            ids.append(int(chat.model(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
-    expected = " ".join(chat.tokenizer.decode(ids[start:], skip_special_tokens=True).split())
-    assert chat.answer("Short.", ["a dog"], limit=5) == [expected]
+    assert chat.answer("Short.", ["red car"], limit=20) == [spelled(chat, likeliest(chat, 20))]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"repetition_penalty": 1.5},
+        {"no_repeat_ngram_size": 1},
+        {"num_beams": 3},
+        {"do_sample": True, "temperature": 2.0, "top_k": 9},
+    ],
+)
+def test_how_a_folder_would_have_answers_found_changes_none(tmp_path: Path, asked: dict[str, object]) -> None:
+    chat = opened(configure(make_chat(tmp_path / "tiny-chat"), **asked))
+    assert chat.answer("Short.", ["red car"], limit=20) == [spelled(chat, likeliest(chat, 20))]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_answer_ends_with_the_token_that_its_folder_names(tmp_path: Path, folder: Path, several: bool) -> None:
+    whole = likeliest(opened(folder), 6)
+    chat = opened(configure(make_chat(tmp_path / "tiny-chat"), eos_token_id=[whole[2], 3] if several else whole[2]))
+    assert chat.answer("Short.", ["red car"], limit=6) == [spelled(chat, whole[: whole.index(whole[2]) + 1])]
 
 
 @pytest.mark.parametrize("template", [NO_SYSTEM, DROPPED])
