@@ -10,7 +10,14 @@ from jaxtyping import Float, Float64
 from core.errors import InputError
 
 LEVEL = 0.95
-FEWEST = 5  # models for an interval, and for a partial correlation with two degrees of freedom
+SURE = 0.05  # of p, below which a correlation is told from none
+FEWEST = 6  # models; of 5, draws with replacement put every sixth interval beyond 0 where nothing correlates
+UNDEFINED = 0.05  # share of draws without a correlation, from which on the others tell no interval
+ROUNDING = 1e-9
+DEPENDENT = (
+    "Sizes and copies of one family are not independent: where they are among the models, p is too small and "
+    "intervals are too narrow."
+)
 
 
 @dataclass(frozen=True)
@@ -24,15 +31,21 @@ class Correlation:
     n: int
     reason: str = ""
 
+    @property
+    def sure(self) -> bool:
+        """Tell whether it differs from 0 by its interval and by p: with few or tied models either alone is too often sure."""
+        return bool(self.p < SURE and (self.low > 0 or self.high < 0))
+
 
 def spearman_interval(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, draws: int = 2000, seed: int = 0, level: float = LEVEL
 ) -> Correlation:
     """Return Spearman's ρ with its percentile interval over draws of the models with replacement.
 
-    A draw in which all x or all y are equal has no ρ and is left out. With ten models or fewer the interval is rather too narrow,
-    and it covers other models of the same kinds, not other kinds. p: as `core.analyses.alignment.competence_fit` gives it.
-    Points with a NaN are left out. NaN with the reason below 5 models and where x or y is constant.
+    A draw in which all x or all y are equal has no ρ and is left out; where more than 5 % have none, or where the interval does not
+    hold ρ itself, it is NaN with the reason. It covers other models of the same kinds, not other kinds, and takes models for
+    independent. p: as `core.analyses.alignment.competence_fit` gives it.
+    Points with a NaN are left out. NaN with the reason below 6 models and where x or y is constant.
     Raises InputError for lengths and no draws. Source: Efron, Tibshirani 1993, chapter 13.
     """
     from core.analyses.alignment import competence_fit
@@ -45,8 +58,12 @@ def spearman_interval(
         return _unknown(fit.n, fit.reason or _too_few(fit.n))
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
     found = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
-    low, high = np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return Correlation(fit.spearman, float(low), float(high), fit.p, fit.n)
+    if (without := float(np.isnan(found).mean())) > UNDEFINED:
+        return Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n, f"so many are equal that {without:.0%} of draws have no ρ")
+    low, high = map(float, np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2]))
+    if not low - ROUNDING <= fit.spearman <= high + ROUNDING:
+        return Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n, "the interval of the draws does not hold ρ itself")
+    return Correlation(fit.spearman, low, high, fit.p, fit.n)
 
 
 def partial_correlation(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, given: Float[np.ndarray, " l"]) -> Correlation:
@@ -54,7 +71,7 @@ def partial_correlation(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], 
 
     given: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²)) with ν = n − 3 degrees of freedom;
     the interval by Fisher's transform, tanh(artanh r ± 1.96 / √(n − 4)). Both take the models for independent, which sizes of one
-    family are not. Points with a NaN are left out. NaN with the reason below 5 models, for constant values, and where z tells all
+    family are not. Points with a NaN are left out. NaN with the reason below 6 models, for constant values, and where z tells all
     of x or of y. Raises InputError for lengths. Source: Fisher 1924.
     """
     x, y, z = _sound(x, y, given)

@@ -143,7 +143,8 @@ def correlation_text(found: Correlation) -> str:
     """Return a correlation over models for a heading, or why there is none."""
     if math.isnan(found.value):
         return wrap(plain(found.reason), 40)
-    text = f"Spearman {found.value:.2f} ({found.low:.2f} to {found.high:.2f}), {p_text(found.p)}, {found.n} finished models"
+    interval = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
+    text = f"Spearman {found.value:.2f}{interval}, {p_text(found.p)}, {found.n} finished models"
     return text.replace("-", "−")
 
 

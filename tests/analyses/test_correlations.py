@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.analyses.correlations import partial_correlation, spearman_interval
+from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
 from core.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -25,11 +27,40 @@ def test_the_interval_is_that_of_each_draw_taken_alone():
     assert (found.value, found.p) == pytest.approx(stats.spearmanr(X, Y))
 
 
-def test_draws_without_a_correlation_are_left_out():
-    x, y = np.array([0.0, 0, 0, 0, 1]), np.array([0.0, 1, 2, 3, 4])
-    found = spearman_interval(x, y, draws=500)
+def test_few_draws_without_a_correlation_are_left_out_and_many_leave_no_interval():
+    y = np.arange(9.0)
+    found = spearman_interval(np.array([0.0, 0, 0, 0, 0, 0, 1, 1, 1]), y, draws=500)  # without one of the three: (2/3)⁹ = 2.6 %
     assert found.reason == ""
     assert np.isfinite([found.low, found.high]).all()
+    tied = spearman_interval(np.r_[np.zeros(8), 1.0], y)  # the only model that differs is in no draw of (8/9)⁹ = 35 %
+    assert (tied.value, tied.p) == pytest.approx((0.5477, 0.127), abs=1e-3)
+    assert np.isnan([tied.low, tied.high]).all()
+    assert re.fullmatch("so many are equal that 3[3-7]% of draws have no ρ", tied.reason)
+    assert not tied.sure
+
+
+def test_an_interval_without_the_correlation_itself_is_none():
+    found = spearman_interval(X, Y, draws=1, seed=1)
+    assert np.isnan(found.low)
+    assert found.reason == "the interval of the draws does not hold ρ itself"
+    assert spearman_interval(X, np.exp(X), draws=20).low == pytest.approx(1)
+
+
+def test_a_correlation_is_sure_by_its_interval_and_its_p():
+    assert Correlation(0.5, 0.1, 0.8, 0.01, 20).sure
+    assert Correlation(-0.5, -0.8, -0.1, 0.01, 20).sure
+    assert not Correlation(0.5, 0.1, 0.8, 0.06, 20).sure
+    assert not Correlation(0.5, -0.1, 0.8, 0.01, 20).sure
+    assert not Correlation(0.5, np.nan, np.nan, 0.01, 20, "no interval").sure
+
+
+@pytest.mark.parametrize("n", [6, 9])
+def test_few_or_tied_models_are_hardly_ever_sure_where_nothing_correlates(n):
+    rng, sure = np.random.default_rng(n), 0
+    for seed in range(200):
+        x, y = rng.normal(size=n), rng.normal(size=n).round()
+        sure += spearman_interval(x, y, draws=100, seed=seed).sure
+    assert sure <= 19  # of 10, the 99.5 % quantile
 
 
 def test_a_rising_map_of_either_side_changes_no_interval():
@@ -84,11 +115,11 @@ def test_a_correlation_that_size_explains_is_gone():
 
 
 def test_what_cannot_be_told_is_nan_with_the_reason():
-    few, flat = np.where(np.arange(15) < 11, np.nan, X), np.ones(15)
+    few, flat = np.where(np.arange(15) < 10, np.nan, X), np.ones(15)
     cases = (
-        (spearman_interval(few, Y), "at least 5 models with all values expected; there are 4"),
+        (spearman_interval(few, Y), "at least 6 models with all values expected; there are 5"),
         (spearman_interval(flat, Y), "all 15 models have the same competence"),
-        (partial_correlation(few, Y, given=Z), "at least 5 models with all values expected; there are 4"),
+        (partial_correlation(few, Y, given=Z), "at least 6 models with all values expected; there are 5"),
         (partial_correlation(X, Y, given=flat), "all 15 models have the same given"),
         (partial_correlation(Z * 2 + 1, Y, given=Z), "tells x or y exactly"),
     )

@@ -208,4 +208,6 @@ def test_a_correlation_over_models_is_told_or_why_it_is_not():
     assert (
         color.correlation_text(Correlation(-0.5, -0.9, 0.1, 0.2, 9)) == "Spearman −0.50 (−0.90 to 0.10), p = 0.2, 9 finished models"
     )
+    tied = Correlation(0.55, np.nan, np.nan, 0.127, 9, "so many are equal that 35% of draws have no ρ")
+    assert color.correlation_text(tied) == "Spearman 0.55, p = 0.13, 9 finished models"
     assert color.correlation_text(Correlation(np.nan, np.nan, np.nan, np.nan, 2, "2 points are too few")) == "2 points are too few"
