@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,8 @@ from core.errors import InputError
 
 LEAST = 6  # points: a stick has four numbers, and one point is left out
 DISTINCT = 5  # different x
-COLUMNS = ("fit", "parameters", "points", "cv_rmse", "cv_r2", "intercept", "slope", "bend", "knot", "reason")
+ROUNDING = 1e-9  # of the range of y, below which an error on a point left out is none
+COLUMNS = ("fit", "parameters", "points", "cv_rmse", "cv_r2", "gain", "gain_se", "intercept", "slope", "bend", "knot", "reason")
 
 Points = Float64[np.ndarray, " n"]
 
@@ -78,8 +78,10 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
     """Return what a line and a broken stick are worth on points they were not fitted to, a row for each.
 
     cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ error² / Σ error² of the others'
-    mean, at most 1; 0 and less is no better than that mean. The stick speaks for emergence where it has the smaller error, a slope
-    near 0 and a bend above 0; with few points a small difference says little. The other columns describe the fit to all points.
+    mean, at most 1; 0 and less is no better than that mean. gain: the line's squared error minus the fit's own, the mean over all
+    points left out, and gain_se its standard error, sd/√n; 0 for the line. Of lines with noise every sixth has a gain above 0, but
+    hardly one has a gain above its standard error: a stick with that, a slope near 0 and a bend above 0 speaks for emergence.
+    The other columns describe the fit to all points.
     Points with a NaN are left out. Both rows are NaN, with the reason, below 6 points, 5 different x, and for constant y.
     Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question); Stone 1974 (leaving one out).
     """
@@ -87,17 +89,26 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
         raise InputError(f"one y for each x expected; given {len(x)} and {len(y)} values")
     sound = np.isfinite(x) & np.isfinite(y)
     x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
-    reason, none = _reason_against(x, y), [np.nan] * 6
+    reason, none = _reason_against(x, y), [np.nan] * 8
     fits: tuple[tuple[str, int, Fit], ...] = ("line", 2, fit_line), ("broken stick", 4, fit_stick)
-    rows = [(name, size, len(x), *(none if reason else _judged(fit, x, y)), reason) for name, size, fit in fits]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    errors = {} if reason else {name: _squared_errors(fit, x, y) for name, _, fit in fits}
+    judged = {name: [*_worth(errors[name], errors["line"], y), *_shape(fit(x, y))] for name, _, fit in fits if not reason}
+    return pd.DataFrame([(name, size, len(x), *judged.get(name, none), reason) for name, size, _ in fits], columns=list(COLUMNS))
 
 
-def _judged(fit: Fit, x: Points, y: Points) -> tuple[Any, ...]:
-    errors, whole = left_out_errors(fit, x, y), fit(x, y)
+def _squared_errors(fit: Fit, x: Points, y: Points) -> Points:
+    errors = left_out_errors(fit, x, y)
+    return np.where(np.abs(errors) > ROUNDING * np.ptp(y), errors**2, 0.0)
+
+
+def _worth(errors: Points, line: Points, y: Points) -> tuple[float, ...]:
     means = (y - y.mean()) * len(y) / (len(y) - 1)  # y minus the mean of the others
-    cv_r2 = 1 - (errors @ errors) / (means @ means)
-    return np.sqrt((errors**2).mean()), cv_r2, whole.intercept, whole.slope, whole.bend, whole.knot
+    gains = line - errors
+    return (np.sqrt(errors.mean()), 1 - errors.sum() / (means @ means), gains.mean(), gains.std(ddof=1) / np.sqrt(len(y)))
+
+
+def _shape(fit: Stick) -> tuple[float, ...]:
+    return fit.intercept, fit.slope, fit.bend, fit.knot
 
 
 def _reason_against(x: Points, y: Points) -> str:

@@ -77,6 +77,27 @@ def test_emergence_is_told_from_a_steady_rise():
     assert risen.loc["broken stick", "knot"] == pytest.approx(0.6, abs=0.1)
 
 
+def test_the_gain_is_the_mean_difference_of_squared_errors_with_its_standard_error():
+    y = np.maximum(0, X - 0.5) + 0.1 * RNG.normal(size=20)
+    gains = [
+        left_out_errors(fit_line, X, y)[i] ** 2 - (y[i] - fit_stick(np.delete(X, i), np.delete(y, i)).at(X[i : i + 1])[0]) ** 2
+        for i in range(20)
+    ]
+    line, stick = compare_fits(X, y)[["gain", "gain_se"]].to_numpy()
+    assert line.tolist() == [0, 0]
+    assert stick == pytest.approx([np.mean(gains), np.std(gains, ddof=1) / np.sqrt(20)])
+
+
+def test_rounding_is_no_gain_and_a_line_with_noise_hardly_ever_has_one_beyond_its_error():
+    exact = compare_fits(X, 3 * X + 0.1)
+    assert exact[["cv_rmse", "gain", "gain_se"]].to_numpy() == pytest.approx(np.zeros((2, 3)), abs=0)
+    better = sure = 0
+    for seed in range(40):
+        stick = compare_fits(X[::2], X[::2] + 0.3 * np.random.default_rng(seed).normal(size=10)).iloc[1]
+        better, sure = better + (stick["gain"] > 0), sure + (stick["gain"] > stick["gain_se"])
+    assert sure <= 5 < better  # alone a smaller error is no sign
+
+
 def test_noise_is_predicted_by_neither():
     assert (compare_fits(X, np.random.default_rng(2).normal(size=20))["cv_r2"] < 0.1).all()
 
@@ -98,7 +119,7 @@ def test_what_cannot_be_compared_is_nan_with_the_reason():
     ):
         table = compare_fits(x, y)
         assert table["reason"].str.contains(reason).all()
-        assert table[["cv_rmse", "cv_r2", "knot"]].isna().all(axis=None)
+        assert table[["cv_rmse", "cv_r2", "gain", "gain_se", "knot"]].isna().all(axis=None)
 
 
 def test_wrong_input_is_refused():
