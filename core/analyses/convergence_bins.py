@@ -31,17 +31,15 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
     known = skill.dropna()
     if not 1 <= count <= MOST:
         raise InputError(f"1 to {MOST} bins expected; given {count}")
+    parts = _places(known.to_numpy(float), count=count, equal=equal)
     if equal:
-        ranks = known.rank(method="average")
-        place = ((ranks - 0.5) * count // max(len(known), 1)).astype(int)
-        ends = known.groupby(place)
-        return pd.DataFrame({"bin": place, "low": ends.transform("min"), "high": ends.transform("max")})
+        ends = known.groupby(parts)
+        return pd.DataFrame({"bin": parts, "low": ends.transform("min"), "high": ends.transform("max")}, index=known.index)
     if len(known) and not (known.min() >= 0 and known.max() <= 1):
         raise InputError(
             f"equal parts of 0 … 1 expected values in it; given {known.min():g} … {known.max():g}: ask for bins of equal size"
         )
     edges = np.arange(count + 1) / count
-    parts = np.digitize(known, edges[1:-1])
     return pd.DataFrame({"bin": parts, "low": edges[parts], "high": edges[parts + 1]}, index=known.index)
 
 
@@ -86,12 +84,13 @@ def bin_trends(
     permutations: int = 999,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Test whether pairs within a bin are the more aligned the more competent they are: pairs_of, slope, p, reason.
+    """Test whether pairs within a bin are the more aligned the more competent they are: pairs_of, slope, p, groups, reason.
 
     slope: of the least-squares line through the points of `bin_pairs`, in alignment per unit of skill. The null: competence has
-    nothing to do with alignment, so the values of skill are dealt out anew among the models, which are binned anew; pairs keep
-    their scores and their groups. p = (1 + #{|slope of null| ≥ |slope|})/(1 + permutations), two-sided. Models of one training or
-    family are no independent draws, which no permutation of models can mend: look at the pairs of different groups, too.
+    nothing to do with alignment, though models of one group may be alike in both. So `deal_skill` deals competence out anew, and
+    models are binned anew; pairs keep their scores and their groups. p = (1 + #{|slope of null| ≥ |slope|})/(1 + permutations),
+    two-sided. Groups that are alike among each other, and what is alike within a group for another reason than the group, are
+    still taken for independent. groups: how many there are; a model of unknown group is one of its own.
     Raises InputError for fewer than 1 permutation and as `assign_bins`.
     """
     if permutations < 1:
@@ -102,10 +101,48 @@ def bin_trends(
     x, y = (known[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
     same = _same(known, group)
     kinds = np.stack([np.full(len(same), True), *((same == one).fillna(False).to_numpy(bool) for one in (True, False))])
-    values, places, scores = skill[bins.index].to_numpy(float), bins["bin"].to_numpy(int), known["score"].to_numpy(float)
-    orders = [np.arange(len(names)), *draw_orders(len(names), count=permutations, seed=seed)]
-    slopes = np.array([_slopes(values[order], places[order], x, y, scores, kinds) for order in orders])
-    return pd.DataFrame([_trend(kind, column) for kind, column in zip((ALL, SAME, DIFFERENT), slopes.T, strict=True)])
+    values, groups, scores = skill[bins.index].to_numpy(float), _numbered(group.reindex(bins.index)), known["score"].to_numpy(float)
+    dealt = [values, *deal_skill(values, groups, count=permutations, seed=seed)]
+    slopes = np.array([_slopes(one, _places(one, count=count, equal=equal), x, y, scores, kinds) for one in dealt])
+    table = pd.DataFrame([_trend(kind, column) for kind, column in zip((ALL, SAME, DIFFERENT), slopes.T, strict=True)])
+    return table.assign(groups=len(np.unique(groups)))
+
+
+def deal_skill(
+    skill: Float64[np.ndarray, " m"], groups: Int64[np.ndarray, " m"], *, count: int, seed: int
+) -> Float64[np.ndarray, "count m"]:
+    """Deal out skill anew, `count` times, so that models of one group stay as alike as they are.
+
+    The means of groups are dealt among the groups, and what its models have beyond the mean among the models of each group; the sum
+    is cut off at the range of skill. With one group, or with each model its own, that deals the values among the models.
+    groups: a number from 0 on for each model, none left out.
+    Source: Anderson, ter Braak 2003 (permutation of whole units in nested designs).
+    """
+    means = np.bincount(groups, skill) / np.bincount(groups)
+    rng = np.random.default_rng(seed)
+    order = np.argsort(groups + rng.random((count, len(skill))), axis=1)  # group by group, at random within each
+    own = np.empty(order.shape)
+    own[:, np.argsort(groups, kind="stable")] = (skill - means[groups])[order]
+    dealt = means[draw_orders(len(means), count=count, seed=seed)][:, groups] + own
+    ends = skill.min(initial=np.inf), skill.max(initial=-np.inf)
+    return np.clip(dealt.round(12), *ends)  # rounding moves no value over the edge of a bin
+
+
+def _numbered(group: pd.Series) -> Int64[np.ndarray, " m"]:
+    """Number the groups; a model of unknown group is one of its own."""
+    numbers, known = pd.factorize(group.mask(group == ""))
+    alone = np.flatnonzero(numbers < 0)
+    numbers[alone] = len(known) + np.arange(len(alone))
+    return numbers
+
+
+def _places(values: Float64[np.ndarray, " m"], *, count: int, equal: bool) -> Int64[np.ndarray, " m"]:
+    """Return the bin of each value; see `assign_bins`."""
+    if not equal:
+        return np.digitize(values, np.arange(1, count) / count)
+    from scipy.stats import rankdata
+
+    return ((rankdata(values) - 0.5) * count // max(len(values), 1)).astype(int)
 
 
 def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:

@@ -90,8 +90,9 @@ def bin_models(
     """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and whether it has a trend.
 
     equal: bins of equally many models. threshold, tasks: as of `solve_tasks`. by: the column of `Study.models` that tells which
-    pairs are of one group: objective, family, group … compared: as of `map_models`. Returns the columns of `summarize_bins`, slope
-    and p of `bin_trends`, and its reason as trend_reason. Models whose competence was not measured are left out.
+    pairs are of one group, and which models p takes to be alike: objective, family, group … compared: as of `map_models`. Returns
+    the columns of `summarize_bins`, slope, p and groups of `bin_trends`, and its reason as trend_reason. Models whose competence
+    was not measured are left out.
     """
     pairs = pair_models(study, names, report=report, **compared)
     skill = skill_of(study, names, threshold=threshold, tasks=tasks)

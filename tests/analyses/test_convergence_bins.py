@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.analyses.convergence_bins import assign_bins, bin_pairs, bin_trends, jackknife, summarize_bins
+from core.analyses.convergence_bins import assign_bins, bin_pairs, bin_trends, deal_skill, jackknife, summarize_bins
 from core.errors import InputError
 
 SKILL = pd.Series({"a": 0.1, "b": 0.2, "c": 0.9, "d": 1.0, "e": 0.95, "f": np.nan})
@@ -149,6 +149,52 @@ def test_p_is_rarely_small_where_competence_has_nothing_to_do_with_alignment():
         found.append(bin_trends(pairs, skill, group, count=3, permutations=39, seed=seed)["p"].iloc[0])
     assert 0.04 < np.mean(np.array(found) <= 0.1) < 0.17
     assert np.mean(found) == pytest.approx(0.5, abs=0.1)
+
+
+def test_p_is_rarely_small_where_groups_are_alike_in_competence_and_in_alignment():
+    """Models of one group solve about as much, and any two groups agree by an amount of their own, whatever they solve."""
+    rng = np.random.default_rng(2)
+    names = [f"m{i:02d}" for i in range(20)]
+    group = pd.Series([f"g{i % 5}" for i in range(20)], index=names)
+    found = []
+    for seed in range(60):
+        means, between = pd.Series(rng.random(5), index=sorted(set(group))), rng.normal(size=(5, 5))
+        skill = (group.map(means) + 0.05 * rng.normal(size=20)).clip(0, 1)
+        amount = dict(zip(names, group.str[1:].astype(int), strict=True))
+        pairs = all_pairs(lambda x, y, between=between, of=amount: between[of[x], of[y]] + between[of[y], of[x]], names)
+        found.append(bin_trends(pairs, skill, group, permutations=39, seed=seed).set_index("pairs_of")["p"])
+    small = (pd.DataFrame(found) <= 0.05).mean()
+    assert small["all"] <= 0.14  # of 0.05, the 99.7 % quantile; dealt model by model it is near 0.3
+    assert small["different"] <= 0.14
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(0, 3), min_size=2, max_size=9))
+def test_dealing_keeps_what_groups_have_and_deals_all_where_there_are_no_groups(seed, labels):
+    groups = np.unique(labels, return_inverse=True)[1]
+    skill = np.random.default_rng(seed).random(len(groups))
+    means = np.bincount(groups, skill) / np.bincount(groups)
+    for one in deal_skill(skill, groups, count=3, seed=seed):
+        kept = [one[groups == group] for group in range(len(means))]
+        assert all(skill.min() <= values.min() and values.max() <= skill.max() for values in kept)
+        ranges = [np.ptp(values) <= np.ptp(skill[groups == group]) + 1e-9 for group, values in enumerate(kept)]
+        assert all(ranges)
+    for alone in (np.zeros(len(groups), int), np.arange(len(groups))):
+        for one in deal_skill(skill, alone, count=3, seed=seed):
+            assert np.sort(one) == pytest.approx(np.sort(skill))
+
+
+def test_dealing_by_hand():
+    dealt = deal_skill(np.array([0.1, 0.8, 0.3, 0.6]), np.array([0, 1, 0, 1]), count=200, seed=0)
+    ways = {tuple(one) for one in dealt.round(9)}
+    swaps = {(a, b, 0.4 - a, 1.4 - b) for a in (0.1, 0.3) for b in (0.6, 0.8)}  # groups keep their means, models change places
+    swaps |= {(a, b, 1.4 - a, 0.4 - b) for a in (0.6, 0.8) for b in (0.1, 0.3)}
+    assert ways == {tuple(np.round(one, 9)) for one in swaps}
+
+
+def test_a_model_of_unknown_group_is_a_group_of_its_own():
+    group = pd.Series({"a": "x", "b": "x", "c": "", "d": np.nan, "e": "y"})
+    pairs = all_pairs(lambda x, y: SKILL[x] * SKILL[y], "abcde")
+    assert bin_trends(pairs, SKILL, group, count=1, permutations=9)["groups"].tolist() == [4] * 3
 
 
 @settings(max_examples=15)
