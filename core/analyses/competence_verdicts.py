@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from core.analyses.correlations import Correlation
+from core.analyses.correlations import DEPENDENT, SURE, Correlation
 from core.analyses.discoveries import adjust
 from core.encoders.encoder import REALITY
 
-SURE = 0.05
 MANY = 20  # models
 
 
@@ -25,11 +25,14 @@ def tell_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = F
     A trend is told by q, its p adjusted for being one test of several. table: as `core.studies.mapping.bin_models` gives it. kinds:
     what to call the pairs, by pairs_of. turned: low scores mean aligned.
     """
+    if table.empty:
+        return "No model's competence is known, so that there are no bins."
     trends = table.drop_duplicates("pairs_of")
     rows = {row["pairs_of"]: row for row in trends.assign(q=adjust(trends["p"].to_numpy(float))).to_dict("records")}
     told = "; ".join(f"{kinds[kind]}: {_direction(rows[kind], turned=turned)}" for kind in kinds)
     tests = f"q is p adjusted for {count} tests of one question. " if (count := int(trends["p"].notna().sum())) > 1 else ""
-    caution = "Sizes and copies of one training are not independent, so that p is too small where they are among the models."
+    groups = int(trends["groups"].iloc[0])
+    caution = f"p takes {groups} {'group' if groups == 1 else 'groups'} for independent: of groups that are alike it is too small."
     return f"{told[:1].upper()}{told[1:]}. {tests}The published work found for 78 models that better ones agree more. {caution}"
 
 
@@ -42,62 +45,88 @@ def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"
 
 
-def tell_score(order: Correlation, partial: Correlation, fits: pd.DataFrame, *, turned: bool = False) -> str:
+def tell_score(
+    order: Correlation, partial: Correlation, fits: pd.DataFrame, *, low_aligned: bool = False, low_better: bool = False
+) -> str:
     """Say whether aligned models score better, whether that is more than their sizes tell, and which fit tells models left out.
 
-    order: Spearman's ρ. partial: given log size. fits: as `core.analyses.emergence.compare_fits` gives them. turned: of alignment
-    and score, one is better where it is low.
+    order: Spearman's ρ. partial: given log size. fits: as `core.analyses.emergence.compare_fits` gives them. low_aligned: low
+    scores of the metric mean aligned. low_better: low values of the score are better.
     """
-    return " ".join((_order(order, turned=turned), _partial(partial), _fits(fits)))
+    turned = low_aligned != low_better
+    found = _sense(order, turned=turned)
+    stick = _fits(fits, low_aligned=low_aligned, turned=turned)
+    return " ".join((_order(order, found), _partial(partial, _sense(partial, turned=turned), said=found), stick, DEPENDENT))
 
 
-def _order(found: Correlation, *, turned: bool) -> str:
-    if found.reason:
+def _sense(found: Correlation, *, turned: bool) -> str:
+    """Return "better" or "worse" for what more aligned models score; "" where it is not sure."""
+    if not found.sure:
+        return ""
+    return "better" if (found.value > 0) != turned else "worse"
+
+
+def _order(found: Correlation, sense: str) -> str:
+    if np.isnan(found.low):
         return f"Whether alignment goes with the score cannot be told: {found.reason}."
-    span, (low, high) = _span(found, "ρ"), (-found.high, -found.low) if turned else (found.low, found.high)
-    if low > 0:
-        return f"More aligned models score better ({span}), as in the published work."
-    if high < 0:
-        return f"More aligned models score worse ({span}), against the published work."
-    return f"Alignment does not go with the score beyond doubt ({span}), against the published work."
+    if sense:
+        published = {"better": "as in", "worse": "against"}[sense]
+        return f"More aligned models score {sense} ({_span(found, 'ρ')}), {published} the published work."
+    return f"Alignment does not go with the score beyond doubt ({_span(found, 'ρ')}), against the published work."
 
 
-def _partial(found: Correlation) -> str:
+def _partial(found: Correlation, sense: str, *, said: str) -> str:
+    """Say what is left given size; said: what was said of the score before."""
     if pd.isna(found.value):
-        return f"What is left of it given the models' sizes cannot be told: {found.reason}."
+        return f"What is left given the models' sizes cannot be told: {found.reason}."
     if found.reason:
-        return f"Given their sizes, {found.reason} (r = {found.value:.2f})."
-    if found.low > 0 or found.high < 0:
-        return f"That is more than size alone tells ({_span(found, 'r')} given log size)."
-    return f"Size alone may tell as much: given log size, nothing beyond doubt is left ({_span(found, 'r')})."
+        return f"Given a line in log size, {found.reason} (r = {found.value:.2f})."
+    span = _span(found, "r")
+    if sense:
+        more = "That is more than a line in log size tells: given" if said == sense else "Given a line in log"
+        return f"{more} size, more aligned ones score {sense} ({span})."
+    tells = "A line in log size may tell as much: given it," if said else "Given a line in log size,"
+    return f"{tells} nothing beyond doubt is left ({span})."
 
 
-def _fits(fits: pd.DataFrame) -> str:
+def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
     if fits["reason"].any():
         return f"A line and a broken stick cannot be compared: {fits['reason'].iloc[0]}."
     line, stick = fits.set_index("fit").loc[["line", "broken stick"]].to_dict("records")
     few, models = line["points"] < MANY, f"{line['points']} models"
-    if stick["cv_rmse"] >= line["cv_rmse"]:
-        none = f"no sign of emergence, though {models} are too few to rule it out" if few else "no sign of emergence"
-        errors = f"error {line['cv_rmse']:.3g} against {stick['cv_rmse']:.3g}"
-        return f"A line tells models left out no worse than a broken stick ({errors}): {none}."
-    bend = "steeper" if abs(stick["slope"] + stick["bend"]) > abs(stick["slope"]) else "flatter, which is no emergence"
-    told = f"A broken stick tells models left out better than a line (error {stick['cv_rmse']:.3g} against {line['cv_rmse']:.3g})"
-    where = f"beyond an alignment of {stick['knot']:.3g} the score {'may get' if few else 'gets'} {bend}"
+    errors = f"error {stick['cv_rmse']:.3g} against {line['cv_rmse']:.3g}"
+    if stick["gain"] <= stick["gain_se"]:
+        better = "better, but not by more than one standard error" if stick["gain"] > 0 else "no better"
+        none = f"no sign of emergence{f', though {models} are too few to rule it out' if few else ''}"
+        return f"A broken stick tells models left out {better} than a line ({errors}): {none}."
+    told = f"A broken stick tells models left out better than a line, by more than one standard error ({errors})"
+    if _emerges(stick["slope"], stick["slope"] + stick["bend"], low_aligned=low_aligned, turned=turned):
+        bend = f"{'may improve' if few else 'improves'} more steeply"
+    else:
+        bend = f"{'may bend' if few else 'bends'}, but not into a steeper improvement, which is no emergence"
+    where = f"beyond an alignment of {stick['knot']:.3g} the score {bend}"
     return f"{told}; {models} are too few to tell it from luck, but {where}." if few else f"{told}: {where}."
+
+
+def _emerges(left: float, right: float, *, low_aligned: bool, turned: bool) -> bool:
+    """Tell whether the score improves with alignment beyond the knot, and more than it changes before, by the slopes beside it."""
+    early, late = (right, left) if low_aligned else (left, right)
+    return bool((-late if turned else late) > abs(early))
 
 
 def tell_training(table: pd.DataFrame, *, turned: bool = False) -> str:
     """Say for each target in how many trainings the last checkpoint is more aligned than the first.
 
-    table: as `core.studies.mapping.follow_training` gives it. turned: low scores mean aligned.
+    A training counts for a target with which both its checkpoints have a score. table: as `core.studies.mapping.follow_training`
+    gives it. turned: low scores mean aligned.
     """
-    parts = []
+    parts, ends = [], table.groupby("run")["step"].agg(["min", "max"]).query("min < max")
     for target, rows in table.groupby("target", sort=False):
-        runs = rows.sort_values("step").groupby("run")["score"].agg(["first", "last", "count"]).query("count > 1")
-        if len(runs):
-            rising = int((runs["last"] < runs["first"] if turned else runs["last"] > runs["first"]).sum())
-            parts.append(f"with {target} in {rising} of {len(runs)} trainings")
+        scores = rows.set_index(["run", "step"])["score"]
+        first, last = (scores.reindex(list(zip(ends.index, ends[end], strict=True))).to_numpy(float) for end in ("min", "max"))
+        if known := int(np.isfinite(last - first).sum()):
+            rising = int((last < first if turned else last > first).sum())
+            parts.append(f"with {target} in {rising} of {known} trainings")
     if not parts:
         return "No training has two checkpoints to compare."
     parts.sort(key=lambda part: not part.startswith(f"with {REALITY}"))

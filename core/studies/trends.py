@@ -27,6 +27,7 @@ BINS = "mean alignment of models that solve a share of the tasks"
 TREND = "slope of alignment over the share of tasks solved, pairs within a bin"
 NEAR_REALITY = "Spearman of competence and alignment with reality"
 BEND = "change of slope at the broken stick's knot, above 0 where a score emerges"
+GAIN = "squared error on models left out, a line's minus a broken stick's"
 FORETELLS = "Spearman of alignment and score"
 UNMEASURED = "the competence of no vision model was measured"
 
@@ -47,10 +48,11 @@ def study_trends(
     """Return what the study says of competence and alignment, a row per figure, over the models that finished a training.
 
     The mean alignment of vision models within bins of tasks solved, with its jackknife error over models, and the trend's p, for
-    all pairs and for those within and across groups (`by`), also adjusted for these being three tests; Spearman's ρ of competence
-    and alignment with reality, with its interval; then, for each downstream score of language models: ρ with their alignment with
-    one vision model, the partial correlation given the logarithm of their size, R² on models left out, of a line and of a broken
-    stick, and how the stick bends: upward where the score emerges, downward where it levels off.
+    all pairs and for those within and across groups (`by`; models of one may be alike), also adjusted for these being three tests;
+    Spearman's ρ of competence and alignment with reality, with its interval; then, for each downstream score of language models: ρ
+    with their alignment with one vision model, the partial correlation given the logarithm of their size, R² on models left out, of
+    a line and of a broken stick, how the stick bends (upward where the score emerges, downward where it levels off), and what it
+    gains over the line: up to its standard error that is nothing.
     vision: that vision model; the one that solves most tasks where none is named. bins, equal, threshold, tasks, by: as of
     `core.studies.mapping.bin_models`. compared: metric, layers, parameters.
     Returns COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises UnknownNameError for what is no vision model,
@@ -81,10 +83,13 @@ def predict_score(study: Study, score: pd.Series, *, vision: str, seed: int = 0,
     fits = compare_fits(x, y)
     told = [(f"R² on models left out, {row.fit}", row.cv_r2) for row in fits.itertuples()] + [(BEND, fits["bend"].iloc[-1])]
     judged = [{"finding": name, "models": fits["points"][0], "value": value, "reason": fits["reason"][0]} for name, value in told]
+    gain = {"finding": GAIN, "models": fits["points"][0], "value": fits["gain"].iloc[-1], "se": fits["gain_se"].iloc[-1],
+            "reason": fits["reason"][0]}  # fmt: skip
     rows = [
         _correlated(FORETELLS, spearman_interval(x, y, seed=seed)),
         _correlated("partial correlation given log size", partial_correlation(x, y, given=np.log(size))),
         *judged,
+        gain,
     ]
     return [{"group": group, **row} for row in rows]
 

@@ -28,8 +28,8 @@ READING = """**How to read it.** Vision models are put into bins by how many of 
 score of at least {threshold:.0%} of the best, if that is beyond chance. A diamond is the mean alignment of all pairs of models
 within a bin, its bar ± one standard error over models, its width the bin; small squares are the pairs. If all strong models are
 alike and each weak one is weak in its own way, diamonds rise to the right. **p** is how often random deals of the same competences
-({permutations} of them) give as steep a slope; **q** is p adjusted for there being a test per panel. Models of one {by} may agree
-for that alone, hence the panels beside."""
+({permutations} of them) give as steep a slope; **q** is p adjusted for there being a test per panel. Models of one {by} may be
+alike in both for that alone: so each deal hands what is common to one {by} on to another as a whole."""
 SOLVED = "A task counts as solved by a model that reaches this share of the best model's score, if it is beyond chance."
 
 
@@ -55,9 +55,8 @@ def draw(at: Place, models: pd.DataFrame, asked: Among) -> None:
     exportbar.plot(figure, key="bins", table=table, recipe=recipe, command=_command(at, names, asked, chosen))
     count = int(solved["tasks"].max())
     st.markdown(READING.format(tasks=count, threshold=chosen["threshold"], permutations=PERMUTATIONS, by=by))
-    if len(table):
-        turned = not METRICS[asked.metric].spec.higher_is_more_aligned
-        st.markdown(f"**What is seen.** {frame.plain(tell_bins(table, kinds, turned=turned))}")
+    turned = not METRICS[asked.metric].spec.higher_is_more_aligned
+    st.markdown(f"**What is seen.** {frame.plain(tell_bins(table, kinds, turned=turned))}")
     _tell_left_out(models, skill)
 
 

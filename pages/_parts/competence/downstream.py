@@ -22,7 +22,8 @@ from pages._shared.queries import Place
 
 READING = """**How to read it.** Each mark is a model, large ones have more parameters: the further right, the more aligned with
 {target}; the higher, the higher its score. The more its color stands out, the more competent it is: {rank}. Both lines are judged
-on models left out of the fit: if the ability emerged at some alignment, a stick that is flat at first and then steep would win."""
+on models left out of the fit: if the ability emerged at some alignment, a stick that is flat at first and then steep would win, by
+more than the standard error of its win."""
 TOTAL = "total bits over total UTF-8 bytes"
 MEAN = "of each text its bits over its UTF-8 bytes, then their mean, as in the released code of the published work"
 OF_SIGHT = "share of tasks solved"
@@ -70,8 +71,9 @@ def draw(at: Place, models: pd.DataFrame, asked: Among) -> None:
     commands = frame.align_command(at, names, [target], **asked.compared), _list_command(at, score)
     exportbar.plot(figure, key="downstream", table=points.drop(columns="reason"), recipe=recipe, command="\n".join(commands))
     st.markdown(READING.format(target=frame.plain(title), rank=_rank_text(rank)))
-    turned = METRICS[asked.metric].spec.higher_is_more_aligned == (score.unit == BITS)
-    st.markdown(f"**What is seen.** {frame.plain(tell_score(order, partial, fits, turned=turned))}")
+    low_aligned = not METRICS[asked.metric].spec.higher_is_more_aligned
+    said = tell_score(order, partial, fits, low_aligned=low_aligned, low_better=score.unit == BITS)
+    st.markdown(f"**What is seen.** {frame.plain(said)}")
     if "k" in asked.parameters:
         frame.tell_left_out(at, names, asked.parameters["k"])
 
