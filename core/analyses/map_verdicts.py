@@ -6,12 +6,13 @@ import pandas as pd
 
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10 % is fair, 20 % poor
 TRUSTED = 0.9
+CLEAN_TREE, ROUGH_TREE = 0.8, 0.5
 
 
 def tell_quality(table: pd.DataFrame) -> str:
     """Say how far a map can be believed, and what was done with pairs that have no logarithm; table: from `map_models`."""
     row = table.iloc[0]
-    return " ".join((_stress(row["stress"]), _trust(row["trustworthiness"], int(row["neighbors"])), _floor(table)))
+    return " ".join((_stress(row["stress"]), _trust(row["trustworthiness"], float(row["neighbors"])), _floor(table)))
 
 
 def _stress(value: float) -> str:
@@ -24,11 +25,11 @@ def _stress(value: float) -> str:
     return f"**Stress {value:.2f}** (0: every distance in proportion): {meaning}."
 
 
-def _trust(value: float, neighbors: int) -> str:
-    if pd.isna(value):
+def _trust(value: float, neighbors: float) -> str:
+    if pd.isna(value) or pd.isna(neighbors):
         return "With so few models there are no neighborhoods to trust."
     one, sure = neighbors == 1, value >= TRUSTED
-    who = "the nearest mark" if one else f"the {neighbors} nearest marks"
+    who = "the nearest mark" if one else f"the {neighbors:.0f} nearest marks"
     are, models = ("is", "the nearest model") if one else ("are", "the nearest models")
     meaning = f"mostly {are} {models}" if sure else f"often {are} not {models}"
     return f"**Trustworthiness {value:.2f}** (1: all, 0.5: by chance): {who} {meaning}."
@@ -50,6 +51,8 @@ def tell_neighbors(table: pd.DataFrame, models: pd.DataFrame) -> str:
     drawing. Chance: another model taken at random.
     """
     about, placed = models.set_index("model"), table[(table["reason"] == "") & (table["nearest_1"] != "")]
+    if len(placed) < 2:
+        return "Fewer than two models are placed, so that none has a nearest one."
     names = (("modality", "modality"), ("group", "objective (language: family)"), ("run", "training"))
     parts = [
         f"{name} for {_share(placed, about[column]):.0%} (by chance {_expected(placed, about[column]):.0%})"
@@ -71,5 +74,8 @@ def tell_tree(cophenetic: float) -> str:
     """Say how far the tree keeps the distances."""
     if pd.isna(cophenetic):
         return "With so few or so equal distances nothing tells how well a tree fits."
-    fits = "fits well" if cophenetic >= 0.8 else "fits roughly: models form no clean tree"
+    if cophenetic >= CLEAN_TREE:
+        fits = "fits well"
+    else:
+        fits = "fits roughly: models form no clean tree" if cophenetic >= ROUGH_TREE else "does not fit: models form no tree"
     return f"A tree {fits} (cophenetic correlation {cophenetic:.2f}; 1 is a true tree)."

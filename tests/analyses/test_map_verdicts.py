@@ -29,6 +29,7 @@ def test_trust_says_what_neighborhoods_are_worth():
     assert "the 5 nearest marks mostly are the nearest models" in tell_quality(mapped())
     assert "the nearest mark often is not" in tell_quality(mapped(trustworthiness=0.6, neighbors=1))
     assert "no neighborhoods to trust" in tell_quality(mapped(trustworthiness=np.nan, neighbors=0))
+    assert "no neighborhoods to trust" in tell_quality(mapped(trustworthiness=np.nan, neighbors=np.nan))
     assert "All marks fall together" in tell_quality(mapped(stress=np.nan))
 
 
@@ -48,6 +49,16 @@ def test_the_nearest_models_are_counted_by_kind_beside_chance():
     assert "of the same training for 0% (by chance 0%), over 4 models" in told
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.9, "fits well"), (0.5, "no clean tree"), (np.nan, "nothing tells")])
+@pytest.mark.parametrize("models_placed", [0, 1])
+def test_fewer_than_two_placed_models_have_no_nearest(models_placed):
+    rows = mapped()
+    rows = rows.assign(reason=["" if place < models_placed else "constant" for place in range(len(rows))])
+    assert tell_neighbors(rows, models()) == "Fewer than two models are placed, so that none has a nearest one."
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.9, "fits well"), (0.5, "no clean tree"), (-0.2, "does not fit: models form no tree"), (np.nan, "nothing tells")],
+)
 def test_a_tree_says_how_well_it_fits(value, said):
     assert said in tell_tree(value)
