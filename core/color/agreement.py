@@ -51,7 +51,7 @@ def agree(
     Higher is more alike, of disparity lower. chance: mean over `permutations` orders of y's colors, p the share of them that is at
     least as alike: (1 + #) / (permutations + 1), one-sided. low, high: 95 % interval for other colors, from `draws` of them with
     replacement: the value plus the quantiles of the draws around their mean, cut off at the measure's range. A color and its copy
-    are no pair. NaN where nothing is drawn, and where some draw has no value.
+    are no pair. NaN where nothing is drawn, and where the value or some draw has none.
     Raises MetricError for fewer than FEWEST colors, for k outside 1 … n − 1, and where all colors are equally unlike.
     Source: Kriegeskorte et al. 2008 (RSA and its permutation test); Abdou et al. 2021 (τ over color terms).
     """
@@ -64,10 +64,17 @@ def agree(
         same, toward = np.arange(n), 1 if measure.higher else -1
         value = measure.score(same, same)
         null = np.array([measure.score(same, order) for order in orders])
-        p = (1 + np.count_nonzero(toward * null >= toward * value)) / (permutations + 1)
+        p = _share_beyond(toward * value, toward * null)
         low, high = _interval(value, np.array([measure.score(take, take) for take in drawn]), measure.range)
-        rows.append((of, name, value, null.mean() if permutations else np.nan, p if permutations else np.nan, low, high))
+        rows.append((of, name, value, null.mean() if permutations else np.nan, p, low, high))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _share_beyond(value: float, null: Float64[np.ndarray, " orders"]) -> float:
+    """Return p; NaN where the value or one of the null has none, and where nothing was shuffled."""
+    if not len(null) or np.isnan(value) or np.isnan(null).any():
+        return np.nan
+    return float((1 + np.count_nonzero(null >= value)) / (len(null) + 1))
 
 
 def measures(x: Arrangement, y: Arrangement, *, k: int) -> list[tuple[str, str, Measure]]:

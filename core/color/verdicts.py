@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from core.analyses.correlations import Correlation
+from core.analyses.correlations import DEPENDENT, SURE, Correlation
+from core.analyses.discoveries import adjust
 from core.color.agreement import DISSIMILARITIES
-
-SURE = 0.05  # of p, adjusted for all pairs that are compared
 
 
 def tell_perception(agreement: pd.DataFrame, perception: str) -> str:
     """Say which sources have colors as perception has them, by Kendall's τ of dissimilarities and its adjusted p.
 
-    agreement: as `core.studies.coloring.compare_colors` gives it. perception: what it is called there.
+    Pairs without either are left out. agreement: as `core.studies.coloring.compare_colors` gives it. perception: what it is called
+    there.
     """
     rows = _ranked(agreement)
     near = rows[(rows["x"] == perception) | (rows["y"] == perception)]
@@ -26,7 +26,7 @@ def tell_perception(agreement: pd.DataFrame, perception: str) -> str:
         _those("Colors lie as perception has them, by more than chance, for {}.", near[sure & (near["value"] > 0)]),
         _those("No perceptual geometry can be told from shuffled colors for {}.", near[~sure]),
     ]
-    return " ".join(part for part in parts if part) or "Nothing was compared with perception."
+    return " ".join(part for part in parts if part) or "Nothing could be compared with perception."
 
 
 def tell_others(agreement: pd.DataFrame, perception: str) -> str:
@@ -47,30 +47,28 @@ def tell_models(points: pd.DataFrame, by_competence: Correlation) -> str:
 
     points: as `core.studies.coloring.compare_models` gives them, with untrained: whether a model was never trained.
     """
-    known = points.dropna(subset=["kendall"])
+    known = points.dropna(subset=["kendall", "kendall_p"])
     kinds = {"finished": ~known["copy"] & ~known["untrained"], "unfinished": known["copy"], "untrained": known["untrained"]}
-    counts = [
-        f"{int((known.loc[rows, 'kendall_p'] < SURE).sum())} of {int(rows.sum())} {kind} models"
-        for kind, rows in kinds.items()
-        if rows.any()
-    ]
+    found = pd.Series(adjust(known["kendall_p"].to_numpy(np.float64)) < SURE, known.index)
+    counts = [f"{int(found[rows].sum())} of {int(rows.sum())} {kind} models" for kind, rows in kinds.items() if rows.any()]
     if not counts:
         return "No language model here can be asked for colors."
-    return f"Perception's order of color differences is found (p < {SURE}) in {_listed(counts)}. {_trend(by_competence)}"
+    limit = f"p < {SURE}, adjusted for {len(known)} models"
+    return f"Perception's order of color differences is found ({limit}) in {_listed(counts)}. {_trend(by_competence)}"
 
 
 def _trend(found: Correlation) -> str:
-    if np.isnan(found.value):
+    if np.isnan(found.low):
         return f"Whether better ones know it better cannot be told: {found.reason}."
-    sure = found.low > 0 or found.high < 0
-    answer = "they do not tell apart" if not sure else "more competent ones know it " + ("better" if found.value > 0 else "worse")
+    better = "better" if found.value > 0 else "worse"
+    answer = f"more competent ones know it {better}" if found.sure else "they do not tell apart"
     rho = f"Spearman {_number(found.value)}, {_number(found.low)} to {_number(found.high)}"
-    return f"Among {found.n} finished models {answer} ({rho})."
+    return f"Among {found.n} finished models {answer} ({rho}, p = {found.p:.2g}). {DEPENDENT}"
 
 
 def _ranked(agreement: pd.DataFrame) -> pd.DataFrame:
     rows = agreement[(agreement["of"] == DISSIMILARITIES) & (agreement["measure"] == "kendall")]
-    return rows.sort_values("value", ascending=False, kind="stable")
+    return rows.dropna(subset=["value", "p_adjusted"]).sort_values("value", ascending=False, kind="stable")
 
 
 def _those(sentence: str, rows: pd.DataFrame) -> str:

@@ -99,6 +99,14 @@ def test_p_and_chance_by_hand():
     assert np.isnan(row[["low", "high"]].to_numpy(float)).all()
 
 
+def test_what_has_no_value_has_no_p():
+    flat = Arrangement(arrange(0).dissimilarities, np.ones((9, 3)))  # all colors in one place, so that no order of pairs is there
+    found = agree(flat, arrange(1), permutations=9, draws=5).set_index(["of", "measure"])
+    for measure in ("kendall", "spearman"):
+        assert found.loc[("layouts", measure), ["value", "chance", "p", "low", "high"]].isna().all()
+        assert 0 < found.loc[("dissimilarities", measure), "p"] <= 1
+
+
 def test_shuffled_labels_agree_by_chance_and_their_p_is_uniform():
     truth = arrange(0, 8)
     rng = np.random.default_rng(7)

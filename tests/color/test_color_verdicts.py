@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.analyses.correlations import Correlation
+from core.analyses.correlations import DEPENDENT, Correlation
 from core.color.verdicts import tell_models, tell_others, tell_perception
 
 NAN = float("nan")
@@ -29,7 +29,13 @@ def test_where_nothing_agrees_it_is_said():
     assert tell_perception(agreement(("perception", "captions", 0.1, 0.2)), "perception") == (
         "No perceptual geometry can be told from shuffled colors for captions (τ 0.10)."
     )
-    assert tell_perception(agreement(("a", "b", 0.1, 0.2)), "perception") == "Nothing was compared with perception."
+    assert tell_perception(agreement(("a", "b", 0.1, 0.2)), "perception") == "Nothing could be compared with perception."
+
+
+def test_pairs_without_a_value_or_a_p_are_left_out():
+    table = agreement(("perception", "a", NAN, NAN), ("perception", "b", 0.5, 0.01), ("a", "b", NAN, NAN))
+    assert tell_perception(table, "perception") == "Colors lie as perception has them, by more than chance, for b (τ 0.50)."
+    assert tell_others(table, "perception") == ""
 
 
 def test_others_are_counted_and_the_most_alike_named():
@@ -48,11 +54,25 @@ def points() -> pd.DataFrame:
 def test_models_are_counted_by_kind():
     told = tell_models(points(), Correlation(0.8, 0.3, 0.95, 0.01, 9))
     assert "in 2 of 2 finished models, 0 of 1 unfinished models and 0 of 1 untrained models." in told
-    assert told.endswith("Among 9 finished models more competent ones know it better (Spearman 0.80, 0.30 to 0.95).")
+    assert told.endswith(
+        f"Among 9 finished models more competent ones know it better (Spearman 0.80, 0.30 to 0.95, p = 0.01). {DEPENDENT}"
+    )
+
+
+def test_the_share_of_false_discoveries_is_held_over_all_models():
+    many = pd.DataFrame({"kendall": 0.1, "kendall_p": [0.02, *np.linspace(0.1, 0.9, 19)], "copy": False, "untrained": True})
+    told = tell_models(many, Correlation(NAN, NAN, NAN, NAN, 0, "none"))
+    assert told.startswith(
+        "Perception's order of color differences is found (p < 0.05, adjusted for 20 models) in 0 of 20 untrained"
+    )
 
 
 def test_a_trend_that_cannot_be_told_from_none_is_no_trend():
-    assert "they do not tell apart (Spearman −0.20, −0.80 to 0.50)" in tell_models(points(), Correlation(-0.2, -0.8, 0.5, 0.6, 9))
+    assert "they do not tell apart (Spearman −0.20, −0.80 to 0.50, p = 0.6)" in tell_models(
+        points(), Correlation(-0.2, -0.8, 0.5, 0.6, 9)
+    )
+    assert "they do not tell apart" in tell_models(points(), Correlation(0.5, 0.1, 0.8, 0.127, 9))
+    assert "cannot be told: ties." in tell_models(points(), Correlation(0.5, NAN, NAN, 0.127, 9, "ties"))
     assert "know it worse" in tell_models(points(), Correlation(-0.9, -1.0, -0.5, 0.01, 9))
     assert "cannot be told: 2 are too few." in tell_models(points(), Correlation(NAN, NAN, NAN, NAN, 2, "2 are too few"))
     assert tell_models(points().assign(kendall=np.nan), Correlation(NAN, NAN, NAN, NAN, 0, "none")) == (
