@@ -80,13 +80,15 @@ def enriched_words(
     """Test which words the captions of the least and of the most dispersed stimuli have; see `core.analyses.enriched.enriched`.
 
     size: stimuli of each set, at most half of all. by, centering, level: as for `explain`. Stimuli without a caption of the level
-    are left out. Raises what `disperse` and `enriched` raise, StimuliError for size and UnknownNameError for level.
+    are left out, and each distinct caption counts once per set: copies of a stimulus have one dispersion and so fall in one set,
+    where they are no independent evidence. Raises what `disperse` and `enriched` raise, StimuliError for size and UnknownNameError
+    for level.
     """
     by = find_summary(by, find_spaces(study, spaces))
     dispersion = disperse(study, spaces, centering=centering, report=report)
     texts = _texts(study, _level(study, level))[dispersion["index"]]
     sets = ends(dispersion[by].to_numpy(), size)
-    low, high = ([split_words(text) for text in texts[chosen] if text is not None] for chosen in sets)
+    low, high = ([split_words(text) for text in dict.fromkeys(texts[chosen]) if text is not None] for chosen in sets)
     return enriched(low, high)
 
 

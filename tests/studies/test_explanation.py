@@ -127,6 +127,17 @@ def test_words_are_those_of_the_least_and_the_most_dispersed(study):
     assert set(table["low"]) == set(table["high"]) == {30}
 
 
+def test_copies_of_a_caption_count_once_per_set(study, monkeypatch):
+    """Every caption in two copies, one beside the other in the ranking: the table is that of half as many stimuli."""
+    ranked = disperse(study, SPACES)["mean"].to_numpy().argsort()
+    texts = explanation._texts(study, "20")
+    texts[ranked[1::2]] = texts[ranked[::2]]
+    monkeypatch.setattr(explanation, "_texts", lambda *_: texts)
+    table = explanation.enriched_words(study, SPACES, size=30).set_index("word")
+    assert set(table["low"]) == set(table["high"]) == {15}
+    assert table.loc["crimson", "in_low"] == (ranked[:30:2] % 4 == 0).sum()
+
+
 def test_progress_reaches_its_end(study):
     heard = []
     explanation.explain(study, SPACES, seed=14, report=lambda *said: heard.append(said))
