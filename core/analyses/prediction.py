@@ -53,7 +53,8 @@ def predict(
     permuted together among held-out stimuli, the mean over all permutations; 0 or less where the predictor is of no use, and up to
     twice what it predicts, since a permuted value also misleads.
     low, high: 95 % intervals, ± 1.96 standard deviations over HALVES random halves of the stimuli, on which all is fitted anew.
-    Coverage in simulations: R² 97 to 100 %, importance 87 to 100 %.
+    Coverage in simulations: of R² 90 to 100 %; of importance 87 to 100 % of what the same regression gives on average over other
+    stimuli, but 78 to 79 % of what it would be with all stimuli of the world, from which a penalty on few stimuli shrinks it.
 
     target: one finite number per stimulus. predictors: tables of n rows by kind (image, caption …); columns as `read_predictor`
     takes them.
@@ -83,10 +84,11 @@ def predict(
 def verdict(table: pd.DataFrame) -> str:
     """Say in one sentence how much of the target the predictors of `predict` predict together."""
     r2, low, high = table[["r2", "r2_low", "r2_high"]].iloc[0]
-    span = f"R² {r2:.2f} on stimuli that the regression has not seen, 95 % interval {low:.2f} to {high:.2f}"
+    bounds = "without an interval" if np.isnan(low) else f"95 % interval {low:.2f} to {high:.2f}"
+    span = f"R² {r2:.2f} on stimuli that the regression has not seen, {bounds}"
     if np.isnan(r2):
         return f"No predictor can be used: {table['reason'].iloc[0]}."
-    if low <= 0:
+    if not low > 0:  # NaN is not above 0 either
         return f"These predictors together predict nothing that is beyond doubt: {span}."
     return f"These predictors together predict {r2:.0%} of the variance: {span}."
 

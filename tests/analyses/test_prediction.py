@@ -147,6 +147,14 @@ def test_the_verdict_says_how_much_or_that_nothing_is_predicted():
     assert "nothing that is beyond doubt: R² -0.0" in verdict(predict(shuffled, predictors))
 
 
+def test_without_an_interval_nothing_is_beyond_doubt():
+    table = pd.DataFrame({"r2": [0.4], "r2_low": [np.nan], "r2_high": [np.nan]})
+    assert verdict(table) == (
+        "These predictors together predict nothing that is beyond doubt: R² 0.40 on stimuli that the regression has not seen, "
+        "without an interval."
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
