@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.analyses import dispersion_verdicts as verdicts
+from core.analyses.dispersion import SHUFFLES
 from core.analyses.set_effects import PART
 from core.figures import dispersion as figures
 from core.figures import tables
@@ -28,12 +29,19 @@ It is to be compared with leaving a quarter out at random, since a metric of nei
 dots on the left are all stimuli. **Intervals** (95 %) as above."""
 HELD = """**How to read it.** Each dot is a stimulus: to the right, models other than this one disagree on it; up, this model,
 turned onto their consensus, lies far from it. The line is the least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's,
-over stimuli."""
+over stimuli. **Chance** is not 0: both axes are distances from the same consensus, so stimuli far from its middle can be high on
+both. Therefore r is also taken with this model's stimuli shuffled {shuffles} times, each time turned anew (p tells how often it is
+as high then), and given the consensus's norm (the partial r)."""
 DECILES = """**How to read it.** The stimuli are split into {count} parts by dispersion, and alignment is measured within each;
 neighbors are sought among the part's own stimuli. **Intervals** (95 %) by random three quarters of a part."""
 COLUMNS = {
     "title_y": "model", "title_x": "language model", "set": "set", "size": "stimuli", "score": "alignment", "low": "95 % from",
     "high": "to", "p": "p", "reason": "what is missing, and why",
+}  # fmt: skip
+FITS = {
+    "space": "model", "n": "stimuli", "pearson": "Pearson's r", "pearson_low": "95 % from", "pearson_high": "to",
+    "shuffled": "r if shuffled", "shuffled_p": "p", "partial": "partial r", "partial_low": "95 % from (partial)",
+    "partial_high": "to (partial)", "spearman": "Spearman's ρ",
 }  # fmt: skip
 
 
@@ -86,7 +94,7 @@ def show_drop(at: Place, asked: Asked) -> None:
     command = spread.command(at, asked.ranking, "--drop", str(SHARE), *asked.options())
     _plot(at, asked, figure, points, "drop", command, share=SHARE)
     st.markdown(DROP)
-    _say(verdicts.tell_drop(table, higher_is_better=asked.higher_is_better))
+    _say(verdicts.tell_drop(table, repeats=asked.trial.repeats, higher_is_better=asked.higher_is_better))
 
 
 def show_deciles(at: Place, asked: Asked) -> None:
@@ -116,8 +124,10 @@ def show_held_out(at: Place, asked: Asked) -> None:
     points = points.merge(spread.described(at, asked.spaces)[["space", "title", "group"]], on="space")
     figure = figures.held_out(points, fits, mode=frame.mode(), narrow=frame.narrow())
     _plot(at, asked, figure, points, "held-out", spread.command(at, asked.spaces, "--held-out"))
-    st.markdown(HELD)
+    st.markdown(HELD.format(shuffles=SHUFFLES))
     _say(verdicts.tell_held_out(fits, _titles(at, asked)))
+    with st.expander("The correlations as a table"):
+        st.dataframe(fits.replace({"space": _titles(at, asked)})[list(FITS)].rename(columns=FITS), hide_index=True)
 
 
 def _plot(at: Place, asked: Asked, figure: go.Figure, table: pd.DataFrame, key: str, command: str, **choices: object) -> None:

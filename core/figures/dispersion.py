@@ -199,7 +199,7 @@ def _correlation(fit: Mapping[Hashable, Any]) -> str:
     if math.isnan(fit["pearson"]):
         return "no correlation: one side does not vary"
     r = f"Pearson {fit['pearson']:.2f} ({fit['pearson_low']:.2f} to {fit['pearson_high']:.2f})"
-    return f"{r}<br>Spearman {fit['spearman']:.2f}, {p_text(fit['spearman_p'])}".replace("-", "−")
+    return f"{r}, {p_text(fit['shuffled_p'])}<br>shuffled {fit['shuffled']:.2f}, Spearman {fit['spearman']:.2f}".replace("-", "−")
 
 
 def _name_rows(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:

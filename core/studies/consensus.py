@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.analyses.dispersion import SUMMARIES, leave_one_out, relate, residuals, summarize
+from core.analyses.correlations import partial_correlation
+from core.analyses.dispersion import SHUFFLES, SUMMARIES, correlate, leave_one_out, relate, residuals, summarize, tail
 from core.analyses.models import UNTRAINED
 from core.analyses.procrustes_consensus import generalized_procrustes
 from core.encoders.encoder import ModelCard, find_layer
@@ -34,6 +35,7 @@ PREFERRED = (
     "CLIP fine-tuned",
 )  # objectives, in the order of the published four
 MOST_OBJECTIVES = 4
+HELD_OUT = ("space", "index", "stimulus", "dispersion", "deviation", "norm", "shuffled", "shuffled_p")
 
 
 class Layer(NamedTuple):
@@ -134,28 +136,40 @@ def consensus(
 def held_out(study: Study, spaces: Sequence[str], *, centering: str = "features", report: Progress | None = None) -> pd.DataFrame:
     """Compare each space in turn with the consensus of the others: a row per space and stimulus; see `leave_one_out`.
 
-    Columns space, index, stimulus, dispersion (of the others in their own consensus), deviation (of the space from it).
+    Columns space, index, stimulus, dispersion (of the others in their own consensus), deviation (of the space from it), norm (of
+    that consensus), and the same in all rows of a space: shuffled (the mean of Pearson's r where the space's stimuli are shuffled)
+    and shuffled_p (one-sided: how often r is as high then).
     """
     places = find_spaces(study, spaces)
 
     def compare() -> pd.DataFrame:
         found = leave_one_out(_read(study, places), centering=centering, report=report)
-        each = zip(places, *(values.T for values in found), strict=True)
-        tables = [_stimuli(study).assign(space=str(place), dispersion=x, deviation=y) for place, x, y in each]
-        return pd.concat(tables, ignore_index=True)[["space", "index", "stimulus", "dispersion", "deviation"]]
+        tables = []
+        for place, x, y, norm, null in zip(places, *(values.T for values in found), strict=True):
+            chance = {"shuffled": null.mean(), "shuffled_p": tail(correlate(x, y[None])[0], null)}
+            tables.append(_stimuli(study).assign(space=str(place), dispersion=x, deviation=y, norm=norm, **chance))
+        return pd.concat(tables, ignore_index=True)[list(HELD_OUT)]
 
-    return keep(study, recipe_of(study, "held-out", places, centering=centering), compare)
+    return keep(study, recipe_of(study, "held-out", places, centering=centering, shuffles=SHUFFLES), compare)
 
 
 def held_out_fits(
     study: Study, spaces: Sequence[str], *, centering: str = "features", report: Progress | None = None
 ) -> pd.DataFrame:
-    """Relate, for each space held out, the others' dispersion to its deviation: a row per space with the figures of `relate`."""
+    """Relate, for each space held out, the others' dispersion to its deviation: a row per space.
+
+    Columns space, those of `relate`, shuffled and shuffled_p as `held_out` has them, and partial, partial_low, partial_high:
+    Pearson's r given the norm of the others' consensus, which both contain, with its 95 % interval.
+    """
     points = held_out(study, spaces, centering=centering, report=report)
     rows = []
     for place in find_spaces(study, spaces):
         own = points[points["space"] == str(place)]
-        rows.append({"space": str(place), **relate(own["dispersion"].to_numpy(), own["deviation"].to_numpy())._asdict()})
+        x, y, norm = (own[name].to_numpy() for name in ("dispersion", "deviation", "norm"))
+        given = partial_correlation(x, y, given=norm)
+        partial = {"partial": given.value, "partial_low": given.low, "partial_high": given.high}
+        chance = {name: float(own[name].iloc[0]) for name in ("shuffled", "shuffled_p")}
+        rows.append({"space": str(place), **relate(x, y)._asdict(), **chance, **partial})
     return pd.DataFrame(rows)
 
 

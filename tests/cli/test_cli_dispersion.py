@@ -91,7 +91,7 @@ def test_other_sets(run, words, sets) -> None:
 def test_models_held_out_and_compared_with_the_others(run) -> None:
     _, rows, _ = run("--models", *MODELS, "--held-out", "--json")
     assert [row["space"] for row in rows] == SPACES
-    assert {"pearson", "spearman", "pearson_p", "spearman_p", "slope", "intercept"} <= set(rows[0])
+    assert {"pearson", "spearman", "shuffled", "shuffled_p", "partial", "partial_low", "slope", "intercept"} <= set(rows[0])
     _, apart, _ = run("--models", *MODELS, "--without-each", "--json")
     assert apart[0]["objective"] is None
 
@@ -114,7 +114,9 @@ def test_words_of_the_low_and_the_high_set(run) -> None:
 
 def test_all_findings(run) -> None:
     _, rows, _ = run("--models", *MODELS, "--findings", *FEW, "--json")
-    assert {"cknna low/high", "cknna without high", "held out, pearson", "importance"} <= {row["finding"] for row in rows}
+    assert {"cknna low/high", "cknna without high", "held out, pearson", "held out, partial", "importance"} <= {
+        row["finding"] for row in rows
+    }
 
 
 @pytest.mark.parametrize(

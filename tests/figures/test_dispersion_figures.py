@@ -112,14 +112,14 @@ def test_deciles_are_a_line_of_means_per_model_from_the_least_dispersed_part():
 def held() -> tuple[pd.DataFrame, pd.DataFrame]:
     points = pd.DataFrame({"space": ["mae:2"] * 3 + ["clip:1"] * 3, "index": [0, 1, 2] * 2, "stimulus": "a",
                            "dispersion": [1.0, 2, 3] * 2, "deviation": [2.0, 4, 6] * 2})  # fmt: skip
-    fits = pd.DataFrame([{"space": space, "n": 3, "pearson": -0.3, "pearson_low": -0.4, "pearson_high": -0.2, "pearson_p": 0.1,
-                          "spearman": 0.5, "spearman_p": 1e-9, "slope": 2.0, "intercept": 0.0} for space in SPACES])  # fmt: skip
+    fits = pd.DataFrame([{"space": space, "n": 3, "pearson": -0.3, "pearson_low": -0.4, "pearson_high": -0.2, "shuffled": -0.1,
+                          "shuffled_p": 0.005, "spearman": 0.5, "slope": 2.0, "intercept": 0.0} for space in SPACES])  # fmt: skip
     return points.merge(describe_spaces(SPACES, models())[["space", "title", "group"]], on="space"), fits
 
 
 def test_held_out_draws_dots_and_the_fit_with_its_figures():
     figure = held_out(*held(), mode="light")
-    assert "Pearson −0.30 (−0.40 to −0.20)<br>Spearman 0.50, p < 0.001" in words(figure)
+    assert "Pearson −0.30 (−0.40 to −0.20), p = 0.005<br>shuffled −0.10, Spearman 0.50" in words(figure)
     line = next(trace for trace in figure.data if trace.name == "least-squares fit")
     assert list(line.y) == [2.0, 6.0]
 

@@ -45,6 +45,11 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
         make_parser().parse_args(shlex.split(command)[1:])
     assert "the published work found up to 2 of CKNNA." in words(app)
     assert "the published work found 0.21 to 0.43." in words(app)
+    assert "3 random sets are too few to tell chance; 39 are needed." in words(app)
+    assert "with the model's stimuli shuffled" in words(app)
+    fits = app.dataframe[1].value
+    assert fits["model"].tolist() == ["ViT M · MAE", "ViT M · CLIP", "ViT S · supervised"]
+    assert fits[["r if shuffled", "p", "partial r"]].notna().all(axis=None)
 
 
 def test_set_size_summary_ranking_and_metric_are_followed(opened, three):

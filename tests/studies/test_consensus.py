@@ -94,7 +94,8 @@ def test_weights_and_centering_reach_the_consensus(study):
 
 
 def test_each_space_can_be_compared_with_the_others_alone(study):
-    dispersions, deviations = dispersion.leave_one_out(read(study))
+    found = dispersion.leave_one_out(read(study))
+    dispersions, deviations = found.dispersion, found.deviation
     table = consensus.disperse(study, SPACES, without_each=True)
     np.testing.assert_allclose(table[list(SPACES)], deviations)
     assert table[["iterations", "objective"]].isna().all(axis=None)
@@ -106,6 +107,13 @@ def test_each_space_can_be_compared_with_the_others_alone(study):
     assert fits["pearson"].tolist() == pytest.approx(
         [np.corrcoef(*pair)[0, 1] for pair in zip(dispersions.T, deviations.T, strict=True)]
     )
+    null = found.shuffled[:, 1]
+    assert fits["shuffled"].tolist() == pytest.approx(found.shuffled.mean(axis=0).tolist())
+    assert fits["shuffled_p"][1] == pytest.approx((1 + (null >= fits["pearson"][1]).sum()) / 200)
+    left = [values - np.polyval(np.polyfit(found.norm[:, 2], values, 1), found.norm[:, 2]) for values in
+            (dispersions[:, 2], deviations[:, 2])]  # fmt: skip
+    assert fits["partial"][2] == pytest.approx(np.corrcoef(*left)[0, 1])
+    assert fits["partial_low"][2] < fits["partial"][2] < fits["partial_high"][2]
 
 
 def test_only_the_stimuli_studied_have_a_part(root):

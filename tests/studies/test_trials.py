@@ -15,6 +15,7 @@ from core.store import Store
 from core.studies import trials
 from core.studies.consensus import disperse, held_out_fits
 from core.studies.dispersion_findings import dispersion_findings
+from core.studies.explanation import explain
 from core.studies.study import Study
 from core.studies.trials import Trial
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -167,10 +168,27 @@ def test_every_figure_comes_in_one_table(study):
     table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index(["finding", "group"])
     fits = held_out_fits(study, SPACES).set_index("space")
     assert table.loc[("held out, pearson", SPACES[0]), "value"] == pytest.approx(fits.loc[SPACES[0], "pearson"])
-    assert table.loc[("held out, spearman", SPACES[2]), "p"] == pytest.approx(fits.loc[SPACES[2], "spearman_p"])
+    assert table.loc[("held out, pearson", SPACES[2]), "p"] == pytest.approx(fits.loc[SPACES[2], "shuffled_p"])
+    partial = table.loc[("held out, partial", SPACES[1]), ["value", "low", "high"]].tolist()
+    assert partial == pytest.approx(fits.loc[SPACES[1], ["partial", "partial_low", "partial_high"]].tolist())
+    assert table.loc[("held out, shuffled", SPACES[0]), "value"] == pytest.approx(fits.loc[SPACES[0], "shuffled"])
+    assert np.isnan(table.loc[("held out, spearman", SPACES[2]), "p"])
     effect = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).query("language == '' and set == 'low/high'")
     assert table.loc["cknna low/high", "value"].tolist() == effect["score"].tolist()
     assert {"R2 of dispersion", "importance", "cknna without low"} <= set(table.index.get_level_values("finding"))
+
+
+def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
+    table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index("finding")
+    ranked = explain(study, SPACES)
+    ranked = ranked[(ranked["covers"] == 1) & (ranked["reason"] == "")].head(10)
+    assert table.loc["importance", "p"].isna().all()
+    assert table.loc["importance", "value"].tolist() == pytest.approx(ranked["importance"].tolist())
+    for test, value in (("Spearman", "spearman"), ("Kruskal-Wallis", "spearman")):
+        alone, expected = table.loc[[f"alone, {test}"]], ranked[ranked["test"] == test]
+        assert alone["p"].tolist() == pytest.approx(expected["p_adjusted"].tolist(), nan_ok=True)
+        assert alone["value"].tolist() == pytest.approx(expected[value].tolist(), nan_ok=True)
+    assert set(table.loc[["alone, Kruskal-Wallis"], "reason"]) == {"groups have no correlation"}
 
 
 @pytest.mark.parametrize(

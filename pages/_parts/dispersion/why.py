@@ -16,7 +16,7 @@ the prediction becomes when one predictor is shuffled, with its 95 % **interval*
 that go together each can stand in for the other, so both look unimportant; the rows of whole kinds show what they do together. The
 consensus is made of the same models as the dispersion: part of what its density predicts may follow from that alone."""
 WORDS = """**How to read it.** Words to the right are more frequent in captions of the low set, words to the left in those of the
-high set; filled ones after correction for the false discovery rate over all words."""
+high set; filled ones after correction for the false discovery rate over all words. Each distinct caption counts once per set."""
 
 
 def show_predictors(at: Place, spaces: tuple[str, ...], *, by: str) -> None:
