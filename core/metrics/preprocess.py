@@ -11,22 +11,30 @@ from core.errors import FeatureError, MetricError
 
 
 def clamp_outliers(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float | None) -> list[Float[np.ndarray, "n _"]]:
-    """Clamp every value of a model to ± one threshold, since a few huge dimensions otherwise decide all inner products.
+    """Clamp every value of a model to ± its `threshold`, since a few huge dimensions otherwise decide all inner products.
 
-    threshold: the entry at index int(q · m) of the m sorted absolute values of all layers together (their widths may differ).
-    q: in (0, 1]; None or 1 clamps nothing, and the layers come back as they are.
-    Raises MetricError for q outside (0, 1] and where the threshold is 0: sparse features would all be wiped out.
+    q: in (0, 1]; None or 1 clamps nothing, and the layers come back as they are. Raises MetricError as `threshold` does.
+    """
+    if q is None or q == 1:
+        return list(layers)
+    bound = threshold(layers, q=q)
+    return [np.clip(layer, -bound, bound) for layer in layers]
+
+
+def threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.floating:
+    """Return the entry at index int(q · m) of the m sorted absolute values of all layers together (their widths may differ).
+
+    q: in (0, 1]; of 1 the largest. Raises MetricError for all else, and for a threshold of 0: sparse features would be wiped out.
     Source: released code of Huh et al. 2024 (one threshold for a model's whole array, not one per layer).
     """
     check_q(q)
-    if q is None or q == 1:
-        return list(layers)
-    sizes = np.concatenate([np.abs(layer).ravel() for layer in layers])
-    index = int(q * sizes.size)
-    threshold = np.partition(sizes, index)[index]
-    if threshold == 0 and sizes.any():
+    sizes = np.concatenate([layer.ravel() for layer in layers])
+    np.abs(sizes, out=sizes)
+    index = min(int(q * sizes.size), sizes.size - 1)
+    sizes.partition(index)
+    if sizes[index] == 0 and sizes.any():
         raise MetricError(f"clamping at q = {q} would set every value to 0, since so many are 0 already; use q = 1")
-    return [np.clip(layer, -threshold, threshold) for layer in layers]
+    return sizes[index]
 
 
 def check_q(q: float | None) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import FeatureError, MetricError
-from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.metrics.preprocess import clamp_outliers, normalize_rows, threshold
 from tests.metrics.oracles import clamp_literally
 
 
@@ -21,6 +23,24 @@ def ragged(seed: int) -> list[np.ndarray]:
 def test_clamp_equals_its_definition_over_layers_of_different_widths(seed, q):
     layers = ragged(seed)
     assert [layer.tolist() for layer in clamp_outliers(layers, q=q)] == clamp_literally(layers, q)
+
+
+@given(seed=st.integers(0, 2**32 - 1), q=st.floats(0.01, 1))
+def test_the_threshold_is_an_entry_of_the_sorted_sizes(seed, q):
+    layers = ragged(seed)
+    before = [layer.copy() for layer in layers]
+    sizes = sorted(abs(value) for layer in layers for value in layer.ravel().tolist())
+    assert threshold(layers, q=q) == sizes[min(int(q * len(sizes)), len(sizes) - 1)]
+    assert all((layer == same).all() for layer, same in zip(layers, before, strict=True))
+
+
+def test_the_threshold_takes_no_more_memory_than_one_copy_of_the_model():
+    layers = [np.ones((1000, 50), np.float32)] * 4
+    tracemalloc.start()
+    threshold(layers, q=0.95)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.1 * sum(layer.nbytes for layer in layers)
 
 
 def test_one_threshold_serves_all_layers():
