@@ -20,7 +20,7 @@ from core.analyses import adapters as measures
 from core.analyses.retrieval import rank_own, recall
 from core.errors import FeatureError, InputError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.preprocess import clamp_outliers, normalize_rows
+from core.metrics.preprocess import normalize_rows, threshold
 from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import choose_device
@@ -68,7 +68,7 @@ def _clamped(study: Study, place: Layer, parts: Parts) -> Space:
     if study.q in (None, 1):
         return layers[place.layer]
     seen = np.setdiff1d(np.arange(study.size), parts.test)
-    bound = max(np.abs(layer).max() for layer in clamp_outliers([layer[seen] for layer in layers], q=study.q))
+    bound = threshold([layer[seen] for layer in layers], q=study.q)
     return np.clip(layers[place.layer], -bound, bound)
 
 
@@ -183,22 +183,36 @@ def adapt(
     if metric not in METRICS:
         raise UnknownNameError("metric", metric, METRICS)
     compared = {"metric": metric, **METRICS[metric].complete(parameters)}
-    count = len(split(study.size, pairs=pairs, seed=seed).train)
+    chosen: dict[str, Any] = {"pairs": len(split(study.size, pairs=pairs, seed=seed).train), "seeds": seeds, "compared": compared,
+                              "draws": draws, "seed": seed}  # fmt: skip
     recipe = study.recipe(
-        "adapted", [place.model for place in (*places, *truths)], spaces=[str(place) for place in places],
-        references=[str(truth) for truth in truths], pairs=count, settings=asdict(settings), seeds=seeds, compared=compared,
-        draws=draws, seed=seed,
+        "adapted", [place.model for place in (*places, *truths)], spaces=[*map(str, places)], references=[*map(str, truths)],
+        settings=asdict(settings), interval=measures.INTERVAL, **chosen,
     )  # fmt: skip
+    return keep(study, recipe, partial(_make, study, places, truths, settings, **chosen, device=device, report=report))
 
-    def make() -> pd.DataFrame:
-        first = prepare(study, spaces, pairs=pairs, seed=seed)
-        lessons = [first._replace(parts=split(study.size, pairs=pairs, seed=seed, draw=draw)) for draw in range(seeds)]
-        known = {str(truth): read_reference(study, str(truth), seed=seed) for truth in truths}
-        train = partial(_train_all, lessons, settings, device=device, report=report)
-        rows = _measure(first, known, train, compared, draws=draws, seed=seed, report=report)
-        return _as_table(rows, encoders=places, pairs=count)
 
-    return keep(study, recipe, make)
+def _make(
+    study: Study,
+    places: Sequence[Layer],
+    truths: Sequence[Layer],
+    settings: Settings,
+    *,
+    pairs: int,
+    seeds: int,
+    compared: Mapping[str, Any],
+    draws: int,
+    seed: int,
+    device: str,
+    report: Progress | None,
+) -> pd.DataFrame:
+    """Return the table that `adapt` keeps."""
+    first = prepare(study, [*map(str, places)], pairs=pairs, seed=seed)
+    lessons = [first._replace(parts=split(study.size, pairs=pairs, seed=seed, draw=draw)) for draw in range(seeds)]
+    known = {str(truth): read_reference(study, str(truth), seed=seed) for truth in truths}
+    train = partial(_train_all, lessons, settings, device=device, report=report)
+    rows = _measure(first, known, train, compared, draws=draws, seed=seed, report=report)
+    return _as_table(rows, encoders=places, pairs=pairs)
 
 
 def _measure(
@@ -231,12 +245,15 @@ def _measure(
 def find_places(study: Study, spaces: Sequence[str], references: Sequence[str]) -> tuple[list[Layer], list[Layer]]:
     """Return what the names of encoders and of references mean.
 
-    Raises UnknownNameError, MetricError where two names mean one space, InputError where a reference is a layer of an encoder: it
-    would have a part in the training.
+    Raises UnknownNameError, MetricError where two names mean one space, InputError where a reference is an encoder, be it
+    in another layer or reading other captions: it would have a part in the training.
     """
     places, truths = find_spaces(study, spaces), find_spaces(study, references)
-    if shared := sorted({place.model for place in places} & {truth.model for truth in truths}):
-        raise InputError(f"the reference has no part in the training, but {', '.join(shared)} is an encoder too; name another one")
+    weights = {study.entry(place.model).card.weights for place in places}
+    if shared := sorted({truth.model for truth in truths if study.entry(truth.model).card.weights in weights}):
+        raise InputError(
+            f"the reference has no part in the training, but {', '.join(shared)} has an encoder's weights; name another one"
+        )
     return places, truths
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,28 +90,32 @@ def test_the_gain_is_the_difference_of_both_sides(metric: str, parameters: dict[
     assert table["gain", "mean", ALL] == pytest.approx(np.mean(found), abs=1e-5)
 
 
-def test_own_gains_are_over_the_encoder_itself_and_the_best_alone() -> None:
+@pytest.mark.parametrize(("metric", "toward", "best"), [("cka", 1, max), ("shape_angle", -1, min)])
+def test_own_gains_are_over_the_encoder_itself_and_the_best_alone(metric: str, toward: int, best: Callable[..., float]) -> None:
     spaces, latent = world()
     rows = PARTS.test
-    before = {name: METRICS["cka"](unit(space[rows]), unit(latent[rows])) for name, space in spaces.items()}
-    table = gains(draws=40).set_index(["measure", "what", "seed"])["value"]
-    for what, base in {**before, "mean": max(before.values())}.items():
-        assert table["own_gain", what, 1] == pytest.approx(table["alignment", what, 1] - base, abs=1e-5)
+    before = {name: METRICS[metric](unit(space[rows]), unit(latent[rows])) for name, space in spaces.items()}
+    table = gains(metric).set_index(["measure", "what", "seed"])["value"]
+    for what, base in {**before, "mean": best(before.values())}.items():
+        assert table["own_gain", what, 1] == pytest.approx(toward * (table["alignment", what, 1] - base), abs=1e-5)
 
 
-def test_the_interval_is_that_of_halves_and_seeds_drawn_anew() -> None:
+@pytest.mark.parametrize(("metric", "parameters"), [("cka", {}), ("mutual_knn", {"k": 5})])
+def test_the_interval_is_that_of_halves_and_seeds_drawn_anew(metric: str, parameters: dict[str, int]) -> None:
     spaces, latent = world()
-    table = gains(draws=45).query("measure == 'gain' and what == 'mean' and seed == @ALL").iloc[0]
-    truth, rows = latent[PARTS.test], PARTS.test
-    views = [views_after(perfect(spaces, latent, jitter=0.02, seed=seed), spaces, PARTS)["mean"] for seed in range(3)]
+    table = gains(metric, draws=45, **parameters).query("measure == 'gain' and what == 'mean'").set_index("seed")
+    truth, rows = unit(latent[PARTS.test]), PARTS.test
+    before = [unit(space[rows]) for space in spaces.values()]
+    after = [views_after(perfect(spaces, latent, jitter=0.02, seed=seed), spaces, PARTS)["mean"] for seed in range(3)]
     weights = np.random.default_rng(0).multinomial(2, np.full(3, 1 / 3), size=45)
     means = []
     for half, drawn in zip(draw_halves(len(rows), count=45, seed=0), weights, strict=True):
-        average = np.mean([METRICS["cka"](unit(space[rows][half]), unit(truth[half])) for space in spaces.values()])
-        after = [METRICS["cka"](view[half], unit(truth[half])) - average for view in views]
-        means.append(sum(count * value for count, value in zip(drawn, after, strict=True)) / 2)
-    low, high = table["value"] + np.quantile(np.array(means) - np.mean(means), (0.025, 0.975))
-    assert (table["low"], table["high"]) == pytest.approx((low, high), abs=1e-5)
+        scores = [[METRICS[metric](view[half], truth[half], **parameters) for view in views] for views in (after, before)]
+        moved = sum(count * table.loc[seed, "value"] for seed, count in enumerate(drawn)) / 2
+        means.append(np.mean(scores[0]) - np.mean(scores[1]) + moved)
+    whole = table.loc[ALL]
+    low, high = whole["value"] + np.quantile(np.array(means) - np.mean(means), (0.025, 0.975))
+    assert (whole["low"], whole["high"]) == pytest.approx((low, high), abs=1e-5)
 
 
 def test_the_interval_over_seeds_is_as_wide_as_the_mean_of_seeds_varies() -> None:
@@ -142,8 +148,17 @@ def test_the_verdict_follows_the_interval() -> None:
         assert summarize(one)["holds"].tolist() == [holds]
 
 
-def test_half_of_k_is_used_on_halves_and_too_few_draws_are_refused() -> None:
-    assert gains("mutual_knn", draws=40, seeds=1, k=19).notna()["value"].all()  # halves of 20 stimuli: k = 19 is too many for them
+@pytest.mark.parametrize(("k", "halved"), [(1, 1), (5, 5), (6, 5), (39, 5)])
+def test_halves_are_scored_at_k_but_no_more_than_a_fourth_of_them(k: int, halved: int) -> None:
+    spaces, latent = world()
+    truth, view = unit(latent[PARTS.test]), unit(spaces["a"][PARTS.test])
+    scores = score_halves({"a": view}, truth, metric="mutual_knn", draws=40, seed=3, k=k)
+    assert scores.whole == {"a": METRICS["mutual_knn"](view, truth, k=k)}
+    for half, found in zip(draw_halves(40, count=40, seed=3), scores.halves[:, 0], strict=True):
+        assert found == pytest.approx(METRICS["mutual_knn"](view[half], truth[half], k=halved), abs=1e-6)
+
+
+def test_too_few_draws_are_refused() -> None:
     for draws in (0, 1, 39):
         with pytest.raises(MetricError, match=f"needs 40 draws or more, so that one lies beyond each of its ends; given {draws}"):
             gains(draws=draws)
@@ -177,6 +192,14 @@ def test_retrieval_is_measured_both_ways_beside_every_baseline() -> None:
     assert np.isnan(raw["value"])
     assert "vectors of 12 and 9 dimensions have no cosine" in raw["reason"]
     assert (rows["seed"] == 2).all()
+
+
+def test_chance_is_certain_where_there_are_no_more_stimuli_than_are_looked_at() -> None:
+    spaces, latent = world()
+    few = split(32)
+    after = views_after(perfect(spaces, latent, jitter=0.0, seed=0), spaces, few)
+    table = frame(retrieval_rows(spaces, after, few, seed=0)).query("method == 'chance'").set_index(["measure", "what"])["value"]
+    assert [table[f"recall_{k}", "a → b"] for k in (1, 5, 10)] == [1 / 8, 5 / 8, 1]
 
 
 def test_summaries_are_means_over_seeds() -> None:

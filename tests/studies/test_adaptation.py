@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 import torch
 
 from core.adapters.files import dump, load
-from core.adapters.model import Adapters, Settings
+from core.adapters.model import Adapters, Parts, Settings, split
+from core.adapters.training import train
 from core.analyses.adapters import summarize, verdict_text, verdicts
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
@@ -51,7 +53,7 @@ def study(root: Path) -> Iterator[Study]:
 
 
 def ask(study: Study, **choices: object):
-    return adapt(study, SPACES, references=[REFERENCE], settings=QUICK, seeds=2, draws=40, **{"k": 5, **choices})
+    return adapt(study, SPACES, references=[REFERENCE], settings=QUICK, **{"seeds": 2, "draws": 40, "k": 5, **choices})
 
 
 def test_the_table_says_what_was_asked(study: Study) -> None:
@@ -75,6 +77,49 @@ def test_an_answer_is_kept_and_another_question_is_another(study: Study, monkeyp
     assert ask(study).equals(first)
     with pytest.raises(pytest.fail.Exception, match="it was made again"):
         ask(study, k=6)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"spaces": SPACES[::-1]}, {"spaces": ("vit-clip-m:1", SPACES[1])}, {"references": ["vit-mae-m"]}, {"settings": Settings()},
+        {"pairs": 40}, {"seeds": 3}, {"draws": 41}, {"seed": 1}, {"k": 6}, {"metric": "cknna"},
+    ],
+)  # fmt: skip
+def test_every_choice_is_in_the_recipe(study: Study, monkeypatch: pytest.MonkeyPatch, other: dict[str, object]) -> None:
+    monkeypatch.setattr(adaptation, "keep", lambda _, recipe, __: pd.DataFrame({"recipe": [recipe.digest]}))
+    usual = {"spaces": SPACES, "references": [REFERENCE], "settings": QUICK, "seeds": 2, "draws": 40, "k": 5}
+    first, again, asked = (adapt(study, **{**usual, **choices})["recipe"][0] for choices in ({}, {"device": "cpu"}, other))
+    assert first == again != asked
+
+
+def test_each_training_has_a_seed_and_pairs_of_its_own(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def spy(spaces: object, parts: Parts, *settings: object, seed: int, device: object) -> Iterator[object]:
+        given.append((parts, seed))
+        return train(spaces, parts, *settings, seed=seed, device=device)
+
+    monkeypatch.setattr("core.adapters.training.train", spy)
+    adapt(study, SPACES, references=[REFERENCE], settings=Settings(width=8, epochs=1), seeds=2, draws=40, metric="cka")
+    assert [seed for _, seed in given] == [0, 1]
+    for draw, (parts, _) in enumerate(given):
+        for found, expected in zip(asdict(parts).values(), asdict(split(study.size, draw=draw)).values(), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert {*given[0][0].train} != {*given[1][0].train}
+
+
+def test_while_training_validation_stimuli_are_looked_at(study: Study) -> None:
+    adapters, _ = train_adapters(study, SPACES, settings=QUICK)
+    lesson, truth = prepare(study, SPACES), read_reference(study, REFERENCE)
+    rows = lesson.parts.validation
+    views = [normalize_rows(lesson.spaces[name][rows] @ one.weight + one.offset) for name, one in adapters.maps.items()]
+    cosines = views[0] @ views[1].T
+    hits = [(side > np.diag(side)[:, None]).sum(axis=1) < 10 for side in (cosines, cosines.T)]
+    seen = watch(lesson, truth, adapters, k=3)
+    assert seen["recall_10"] == pytest.approx(np.mean(hits))
+    mean = normalize_rows(views[0] + views[1])
+    assert seen["alignment"] == METRICS["mutual_knn"](mean, normalize_rows(truth[rows]), k=3)
 
 
 def test_the_quantile_for_clamping_is_the_training_stimulis(study: Study) -> None:
@@ -143,7 +188,7 @@ def test_wrong_questions_are_refused(study: Study) -> None:
 
 def test_mistakes_are_told_before_anything_is_trained(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.adapters.training.train", lambda *_, **__: pytest.fail("it was trained"))
-    with pytest.raises(InputError, match="the reference has no part in the training, but vit-clip-m is an encoder too"):
+    with pytest.raises(InputError, match="the reference has no part in the training, but vit-clip-m has an encoder's weights"):
         adapt(study, SPACES, references=[REFERENCE, "vit-clip-m:0"])
     with pytest.raises(
         MetricError, match="a 95 % interval needs 40 draws or more, so that one lies beyond each of its ends; given 39"
