@@ -49,9 +49,9 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
 class Settings:
     """How adapters are trained.
 
-    width: dimensions of the common space. temperature: τ; learned: whether it is trained from there. batch: pairs at a time.
-    rate, decay: of AdamW. epochs: passes over the training pairs, at most. patience: passes without a lower validation loss after
-    which training stops.
+    width: dimensions of the common space. temperature: τ; learned: whether it is trained from there. batch: pairs at a time,
+    at most (one more rather than a pair by itself). rate, decay: of AdamW. epochs: passes over the training pairs, at most.
+    patience: passes without a lower validation loss after which training stops.
     Raises InputError for what no training can follow.
     """
 

@@ -60,7 +60,10 @@ def train(
         loss = training.step_all() if number else training.first_loss()
         validation = training.validation_loss()
         if not isfinite(loss + validation):
-            raise TrainingError(f"the adapters' loss is {loss} after {number} passes; take a lower rate or a higher temperature")
+            raise TrainingError(
+                f"the adapters' loss is {loss} on training and {validation} on validation pairs after {number} passes; "
+                "take a lower rate or a higher temperature"
+            )
         if validation < least:
             least, best, best_number = validation, training.freeze(), number
         yield Epoch(number, settings.epochs, loss, validation, training.temperature, best, best_number, least)
@@ -72,8 +75,9 @@ class _View:
     """One encoder's centered and scaled vectors of the stimuli that training may see, and the weights that it learns."""
 
     def __init__(self, space: Float32[np.ndarray, "n d"], parts: Parts, device: torch.device) -> None:
+        for rows in (parts.train, parts.validation):
+            check_space(space[rows])
         seen = space[parts.train]
-        check_space(seen)
         self.middle = seen.mean(axis=0)
         self.scale = float(np.sqrt(((seen - self.middle) ** 2).sum(axis=1).mean()))
         self.train, self.validation = (self._prepare(space[rows], device) for rows in (parts.train, parts.validation))
@@ -111,7 +115,8 @@ class _Training:
         )
         if settings.learned:
             self._solver.add_param_group({"params": [self._log], "weight_decay": 0.0})
-        self._pairs, self._batches = len(parts.train), ceil(len(parts.train) / settings.batch)
+        self._pairs = len(parts.train)
+        self._batches = min(ceil(self._pairs / settings.batch), self._pairs // 2)  # a pair by itself would teach nothing
 
     @property
     def temperature(self) -> float:

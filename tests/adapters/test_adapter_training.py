@@ -139,6 +139,31 @@ def test_too_few_stimuli_and_too_many_pairs_are_refused(n: int, pairs: int | Non
         split(n, pairs=pairs)
 
 
+def test_pairs_are_shuffled_so_that_like_ones_are_told_from_others() -> None:
+    """Where stimuli come in 8 groups of 16 and a batch is 16, batches in that order would hold nothing to tell apart."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(8), 16)
+    groups = np.concatenate([groups, rng.integers(8, size=128)])
+    spaces = {name: (5 * rng.normal(size=(8, 10))[groups] + 0.01 * rng.normal(size=(N, 10))).astype(np.float32) for name in "xy"}
+    rows = np.arange(N)
+    *_, last = islice(train(spaces, Parts(rows[:128], rows[128:192], rows[192:]), replace(QUICK, batch=16)), 20)
+    assert last.loss < np.log(16) / 2
+
+
+def test_decay_makes_weights_smaller() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    lengths = []
+    for decay in (0.0, 5.0):
+        last = [*islice(train(spaces, parts, replace(QUICK, decay=decay, patience=60)), 8)][-1]
+        lengths.append(np.linalg.norm(last.best.maps["e0"].weight))
+    assert lengths[1] < 0.8 * lengths[0]
+
+
+def test_no_pair_is_trained_by_itself() -> None:
+    spaces, parts = planted(20, 12), split(N, pairs=3)
+    assert next(train(spaces, parts, replace(QUICK, batch=2))).loss == pytest.approx(np.log(3), abs=1e-5)
+
+
 def test_a_seed_gives_the_same_adapters_and_another_gives_others() -> None:
     spaces, parts = planted(20, 12, noise=0.5), split(N)
     first, again, other = ([*islice(train(spaces, parts, QUICK, seed=seed), 4)][-1].best for seed in (0, 0, 1))
@@ -185,7 +210,11 @@ def test_what_cannot_be_trained_is_refused() -> None:
         next(train(spaces, parts, replace(QUICK, width=1)))
     with pytest.raises(MetricError, match="have the same vector"):
         next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
-    with pytest.raises(TrainingError, match="take a lower rate or a higher temperature"):
+    broken = spaces["e1"].copy()
+    broken[parts.validation[0]] = np.nan
+    with pytest.raises(MetricError, match="a space must be finite; stimulus 0 has NaN or infinity"):
+        next(train({**spaces, "e1": broken}, parts))
+    with pytest.raises(TrainingError, match=r"on training and .* on validation pairs after .* take a lower rate or a higher"):
         [*train(spaces, parts, replace(QUICK, temperature=1e-42))]
 
 
