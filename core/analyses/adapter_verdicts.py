@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import pandas as pd
 
 from core.analyses.adapters import ADAPTERS, ALIGNMENT, CHANCE, MEAN, PAIRS, RECALL
@@ -12,8 +14,10 @@ def tell_baselines(found: pd.DataFrame) -> str:
 
     found: as `core.analyses.adapters.summarize` gives it, of one number of pairs.
     """
-    recalls = _recalls(found).groupby("method", sort=False)["value"].mean()
+    recalls = _recalls(found).groupby("method", sort=False)["value"].mean().round(3)  # compared as they are printed
     adapters, chance, others = recalls[ADAPTERS], recalls[CHANCE], recalls.drop([ADAPTERS, CHANCE]).dropna()
+    if isnan(adapters):
+        return "The adapters' retrieval cannot be measured."
     said = f"By recall at 10, mean over the directions, the adapters reach {adapters:.3f} (chance {chance:.3f})"
     if others.empty:
         return f"{said}; no baseline can be compared."
@@ -28,10 +32,12 @@ def tell_cost(found: pd.DataFrame) -> str:
     chosen = (found["measure"] == ALIGNMENT) & (found["method"] == ADAPTERS) & (found["what"] == MEAN)
     align = found[chosen].set_index(PAIRS)["value"]
     recalls = _recalls(found[found["method"] == ADAPTERS]).groupby(PAIRS)["value"].mean()
-    return (
-        f"From {few:,} to {most:,} pairs alignment of the mean goes from {align[few]:.3f} to {align[most]:.3f}, recall at 10 from "
-        f"{recalls[few]:.3f} to {recalls[most]:.3f}."
-    )
+    said = [
+        f"{name} goes from {values[few]:.3f} to {values[most]:.3f}"
+        for name, values in (("alignment of the mean", align), ("recall at 10", recalls))
+        if not isnan(values[few] + values[most])
+    ]
+    return f"From {few:,} to {most:,} pairs {', '.join(said) or 'nothing can be compared'}."
 
 
 def _recalls(found: pd.DataFrame) -> pd.DataFrame:

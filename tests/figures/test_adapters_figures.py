@@ -68,7 +68,20 @@ def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth(
     several = pd.concat([measured(pairs=50, off=-0.1), measured(pairs=1000)])
     said = tell_cost(several)
     assert said.startswith("From 50 to 1,000 pairs alignment of the mean goes from 0.300 to 0.400")
-    assert said.endswith("recall at 10 from 0.400 to 0.500.")
+    assert said.endswith("recall at 10 goes from 0.400 to 0.500.")
+
+
+def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_missing():
+    close = measured()
+    close.loc[close["method"] == "CCA", "value"] = 0.4999
+    assert "reach 0.500 (chance 0.100), as much as the best method without training, CCA, with 0.500." in tell_baselines(close)
+    missing = measured(pairs=1000)
+    missing.loc[(missing["method"] == "adapters") & (missing["measure"] == "recall_10"), "value"] = np.nan
+    assert tell_baselines(missing) == "The adapters' retrieval cannot be measured."
+    said = tell_cost(pd.concat([measured(pairs=50), missing]))
+    assert said == "From 50 to 1,000 pairs alignment of the mean goes from 0.400 to 0.400."
+    missing["value"] = np.nan
+    assert tell_cost(pd.concat([measured(pairs=50), missing])) == "From 50 to 1,000 pairs nothing can be compared."
 
 
 def test_the_average_before_is_dashed_and_chance_dotted_where_it_is_known():
