@@ -24,6 +24,7 @@ ENCODERS = "Models that stay as they are; an adapter is trained for each. All pa
 REFERENCE = "The strong model that the common space is compared with. It has no part in the training."
 TEMPERATURE = "How sharply the loss tells the right partner from the others: low temperatures look at the nearest ones only."
 PAIRS = "How many stimuli train; others tell when to stop, and the test stimuli are the same always."
+SEED = "Which stimuli test, which validate and which train."
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,7 @@ def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
     if not 2 <= st.session_state.get("pairs", most) <= most:  # another dataset was larger
         st.session_state["pairs"] = most
     pairs = int(left.number_input("Pairs", 2, most, most, key="pairs", help=PAIRS, bind="query-params"))
-    seed = int(right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help="Of test stimuli, order and first weights.",
-                                  bind="query-params"))  # fmt: skip
+    seed = int(right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help=SEED, bind="query-params"))
     metric = controls.pick_metric()
     parameters = controls.pick_parameters(metric, len(parts.validation))
     settings = Settings(width=int(width), temperature=float(temperature), learned=learned)
