@@ -49,10 +49,9 @@ def test_full_rank_canonical_variates_are_those_of_sklearn() -> None:
     fitted = model.transform(x[PARTS.train], y[PARTS.train])
     correlations = [np.corrcoef(*pair)[0, 1] for pair in zip(*(side.T for side in fitted), strict=True)]
     spread = [side.std(axis=0) for side in fitted]
-    if u.shape[1] == 4:  # all directions were kept: the principal axes are then turned among themselves only
-        expected = cosines(a / spread[0] * np.power(correlations, POWER), b / spread[1] * np.power(correlations, POWER))
-        np.testing.assert_allclose(cosines(u, v), expected, atol=1e-3)
-    assert u.shape == v.shape
+    assert u.shape[1] == v.shape[1] == 4  # all directions were kept: the principal axes are then turned among themselves only
+    expected = cosines(a / spread[0] * np.power(correlations, POWER), b / spread[1] * np.power(correlations, POWER))
+    np.testing.assert_allclose(cosines(u, v), expected, atol=1e-3)
 
 
 def test_the_rotation_is_the_best_orthogonal_map() -> None:
