@@ -55,13 +55,12 @@ def run_adapt(given: argparse.Namespace) -> None:
     from core.analyses.adapters import summarize, verdicts
     from core.progress import ConsoleProgress
     from core.store import Store
-    from core.studies.adaptation import adapt, find_places, learning_curve
+    from core.studies.adaptation import adapt, learning_curve
     from core.studies.study import Study
 
     settings = Settings(width=given.width, temperature=given.temperature, learned=given.learned)
     study, groups = Study(Store(given.store), given.dataset, q=given.q), _groups(given)
-    for spaces in groups:  # before the first of them is trained
-        find_places(study, spaces, given.ref)
+    _check(study, groups, given.ref)
     trained = {"settings": settings, "seed": given.seed, "device": given.device}
     if given.save:
         _save(given, study, groups[0], **trained)
@@ -81,6 +80,16 @@ def _groups(given: argparse.Namespace) -> list[list[str]]:
     if given.save and len(given.x) > 1:
         raise InputError(f"--save writes the adapters of one --x and one --y; given {len(given.x)} of each: save them one by one")
     return [[x, y, *given.z] for x, y in zip(given.x, given.y, strict=True)]
+
+
+def _check(study: Study, groups: Sequence[Sequence[str]], references: Sequence[str]) -> None:
+    """Refuse encoders and references that mean nothing or go not together, before the first of them is trained."""
+    from core.studies.adaptation import find_places
+
+    places = [find_places(study, spaces, references)[0] for spaces in groups]
+    for number, once in enumerate(places):
+        if set(once) in map(set, places[:number]):
+            raise InputError(f"{' + '.join(map(str, once))} would be trained twice; leave one of its --x and --y out")
 
 
 def _save(given: argparse.Namespace, study: Study, spaces: Sequence[str], **trained: Any) -> None:

@@ -141,7 +141,9 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
     for words, sentence in (
         (["--y", "tiny-gpt2"], "the i-th --x goes with the i-th --y; given 2 and 1"),
         (["--save", "a"], "--save writes the adapters of one --x and one --y; given 2 of each"),
-        (["--ref", "tiny-vit:0"], "the reference has no part in the training, but tiny-vit is an encoder too"),
+        (["--ref", "tiny-vit:0"], "the reference has no part in the training, but tiny-vit has an encoder's weights"),
+        (["--y", "tiny-gpt2", "tiny-gpt2", "--ref", "tiny-gpt2~long"], "but tiny-gpt2~long has an encoder's weights"),
+        (["--x", "tiny-vit:1", "tiny-gpt2:1", "--y", "tiny-gpt2", "tiny-vit:1"], "tiny-gpt2:1 + tiny-vit:1 would be trained twice"),
         (["--temperature", "nan"], "a finite temperature above 0; given nan"),
         (["--bootstrap", "1"], "a 95 % interval needs 40 draws or more"),
         (["--pairs", "8", "800"], "800 were asked for"),
