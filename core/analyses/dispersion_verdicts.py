@@ -29,9 +29,10 @@ MOST_NAMED = 3  # predictors, and words of each set
 def tell_effect(effect: pd.DataFrame, titles: Mapping[str, str], *, higher_is_better: bool = True) -> str:
     """Say in which models alignment is better on the low set, by the interval of the ratio, and how the largest one compares.
 
-    Of several models the intervals are widened on the scale of logarithms, so that with no effect at all one or more is named in
-    about 5 % of cases (Bonferroni; measured: 6 % of 200 simulations of four). effect: as `core.studies.trials.effect` gives it; its rows of means over language models are
-    read. titles: of the spaces. higher_is_better: whether a higher score is more aligned; of a distance a ratio below 1 is.
+    Of several models the intervals are widened on the scale of logarithms, so that with no effect at all one or more is named
+    in about 5 % of cases (Bonferroni; measured: 6 % of 200 simulations of four). effect: as `core.studies.trials.effect` gives
+    it; its rows of means over language models are read. titles: of the spaces. higher_is_better: whether a higher score is more
+    aligned; of a distance a ratio below 1 is.
     """
     known = effect[(effect["set"] == "low/high") & (effect["language"] == "")].dropna(subset="score")
     if known.empty:

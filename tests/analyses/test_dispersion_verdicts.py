@@ -111,12 +111,12 @@ def test_no_random_sets_and_no_rows_tell_nothing():
 def test_without_any_effect_the_claim_is_rarely_made():
     rng = np.random.default_rng(0)
     claimed = 0
-    for _ in range(300):
+    for _ in range(80):
         drawn, (high, low) = rng.normal(size=50), rng.normal(size=2)
         table = dropped((high, drawn.mean(), low))
         p = {"without high": tail_of(high, drawn), "without low": tail_of(low, drawn), "without random": np.nan}
         claimed += "and beyond chance" in tell_drop(table.assign(p=table["set"].map(p)), repeats=50)
-    assert claimed / 300 <= 0.02
+    assert claimed <= 1
 
 
 def tail_of(value: float, drawn: np.ndarray) -> float:
