@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ from core.analyses.discoveries import adjust
 from core.analyses.intervals import LEVEL
 from core.errors import InputError
 
-LEAST_MODELS, LEAST_LEVELS = 2, 3  # of a trend test
+LEAST_FAMILIES, LEAST_LEVELS = 2, 3  # of a trend test
+ESTIMATES = ("slope", "low", "high", "rho", "p")
+COLUMNS = ("model_y", "models", "families", "levels", *ESTIMATES, "reason")
 
 
 def by_level(rows: pd.DataFrame) -> pd.DataFrame:
@@ -49,62 +52,76 @@ def told_by_group(points: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFra
     return named.groupby(["model_y", "level", "told"], sort=False, as_index=False)[["score", "stimuli", "chance"]].mean()
 
 
-def level_trends(rows: pd.DataFrame) -> pd.DataFrame:
-    """Test for each target whether alignment goes with the number of words, paired over language models that have equal levels.
+def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """Test for each target whether alignment goes with the number of words, paired over families that have equal levels.
 
-    slope: how much the score changes when the words double, by least squares over log₂ words for each model, then their mean; low,
-    high: its 95 % interval by Student's t over the models. p: Page's test that every model ranks the levels by their words or
-    against them, two-sided (twice the smaller one-sided p); rho: its direction, from -1 to 1, the mean over the models of the rank
-    correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n − 1) of m models, n levels and Page's statistic L.
+    A family's score at a level is the mean over its language models: they share how they were made, so each alone is no sample.
+    slope: how much the score changes when the words double, by least squares over log₂ words for each family, then their mean; low,
+    high: its 95 % interval by Student's t over the families. p: Page's test that every family ranks the levels by their words or
+    against them, two-sided (twice the smaller one-sided p); rho: its direction, from -1 to 1, the mean over the families of the
+    rank correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n − 1) of m families, n levels and Page's statistic L.
     p_adjusted: for the false discovery rate over the targets of these rows that have a p, one test each.
-    Models of one family are not independent samples, so that the interval is rather too narrow.
+    All of this is about these captions: what moves every family at a level and comes of no words, a quirk of how its captions were
+    written, is not told from a trend. Where it makes .1, .3, .5 or .7 of the variance of scores without a trend, p is below .05 in
+    8, 16, 21 or 32 of 100 (simulated, four families of 3, 3, 3 and 1 models at four levels), more often for more families.
     Where some models lack levels, the levels are those of a model for which models that have them × levels is largest.
     Levels of equally many words, such as captions joined and apart, count as one; one without words, of emoji say, has no log₂.
-    rows: model, level, words, model_y, score. Returns model_y, models, levels, slope, low, high, rho, p, p_adjusted, reason; NaN
-    with a reason below two models or three levels. Raises InputError for a model that has two rows of one level and target.
+    rows: model, level, words, model_y, score. families: of each model; one without is its own. Returns model_y, models, families,
+    levels, slope, low, high, rho, p, p_adjusted, reason; NaN with a reason below two families or three levels.
+    Raises InputError for a model that has two rows of one level and target.
     Source: Page 1963.
     """
     twice = rows.loc[rows.duplicated(["model_y", "model", "level"]), ["model", "level", "model_y"]]
     if len(twice):
         model, level, target = twice.iloc[0]
         raise InputError(f"one score of {model} at level {level!r} with {target} expected; given several: leave all but one out")
-    found = [_trend(str(target), _paired(part)) for target, part in rows.groupby("model_y", sort=False)]
-    table = pd.DataFrame(found, columns=["model_y", "models", "levels", "slope", "low", "high", "rho", "p", "reason"])
-    table.insert(8, "p_adjusted", adjust(table["p"].to_numpy(np.float64)))
+    found = [
+        {"model_y": str(target), **_trend(_paired(part, families), families)}
+        for target, part in rows.groupby("model_y", sort=False)
+    ]
+    table = pd.DataFrame(found, columns=list(COLUMNS)).astype(dict.fromkeys(ESTIMATES, np.float64))
+    table.insert(COLUMNS.index("p") + 1, "p_adjusted", adjust(table["p"].to_numpy()))
     return table
 
 
-def _paired(rows: pd.DataFrame) -> pd.DataFrame:
+def _paired(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """Return a row per language model that has every level and a column per number of words, rising: levels of one are averaged."""
     every = rows[rows["words"] > 0].pivot(index="model", columns="level", values="score")
     offered = [every.loc[:, has].dropna() for has in every.notna().to_numpy() if has.any()]
-    table = max(offered, key=lambda kept: (_enough(kept), kept.size, kept.shape[1]), default=every.dropna())
+    table = max(offered, key=lambda kept: (_enough(_by_family(kept, families)), kept.size, kept.shape[1]), default=every.dropna())
     words = rows.groupby("level")["words"].first()
     return table.set_axis(words[table.columns], axis=1).T.groupby(level=0).mean().T
 
 
+def _by_family(table: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    return table.groupby([families.get(name, name) for name in table.index]).mean()
+
+
 def _enough(table: pd.DataFrame) -> bool:
-    models, levels = table.shape
-    return models >= LEAST_MODELS and levels >= LEAST_LEVELS
+    families, levels = table.shape
+    return families >= LEAST_FAMILIES and levels >= LEAST_LEVELS
 
 
-def _trend(target: str, table: pd.DataFrame) -> tuple[str, int, int, float, float, float, float, float, str]:
-    models, levels = table.shape
+def _trend(scores: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a target; scores: a row per model, a column per number of words."""
+    table = _by_family(scores, families)
+    count, levels = table.shape
+    about = {"models": len(scores), "families": count, "levels": levels}
     if not _enough(table):
-        reason = f"a trend needs {LEAST_MODELS} language models at {LEAST_LEVELS} caption levels; here {models} at {levels}"
-        return target, models, levels, np.nan, np.nan, np.nan, np.nan, np.nan, reason
+        wanted = f"a trend needs language models of {LEAST_FAMILIES} families at {LEAST_LEVELS} caption levels"
+        return {**about, "reason": f"{wanted}; here {count} at {levels}"}
     from scipy.stats import page_trend_test, t  # a third of a second that pages without a trend must not pay
 
-    scores, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
-    slopes = _slopes(scores, doublings)
-    half = t.ppf((1 + LEVEL) / 2, models - 1) * slopes.std(ddof=1) / np.sqrt(models)
-    rising, falling = (page_trend_test(part) for part in (scores, scores[:, ::-1]))
-    rho = 12 * rising.statistic / (models * levels * (levels**2 - 1)) - 3 * (levels + 1) / (levels - 1)
-    middle, p = float(slopes.mean()), min(1.0, 2 * float(min(rising.pvalue, falling.pvalue)))
-    return target, models, levels, middle, middle - half, middle + half, float(rho), p, ""
+    ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
+    slopes = _slopes(ranked, doublings)
+    half, middle = t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count), slopes.mean()
+    rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
+    rho = 12 * rising.statistic / (count * levels * (levels**2 - 1)) - 3 * (levels + 1) / (levels - 1)
+    p = min(1.0, 2 * min(rising.pvalue, falling.pvalue))
+    return {**about, "slope": middle, "low": middle - half, "high": middle + half, "rho": rho, "p": p, "reason": ""}
 
 
-def _slopes(scores: Float64[np.ndarray, "models levels"], x: Float64[np.ndarray, "levels"]) -> Float64[np.ndarray, "models"]:
+def _slopes(scores: Float64[np.ndarray, "families levels"], x: Float64[np.ndarray, "levels"]) -> Float64[np.ndarray, "families"]:
     around = x - x.mean()
     return scores @ around / (around @ around)
 

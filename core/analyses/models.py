@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.encoders.encoder import REALITY, ModelCard
+from core.encoders.encoder import IMPORTED, REALITY, ModelCard
 
 MODEL_COLUMNS = (
     "model", "title", "modality", "family", "objective", "group", "parameters", "layers", "run", "step", "copy", "tasks", "size",
@@ -32,6 +32,11 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     fewer = (models["group"] == "supervised") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
     return models.assign(title=titles, group=models["group"].mask(fewer, FEWER))
+
+
+def families(models: pd.DataFrame) -> dict[str, str]:
+    """Return the family of each model of `describe`; one whose family nobody gave is its own."""
+    return dict(zip(models["model"], models["family"].mask(models["family"] == IMPORTED, models["model"]), strict=True))
 
 
 def _row(card: ModelCard) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from jaxtyping import Float32
 from core.embedding.batches import auto_batch_size, check_encoding, check_finite, encode_fitting
 from core.embedding.shards import SavedLayers, Shard, discard, parts_folder, resume, saved_costs, write_shard
 from core.embedding.texts import AveragingEncoder, read_texts
-from core.encoders.encoder import REALITY, Encoder, ModelCard
+from core.encoders.encoder import IMPORTED, REALITY, Encoder, ModelCard
 from core.errors import FeatureError, InputError, StimuliError, StoreError, StoreVersionError, UnknownNameError
 from core.progress import Progress
 from core.recipe import Recipe
@@ -101,7 +101,7 @@ def import_features(
     infinity, StoreError where the name is taken by other features and `replace` is not set.
     """
     names = tuple(f"layer {index}" for index in range(len(layers)))
-    card = ModelCard(name, name, modality, f"import:{name}", "imported", "unknown", None, _digest(layers), names)
+    card = ModelCard(name, name, modality, f"import:{name}", IMPORTED, "unknown", None, _digest(layers), names)
     return _publish_ready(store, dataset, layers, card, replace=replace)
 
 

@@ -13,6 +13,7 @@ from core.errors import UnknownNameError
 
 Modality = Literal["vision", "language", "world"]
 REALITY = "reality"  # the model of a made world's known factors
+IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
 
 
 @dataclass(frozen=True)
