@@ -16,7 +16,7 @@ from core.store import Store
 from core.studies import trends
 from core.studies.registry import CAPTIONS
 from core.studies.study import Study
-from core.studies.trends import BEND, BINS, FORETELLS, NEAR_REALITY, TREND, UNMEASURED, study_trends
+from core.studies.trends import BEND, BINS, FORETELLS, GAIN, NEAR_REALITY, TREND, UNMEASURED, study_trends
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}
@@ -58,6 +58,9 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
     assert (foretold["value"] > 0.8).all()
     counted = table[table["group"] == "counting, alignment with vit-clip-m"].set_index("finding")
     assert counted.loc[BEND, "value"] > 0  # nobody counts below a skill of one half
+    errors = 1 - counted.loc[["R² on models left out, line", "R² on models left out, broken stick"], "value"].to_numpy(float)
+    assert np.sign(counted.loc[GAIN, "value"]) == np.sign(errors[0] - errors[1])
+    assert counted.loc[GAIN, "se"] > 0
     assert table[table["finding"] == BINS]["group"].str.contains("40% to 60%, all pairs").any()
 
 
