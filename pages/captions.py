@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -10,6 +11,7 @@ import streamlit as st
 
 from core.analyses import density_verdicts as verdicts
 from core.analyses.density import level_trends
+from core.analyses.models import families
 from core.errors import UnknownNameError
 from core.figures import captions as figures
 from core.figures import tables
@@ -26,9 +28,10 @@ WHY = """A caption cannot tell more than its words hold. If vision and language 
 the more a caption tells of its picture, the more alike the two should be."""
 READING = """**How to read it.** Each line is a model, thick ones are large: its alignment with language models that read captions
 of ever more words, the mean over language models. **Bars** are one standard deviation over language models. The heading tells how
-much alignment changes when the words double, with the 95 % **interval** over language models (sizes of one family are not
-independent, so it is rather too narrow), and the p of Page's test that all of them rank the levels alike, adjusted for the false
-discovery rate over the panels drawn, one test each. Where models lack levels, a trend is over the levels that most have.
+much alignment changes when the words double, with the 95 % **interval** over families of language models, and the p of Page's test
+that all families rank the levels alike, adjusted for the false discovery rate over the panels drawn, one test each. The models of a
+family share how they were made, so their mean counts once. Where models lack levels, a trend is over the levels that most have. All
+this is about these captions: a quirk of how those of a level were written moves every model and is not told from a trend.
 {chance}{thin}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
 THIN = (
@@ -62,12 +65,12 @@ def show(at: Place) -> None:
     """Draw alignment by level, what levels are, what captions tell, and one stimulus at all levels."""
     frame.need_stimuli(at)
     frame.need_models(at, "language")
+    warn(density.tell_outdated(queries.study(at)))
     need_levels(at)
     frame.need_models(at, "vision")
     with st.sidebar:
         asked = ask(at)
-    for stray in asked.strays:
-        st.warning(frame.plain(stray), icon=":material/error:")
+    warn(asked.strays)
     st.markdown(WHY)
     with frame.part():
         show_alignment(at, asked)
@@ -78,6 +81,12 @@ def show(at: Place) -> None:
             show_told(at, asked)
     with frame.part():
         show_stimulus(at, asked)
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """Draw a warning of each sentence."""
+    for sentence in sentences:
+        st.warning(frame.plain(sentence), icon=":material/error:")
 
 
 def need_levels(at: Place) -> None:
@@ -139,7 +148,7 @@ def show_alignment(at: Place, asked: Asked) -> None:
     rows = queries.compared(at, density.compare_levels, models=asked.models, against=asked.against, **how.compared)
     facets = panels(models, by)
     points, lines = tables.level_points(rows, models, facets), tables.language_lines(rows, models, facets)
-    trends = level_trends(lines.rename(columns={"facet": "model_y"}))
+    trends = level_trends(lines.rename(columns={"facet": "model_y"}), families(models))
     figure = figures.by_words(points, lines if each else lines.head(0), trends, mode=frame.mode(), narrow=frame.narrow(),
                               label=how.label.replace(METRICS[how.metric].spec.title, SHORT[how.metric]))  # fmt: skip
     recipe = queries.recipe(at, "alignment-by-level", [*asked.models, *asked.against], panel=by, lines=each, **how.compared)

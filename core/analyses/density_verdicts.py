@@ -43,23 +43,28 @@ def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
     points: model_y, level, told, score, stimuli, a row per bin, as `core.studies.density.compare_told` gives them. Captions of one
     level have about as many words: what differs within it is what they tell. A level's direction is the sign of the slope over its
-    stimuli, by least squares over the bins with as much weight as they hold stimuli.
+    stimuli, by least squares over the bins with as much weight as they hold stimuli. Bins without a score are left out, and said.
     """
-    several = points[points.groupby(["model_y", "level"])["told"].transform("size") > 1]
+    known = points.dropna(subset="score")
+    several = known[known.groupby(["model_y", "level"])["told"].transform("size") > 1]
     if several.empty:
         return "Too few stimuli tell more or less at one level to say what that does."
     slopes = pd.Series({key: _tilt(bins) for key, bins in several.groupby(["model_y", "level"], sort=False)})
     signs = pd.DataFrame({"better": slopes > 0, "worse": slopes < 0, "levels": 1})
     table = signs.groupby(level=0, sort=False).sum()
     rises, falls = table["better"] == table["levels"], table["worse"] == table["levels"]
+    flat = table["better"] + table["worse"] == 0
     parts = [
         _counted("they align better at every level with {}", table[rises], titles),
         _counted("they align worse at every level with {}", table[falls], titles),
-        _counted("nothing is decided, since levels do not agree, for {}", table[~rises & ~falls], titles),
+        _counted("they align neither better nor worse with {}", table[flat], titles),
+        _counted("nothing is decided, since levels do not agree, for {}", table[~rises & ~falls & ~flat], titles),
     ]
+    unknown = len(points) - len(known)
     return (
         "Within one level, where captions are about equally long, take those that tell more: "
         f"{'; '.join(part for part in parts if part)}. This describes these stimuli and tests nothing."
+        + (f" Groups of stimuli without a score, which are left out: {unknown}." if unknown else "")
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from core.cli.shared import add_command, add_metric, parameters, print_table
+from core.cli.shared import add_command, add_metric, count, parameters, print_table
 from core.errors import InputError
 from core.settings import choose_device
 
@@ -17,7 +19,9 @@ USUAL: Mapping[str, Any] = {
 
 def add(commands: Any) -> None:
     """Add `captions` and `summarize`."""
-    captions = add_command(commands, "captions", run_captions, "alignment by caption level, with a trend test over language models")
+    captions = add_command(
+        commands, "captions", run_captions, "alignment by caption level, with a trend test over families of language models"
+    )
     captions.add_argument("--dataset", required=True, metavar="D")
     captions.add_argument(
         "--x", nargs="+", action="extend", metavar="M", help="language models (all trained ones of two or more levels)"
@@ -35,31 +39,29 @@ def add(commands: Any) -> None:
     summarize = add_command(commands, "summarize", run_summarize, "put captions into fewer words with an instruction-tuned model")
     summarize.add_argument("--dataset", required=True, metavar="D")
     summarize.add_argument("--model", required=True, metavar="SPEC", help="hf:ID or hf:FOLDER, with a chat template")
-    summarize.add_argument("--words", required=True, nargs="+", type=several, metavar="N", help="about so many, a level for each")
+    summarize.add_argument(
+        "--words", required=True, nargs="+", type=partial(count, least=1), metavar="N", help="about so many, a level for each"
+    )
     summarize.add_argument("--caption-level", metavar="L", help="which captions to summarize (the dataset's first level)")
     summarize.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-
-
-def several(text: str) -> int:
-    """Read a whole number, 1 or more."""
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, got {text!r}")
-    return int(text)
 
 
 def run_captions(given: argparse.Namespace) -> None:
     """Print a row per target and level: `model_y level words mean deviation models chance`, then the target's trend on each.
 
-    The trend is `slope low high rho p p_adjusted reason`; see `core.analyses.density.level_trends`. --told and --levels print
-    another table, and refuse the options that it does not depend on.
+    The trend is `families slope low high rho p p_adjusted reason`; see `core.analyses.density.level_trends`. --told and --levels
+    print another table, and refuse the options that it does not depend on.
     """
     from core.analyses.density import by_group, by_level, level_trends, told_by_group
+    from core.analyses.models import families
     from core.progress import ConsoleProgress
     from core.store import Store
-    from core.studies.density import caption_levels, compare_levels, compare_told
+    from core.studies.density import caption_levels, compare_levels, compare_told, tell_outdated
     from core.studies.study import Study
 
     study, report = Study(Store(given.store), given.dataset, q=given.q), ConsoleProgress()
+    for sentence in tell_outdated(study):
+        print(sentence, file=sys.stderr)
     chosen = {"models": given.x, "against": given.y, "report": report, **parameters(given)}
     models = study.models()
     groups = dict(zip(models["model"], models["group" if given.by == "objective" else "model"], strict=True))
@@ -71,7 +73,7 @@ def run_captions(given: argparse.Namespace) -> None:
         table = told_by_group(compare_told(study, **chosen), groups)
     else:
         rows = by_group(compare_levels(study, metric=given.metric, layers=given.layers, **chosen), groups)
-        trends = level_trends(rows).drop(columns=["models", "levels"])
+        trends = level_trends(rows, families(models)).drop(columns=["models", "levels"])
         table = by_level(rows).merge(trends, on="model_y", how="left")
     print_table(table, as_json=given.json)
 

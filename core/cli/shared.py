@@ -37,10 +37,10 @@ def add_metric(command: argparse.ArgumentParser) -> None:
     command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric")
 
 
-def count(text: str) -> int:
-    """Read a whole number, 0 or more."""
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+def count(text: str, *, least: int = 0) -> int:
+    """Read a whole number, `least` or more."""
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, got {text!r}")
     return int(text)
 
 

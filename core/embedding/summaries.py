@@ -59,9 +59,11 @@ def summarize(
     card = reader.dataset(dataset)
     source = level or card.levels[0]
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
+    written = reader.summaries(dataset)
+    texts_of = {"texts": written[source].digest} if source in written else {}
     recipe = Recipe.of("captions", dataset=dataset, revision=card.revision, weights=writer.weights, level=source, words=words,
-                       instruction=INSTRUCTION, decoding="greedy")  # fmt: skip
-    if reader.summaries(dataset).get(name) == recipe:
+                       instruction=INSTRUCTION, decoding="greedy", **texts_of)  # fmt: skip
+    if written.get(name) == recipe:
         return name
     texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
     target = result_file(store, dataset, f"{SUMMARY}{name}")

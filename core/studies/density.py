@@ -5,7 +5,8 @@ Every table that takes long is kept in the store with its recipe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from core.metrics.knn import mutual_terms
 from core.progress import Progress
 from core.stimuli.levels import Texts
 from core.stimuli.statistics import split_words
+from core.store.schema import embedding_file
 from core.studies.consensus import default_language
 from core.studies.kept import keep
 from core.studies.study import Study
@@ -36,15 +38,35 @@ def tellings(study: Study) -> pd.DataFrame:
     """Return a row per language model and level that it is embedded at: model, level, name (what the store calls the embedding).
 
     Of embeddings of the same level, which hold the same texts in the same weights, the one whose name comes first is the row.
+    Those of texts that their level holds no more are left out; see `tell_outdated`.
     """
-    retold = study.store.retellings(study.dataset.name)
+    retold, outdated = study.store.retellings(study.dataset.name), _outdated(study)
     rows = [
         (retold.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
         for entry in study.store.embeddings(study.dataset.name)
-        if entry.level is not None
+        if entry.level is not None and entry.card.name not in outdated
     ]
     table = pd.DataFrame(rows, columns=["model", "level", "name"])
     return table.sort_values("name", kind="stable").drop_duplicates(["model", "level"]).sort_index(ignore_index=True)
+
+
+def tell_outdated(study: Study) -> list[str]:
+    """Return a sentence for each embedding that is left out, since its level was written again: it read other texts."""
+    folder = study.store.root, study.dataset.name
+    return [
+        f"{name} is left out: the captions of level {level!r} were written again since; delete {embedding_file(*folder, name)} and "
+        "embed it again"
+        for name, level in _outdated(study).items()
+    ]
+
+
+def _outdated(study: Study) -> dict[str, str]:
+    """Return the level of each embedding whose recipe names other texts than its level has now."""
+    written = {level: recipe.digest for level, recipe in study.store.summaries(study.dataset.name).items()}
+    read = {
+        entry.card.name: (entry.level, entry.recipe.choices.get("texts")) for entry in study.store.embeddings(study.dataset.name)
+    }
+    return {name: level for name, (level, texts) in read.items() if level is not None and texts != written.get(level)}
 
 
 def texts_at(study: Study, level: str) -> Texts:
@@ -130,26 +152,26 @@ def compare_levels(
     study.engine(metric, **parameters)  # tells a wrong metric or parameter before anything is read
     named, targets = _readers(study, models), _targets(study, against)
     read = tellings(study).query("model in @named")
-    complete = METRICS[metric].complete(parameters)
-    names = [*read["name"], *targets]
-    recipe = study.recipe(
-        "caption-density", names, language=named, against=targets, metric=metric, layers=layers, parameters=complete
-    )
+    recipe = study.recipe("caption-density", [*read["name"], *targets], language=named, against=targets, metric=metric,
+                          layers=layers, parameters=METRICS[metric].complete(parameters))  # fmt: skip
+    align = partial(study.align, metric=metric, layers=layers, **parameters)
+    return keep(study, recipe, lambda: _align_levels(read, targets, align, caption_levels(study), report))
 
-    def compare() -> pd.DataFrame:
-        about = caption_levels(study).set_index("level")[["words", "bytes", "told"]]
-        tables = []
-        for done, (level, names) in enumerate(read.groupby("level")["name"], start=1):
-            aligned = study.align(list(names), targets, metric=metric, layers=layers, **parameters)
-            tables.append(aligned.rename(columns={"model_x": "name"}).assign(level=level))
-            if report:
-                report(done, read["level"].nunique(), "caption levels")
-        joined = pd.concat(tables, ignore_index=True).join(about, on="level").merge(read[["model", "name"]], on="name")
-        first = ["model", "level", "words", "bytes", "told", "name"]
-        rest = [column for column in joined if column not in first]
-        return joined.sort_values("words", kind="stable", ignore_index=True)[first + rest]
 
-    return keep(study, recipe, compare)
+def _align_levels(
+    read: pd.DataFrame, targets: Sequence[str], align: Callable[..., pd.DataFrame], levels: pd.DataFrame, report: Progress | None
+) -> pd.DataFrame:
+    """Align what reads each level, rows of `tellings`, with the targets; levels: of `caption_levels`."""
+    tables = []
+    for done, (level, names) in enumerate(read.groupby("level")["name"], start=1):
+        tables.append(align(list(names), targets).rename(columns={"model_x": "name"}).assign(level=level))
+        if report:
+            report(done, read["level"].nunique(), "caption levels")
+    about = levels.set_index("level")[["words", "bytes", "told"]]
+    joined = pd.concat(tables, ignore_index=True).join(about, on="level").merge(read[["model", "name"]], on="name")
+    first = ["model", "level", "words", "bytes", "told", "name"]
+    rest = [column for column in joined if column not in first]
+    return joined.sort_values("words", kind="stable", ignore_index=True)[first + rest]
 
 
 def _readers(study: Study, models: Sequence[str] | None) -> list[str]:

@@ -14,7 +14,8 @@ from tiny_models import make_language, make_vision
 
 from core.adapters.files import load
 from core.cli import main
-from core.store import Store
+from core.recipe import Recipe
+from core.store import Store, write_result
 from tests.encoders.test_chat import make_chat
 
 N = 40
@@ -68,6 +69,7 @@ def test_captions_prints_levels_with_the_trend(answer) -> None:
     assert [(row["model_y"], row["level"]) for row in rows] == [("tiny-vit", level) for level in ("short", "long", "mean")]
     assert {row["models"] for row in rows} == {2}
     assert len({row["p"] for row in rows}) == 1
+    assert {row["families"] for row in rows} == {2}  # GPT-2 and BLOOM
     assert 0 < rows[0]["p"] <= 1
     grouped = json.loads(answer("captions", "--dataset", "photos", "--k", "3", "--json")[0])
     assert {row["model_y"] for row in grouped} == {"unknown"}  # the objective
@@ -163,6 +165,15 @@ def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
     gpt2 = f"hf:{world / 'tiny-gpt2'}"
     out, _ = answer("embed", "--dataset", "photos", "--model", gpt2, "--caption-level", "2-by-tiny-chat", "--device", "cpu")
     assert out == "tiny-gpt2~2-by-tiny-chat\n"
+    out, err = answer("captions", "--dataset", "photos", "--levels")
+    assert "2-by-tiny-chat" in out
+    assert "left out" not in err
+    store = Store(world / "store")
+    write_result(store.root, dataset=store.dataset("photos"), name="captions-2-by-tiny-chat",
+                 table=store.summary("photos", "2-by-tiny-chat"), recipe=Recipe.of("captions", words=2))  # fmt: skip
+    out, err = answer("captions", "--dataset", "photos", "--levels")
+    assert "2-by-tiny-chat" not in out
+    assert "tiny-gpt2~2-by-tiny-chat is left out: the captions of level '2-by-tiny-chat' were written again since" in err
 
 
 def test_commands_are_known_without_their_libraries() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
@@ -26,6 +27,7 @@ class Clerk:
     weights: str = "w1"
     batches: int = 1000
     silent: bool = False
+    loud: bool = False
     asked: list[tuple[str, str, int]] = field(default_factory=list)
 
     def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:
@@ -33,7 +35,7 @@ class Clerk:
             raise KeyboardInterrupt
         self.batches -= 1
         self.asked += [(instruction, text, limit) for text in texts]
-        said = [f"{text.split(',')[0]}, in short" for text in texts]
+        said = [f"{text.split(',')[0].capitalize() if self.loud else text.split(',')[0]}, in short" for text in texts]
         return [said[0], *[""] * (len(said) - 1)] if self.silent else said
 
 
@@ -63,6 +65,28 @@ def test_another_level_can_be_summarized(store: Path) -> None:
     assert clerk.asked[0][1] == "event 0, 20 words event 0, 5 words"
     with pytest.raises(UnknownNameError, match="no caption level named '30'"):
         summarize(store, "counted", Clerk(), words=7, level="30")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"words": 8}, {"level": "5"}, {"writer": Clerk(weights="w2")}, {"revision": "r2"}, {"dataset": "other"}]
+)
+def test_each_choice_is_in_the_recipe(tmp_path: Path, changed: dict[str, Any]) -> None:
+    def write(*, words: int = 7, level: str = "20", revision: str = "r1", dataset: str = "counted", writer: Clerk | None = None):
+        root = tmp_path / f"{revision}-{dataset}"
+        add_dataset(root, CountedDataset(N, name=dataset, revision=revision))
+        name = summarize(root, dataset, writer or Clerk(), words=words, level=level)
+        return Store(root).summaries(dataset)[name]
+
+    assert write() != write(**changed)
+
+
+def test_a_summary_of_a_level_that_was_written_again_is_written_again(store: Path) -> None:
+    for weights, said in (("w1", "event 3"), ("w2", "Event 3")):
+        clerk = Clerk(weights=weights, loud=weights == "w2")
+        assert summarize(store, "counted", clerk, words=7) == "7-by-clerk"
+        second = Clerk(name="second")
+        assert summarize(store, "counted", second, words=3, level="7-by-clerk") == "3-of-7-by-clerk-by-second"
+        assert second.asked[3][1] == f"{said}, in short"
 
 
 def test_a_stopped_run_goes_on_and_a_finished_one_is_not_repeated(store: Path) -> None:

@@ -41,7 +41,7 @@ def facets() -> dict[str, str]:
 
 def drawn(each: bool = True, **chosen):
     lines = language_lines(rows(), models(), facets())
-    trends = level_trends(lines.rename(columns={"facet": "model_y"}))
+    trends = level_trends(lines.rename(columns={"facet": "model_y"}), {})
     points = level_points(rows(), models(), facets())
     return by_words(points, lines if each else lines.head(0), trends, label="alignment", mode="light", **chosen)
 
@@ -65,7 +65,7 @@ def test_a_line_per_model_has_the_mean_and_the_deviation_over_language_models():
 def test_reality_is_the_last_panel_and_headings_tell_the_trend():
     text = headings(drawn())
     assert text.index("<b>MAE</b>") < text.index("<b>Reality</b>")
-    assert "2 models" in text
+    assert "2 models of 2 families" in text
     assert "a doubling, p " in text
 
 
@@ -86,16 +86,16 @@ def test_chance_is_dotted_in_every_panel_and_a_phone_stacks_them():
 
 def test_too_few_language_models_are_told_in_the_heading():
     one = rows().query("model == 'gpt'")
-    trends = level_trends(language_lines(one, models(), facets()).rename(columns={"facet": "model_y"}))
+    trends = level_trends(language_lines(one, models(), facets()).rename(columns={"facet": "model_y"}), {})
     points = level_points(one, models(), facets())
     figure = by_words(points, language_lines(one, models(), facets()).head(0), trends, label="a", mode="dark")
-    assert "needs 2 language models" in headings(figure).replace("<br>", " ")
+    assert "needs language models of 2 families" in headings(figure).replace("<br>", " ")
     assert "nan" not in " ".join(figure.data[1].hovertext)
 
 
 def test_nothing_to_draw_says_so():
     empty = level_points(rows().assign(score=np.nan), models(), facets())
-    figure = by_words(empty, rows().head(0), level_trends(rows().head(0)), label="a", mode="light")
+    figure = by_words(empty, rows().head(0), level_trends(rows().head(0), {}), label="a", mode="light")
     assert "No alignment can be computed" in headings(figure).replace("<br>", " ")
     assert "Too few stimuli" in headings(told(told_points(bins().head(0), facets()), [], label="a", mode="light")).replace(
         "<br>", " "
@@ -172,7 +172,7 @@ def test_two_models_that_differ_in_their_slopes_have_a_p_but_no_verdict():
     table = pd.DataFrame([(f"m{model}", f"{words}", words, "a", scores[model, place]) for model in range(2)
                           for place, words in enumerate((5, 10, 20, 40))],
                          columns=["model", "level", "words", "model_y", "score"])  # fmt: skip
-    assert UNDECIDED in tell_levels(level_trends(table), NAMES)
+    assert UNDECIDED in tell_levels(level_trends(table, {}), NAMES)
 
 
 def ends(**scores: tuple[float, ...]) -> pd.DataFrame:
@@ -189,11 +189,23 @@ def test_the_verdict_on_what_is_told_is_worded_from_the_data():
     assert "nothing is decided, since levels do not agree, for C (better at 1 of 2). This describes" in said
     assert "worse" not in tell_told(ends(a=(0.1,)), NAMES)
     assert "better at every" not in tell_told(ends(b=(-0.1,)), NAMES)
-    assert "nothing is decided" in tell_told(ends(a=(0.0,)), NAMES)
+    flat = tell_told(ends(a=(0.0,)), NAMES)
+    assert "they align neither better nor worse with A (better at 0 of 1). This describes" in flat
+    assert "nothing is decided" in tell_told(ends(a=(0.1, 0.0)), NAMES)
     small = pd.concat([ends(a=(0.1,)), pd.DataFrame([("a", "0", 0.9, 0.0, 1)], columns=ends(a=()).columns)])
     assert "better at every level with A" in tell_told(small, NAMES)  # the last bin falls, and has one stimulus
     alone = ends(a=(0.1,)).query("told > 0.5")
     assert "Too few stimuli tell more or less" in tell_told(alone, NAMES)
+
+
+def test_a_bin_without_a_score_is_left_out_and_said():
+    rows = ends(a=(0.1, 0.2))
+    more = pd.DataFrame([("a", "0", 0.01, np.nan, 900)], columns=rows.columns)  # it would move the middle of its level
+    assert tell_told(pd.concat([rows, more]), NAMES) == (
+        f"{tell_told(rows, NAMES)} Groups of stimuli without a score, which are left out: 1."
+    )
+    one = rows.assign(score=rows["score"].where(rows["told"] > 0.5))
+    assert "Too few stimuli tell more or less" in tell_told(one, NAMES)
 
 
 def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
@@ -207,7 +219,7 @@ def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
 def test_a_level_without_words_is_not_drawn():
     table = rows().replace({"words": {6.0: 0.0}})
     lines = language_lines(table, models(), facets())
-    trends = level_trends(lines.rename(columns={"facet": "model_y"}))
+    trends = level_trends(lines.rename(columns={"facet": "model_y"}), {})
     figure = by_words(level_points(table, models(), facets()), lines, trends, label="a", mode="light")
     assert list(figure.layout.xaxis.ticktext) == ["11", "41"]
     assert all(x > 0 for trace in figure.data for x in trace.x if x is not None)

@@ -124,7 +124,7 @@ def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start)
     make_parser().parse_args(shlex.split(codes(app)[0])[1:])
 
 
-def test_levels_that_were_written_but_not_read_yet_are_to_be_embedded(opened, tmp_path):
+def test_levels_that_were_written_since_are_to_be_embedded_and_what_read_other_texts_is_named(opened, tmp_path):
     class Photos(PaintedDataset):
         @property
         def card(self) -> DatasetCard:
@@ -140,6 +140,10 @@ def test_levels_that_were_written_but_not_read_yet_are_to_be_embedded(opened, tm
         def answer(self, _instruction, texts, **_):
             return [text[:9] for text in texts]
 
-    root = build(tmp_path, Photos(20, name="photos"), vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
+    photos = Photos(20, name="photos")
+    root = build(tmp_path, photos, vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
     summarize(root, "photos", Clerk(), words=3)
-    assert "--caption-level a 3-by-clerk" in codes(opened(root, "captions"))[0]
+    retell(root, photos, ["gpt-2-s"], kept={"3-by-clerk": 1.0})  # of other texts, by its recipe
+    app = opened(root, "captions")
+    assert "--caption-level a 3-by-clerk" in codes(app)[0]
+    assert "gpt-2-s~3-by-clerk is left out" in said(app)

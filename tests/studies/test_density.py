@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from store_fakes import CountedDataset, CountingEncoder
 
 from core.analyses.density import by_level, level_trends
+from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
 from core.recipe import Recipe
-from core.store import Store, write_embedding
-from core.studies.density import caption_levels, compare_levels, compare_told, default_models, tellings, texts_at
+from core.store import Store, add_dataset, write_embedding, write_result
+from core.studies.density import (
+    caption_levels,
+    compare_levels,
+    compare_told,
+    default_models,
+    tell_outdated,
+    tellings,
+    texts_at,
+    told_at,
+)
+from core.studies.kept import keep
 from core.studies.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -69,13 +84,81 @@ def test_alignment_is_compared_at_every_level(study: Study) -> None:
     assert row["score"] == study.align(["gpt-2-m~40"], ["reality"], k=5)["score"].item()
     means = by_level(table).query("model_y == 'reality'")["mean"]
     assert means.iloc[0] < 0.3 < 0.7 < means.iloc[-1]
-    assert level_trends(table)["slope"].gt(0).all()
+    assert level_trends(table, {})["slope"].gt(0).all()
 
 
 def test_texts_follow_the_stimuli_studied(study: Study) -> None:
     part = Study(study.store, "cave", where={"scene": "forest"})
     assert texts_at(part, "5") == [texts_at(study, "5")[row] for row in part.rows]
     assert texts_at(part, "mean")[0] == tuple(DATASET._caption(int(part.rows[0]), level) for level in DATASET.card.levels)
+
+
+def test_what_is_told_follows_the_stimuli_studied(study: Study) -> None:
+    part, whole = Study(study.store, "cave", where={"scene": "forest"}), told_at(study, "5")
+    np.testing.assert_array_equal(told_at(part, "5"), whole[part.rows])
+    assert len(set(whole[part.rows])) > 1
+    assert whole[part.rows].tolist() != whole[: part.size].tolist()
+
+
+def recipe_of(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], object], kind: str) -> str:
+    """Return the digest of the recipe that an answer is kept under."""
+    kept: list[Recipe] = []
+    with monkeypatch.context() as patched:
+        patched.setattr("core.studies.density.keep", lambda at, recipe, make: kept.append(recipe) or keep(at, recipe, make))
+        ask()
+    (found,) = [recipe.digest for recipe in kept if recipe.kind == kind]
+    return found
+
+
+CHANGED = [{"models": ("llama-m",)}, {"against": ("reality",)}, {"k": 4}]
+
+
+@pytest.mark.parametrize(
+    ("changed", "studied"),
+    [*((one, {}) for one in (*CHANGED, {"metric": "cycle_knn"}, {"layers": "last"})), ({}, {"q": 0.9}),
+     ({}, {"where": {"scene": "forest"}})],
+)  # fmt: skip
+def test_each_choice_of_a_comparison_is_in_its_recipe(study: Study, monkeypatch, changed, studied) -> None:
+    other = Study(study.store, "cave", **studied)
+    recipes = [recipe_of(monkeypatch, partial(compare_levels, one, **{"k": 5, **given}), "caption-density")
+               for one, given in ((study, {}), (other, changed))]  # fmt: skip
+    assert recipes[0] != recipes[1]
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, monkeypatch, changed) -> None:
+    recipes = [
+        recipe_of(monkeypatch, partial(compare_told, study, **{"k": 5, **given}), "caption-facts") for given in ({}, changed)
+    ]
+    assert recipes[0] != recipes[1]
+
+
+def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_path: Path) -> None:
+    dataset = CountedDataset(20)
+
+    def write(tail: str, *, words: int) -> None:
+        table = pd.DataFrame({"index": range(20), "level": "brief", "text": [f"event {i},{tail}" for i in range(20)]})
+        recipe = Recipe.of("captions", words=words)
+        write_result(tmp_path, dataset=dataset.card, name="captions-brief", table=table, recipe=recipe)
+
+    add_dataset(tmp_path, dataset)
+    write("", words=2)
+    for level in ("20", "5", "brief"):
+        embed(tmp_path, dataset, CountingEncoder(), level=level)
+    study = Study(Store(tmp_path), "counted")
+    assert caption_levels(study).set_index("level")["words"].to_dict() == {"brief": 2, "20": 4, "5": 4}
+    assert tell_outdated(study) == []
+    write(" in many more words", words=6)
+    assert caption_levels(study)["level"].tolist() == ["20", "5"]
+    assert tellings(study)["name"].tolist() == ["counting", "counting~5"]
+    path = tmp_path / "embeddings" / "counted" / "counting~brief.duckdb"
+    assert tell_outdated(study) == [
+        f"counting~brief is left out: the captions of level 'brief' were written again since; delete {path} and embed it again"
+    ]
+    path.unlink()
+    embed(tmp_path, dataset, CountingEncoder(), level="brief")
+    assert caption_levels(study).set_index("level")["words"].to_dict() == {"20": 4, "5": 4, "brief": 6}
+    assert tell_outdated(study) == []
 
 
 def test_single_stimuli_are_scored_by_what_their_captions_tell(study: Study) -> None:
@@ -138,4 +221,4 @@ def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> N
     )  # fmt: skip
     study = Study(Store(again), "cave")
     assert tellings(study).query("model == 'llama-m' and level == '40'")["name"].tolist() == ["llama-again"]
-    assert level_trends(compare_levels(study, k=5))["models"].tolist() == [2, 2, 2]
+    assert level_trends(compare_levels(study, k=5), {})["models"].tolist() == [2, 2, 2]
