@@ -164,7 +164,7 @@ def test_p_is_rarely_small_where_groups_are_alike_in_competence_and_in_alignment
         pairs = all_pairs(lambda x, y, between=between, of=amount: between[of[x], of[y]] + between[of[y], of[x]], names)
         found.append(bin_trends(pairs, skill, group, permutations=39, seed=seed).set_index("pairs_of")["p"])
     small = (pd.DataFrame(found) <= 0.05).mean()
-    assert small["all"] <= 0.14  # of 0.05, the 99.7 % quantile; dealt model by model it is near 0.3
+    assert small["all"] <= 0.14  # of 0.05, the 99.7 % quantile; dealt model by model it is 0.38
     assert small["different"] <= 0.14
 
 
