@@ -117,7 +117,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], *, metric: str, seed: int
     To each half comes how far the mean gain moves over one seed fewer than there are, drawn with replacement (as many would vary
     too little, by a factor of √(1 − 1/seeds)). So it covers other test stimuli and other seeds (weights at the start, order and
     choice of the training pairs), not other encoders, layers or worlds; with one seed it covers stimuli alone. seed: of the draws.
-    In simulations with a true gain of 0, for 5 %: it misses 0 in 1 to 3 % by mutual kNN (k = 10, 48 to 256 test stimuli, 1 and 5
+    In simulations with a true gain of 0, for 5 %: it misses 0 in 0.5 to 3 % by mutual kNN (k = 10, 48 to 256 test stimuli, 1 and 5
     seeds), being 1.1 to 1.4 times as wide as the gain varies, since what neighbors do jointly counts too often; by CKA in 3 to 5 %.
     Source: Politis, Romano 1994 (subsampling); Rao, Wu 1988 (one draw fewer).
     """
