@@ -79,8 +79,8 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
 
     cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ error² / Σ error² of the others'
     mean, at most 1; 0 and less is no better than that mean. gain: the line's squared error minus the fit's own, the mean over all
-    points left out, and gain_se its standard error, sd/√n; 0 for the line. Of lines with noise every sixth has a gain above 0, but
-    hardly one has a gain above its standard error: a stick with that, a slope near 0 and a bend above 0 speaks for emergence.
+    points left out, and gain_se its standard error, sd/√n; 0 for the line. Of lines with noise every sixth has a gain above 0, and
+    every twentieth one above its standard error: a stick with that, a slope near 0 and a bend above 0 speaks for emergence.
     The other columns describe the fit to all points.
     Points with a NaN are left out. Both rows are NaN, with the reason, below 6 points, 5 different x, and for constant y.
     Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question); Stone 1974 (leaving one out).
