@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.analyses.models import FEWER, UNTRAINED, describe, tell_apart
-from core.encoders.encoder import ModelCard
+from core.analyses.models import FEWER, UNTRAINED, describe, families, tell_apart
+from core.encoders.encoder import IMPORTED, ModelCard
 
 
 def card(name, modality, family, objective, parameters=1000, training=None):
@@ -52,3 +52,9 @@ def test_of_a_model_without_a_note_of_its_training_nothing_is_guessed():
 
 def test_titles_that_two_models_share_get_their_names():
     assert tell_apart(["A", "B", "A"], ["a1", "b", "a2"]) == ["A (a1)", "B", "A (a2)"]
+
+
+def test_imported_models_are_of_no_family_but_their_own():
+    cards = [card("a", "language", "GPT-2", "language"), card("b", "language", "GPT-2", "language"),
+             card("c", "language", IMPORTED, "unknown"), card("d", "vision", IMPORTED, "unknown")]  # fmt: skip
+    assert families(describe(cards)) == {"a": "GPT-2", "b": "GPT-2", "c": "c", "d": "d"}

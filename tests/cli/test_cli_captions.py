@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from tiny_models import make_language, make_vision
 from core.adapters.files import load
 from core.cli import main
 from core.recipe import Recipe
-from core.store import Store, write_result
+from core.store import Store, write_embedding, write_result
 from tests.encoders.test_chat import make_chat
 
 N = 40
@@ -74,6 +76,17 @@ def test_captions_prints_levels_with_the_trend(answer) -> None:
     grouped = json.loads(answer("captions", "--dataset", "photos", "--k", "3", "--json")[0])
     assert {row["model_y"] for row in grouped} == {"unknown"}  # the objective
     assert [row["mean"] for row in grouped] == pytest.approx([row["mean"] for row in rows])
+
+
+def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Path, capsys) -> None:
+    store = Store(shutil.copytree(world / "store", tmp_path / "store"))
+    for entry in [entry for entry in store.embeddings("photos") if "gpt2" in entry.card.name]:
+        card = replace(entry.card, name=f"again-{entry.card.name}", weights="others")
+        layers = [np.cbrt(store.space("photos", entry.card.name, layer)) for layer in range(len(entry.dims))]
+        write_embedding(store.root, dataset=store.dataset("photos"), card=card, level=entry.level, layers=layers, bits=None,
+                        bytes=None, recipe=Recipe.of("embedding", model=card.name), device="cpu", seconds=0.1)  # fmt: skip
+    assert main(["captions", "--dataset", "photos", "--k", "3", "--json", "--store", str(store.root)]) == 0
+    assert {(row["models"], row["families"]) for row in json.loads(capsys.readouterr().out)} == {(3, 2)}
 
 
 def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_alone(world: Path, answer, capsys) -> None:

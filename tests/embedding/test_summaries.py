@@ -11,7 +11,7 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import embed
-from core.embedding.summaries import BATCH, level_name, summarize
+from core.embedding.summaries import BATCH, INSTRUCTION, level_name, summarize
 from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.store import Store, add_dataset
@@ -68,16 +68,26 @@ def test_another_level_can_be_summarized(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"words": 8}, {"level": "5"}, {"writer": Clerk(weights="w2")}, {"revision": "r2"}, {"dataset": "other"}]
+    "changed",
+    [
+        {"words": 8},
+        {"level": "5"},
+        {"writer": Clerk(weights="w2")},
+        {"revision": "r2"},
+        {"dataset": "other"},
+        {"instruction": "{words}?"},
+    ],
 )
-def test_each_choice_is_in_the_recipe(tmp_path: Path, changed: dict[str, Any]) -> None:
+def test_each_choice_is_in_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]) -> None:
     def write(*, words: int = 7, level: str = "20", revision: str = "r1", dataset: str = "counted", writer: Clerk | None = None):
         root = tmp_path / f"{revision}-{dataset}"
         add_dataset(root, CountedDataset(N, name=dataset, revision=revision))
         name = summarize(root, dataset, writer or Clerk(), words=words, level=level)
         return Store(root).summaries(dataset)[name]
 
-    assert write() != write(**changed)
+    first, instruction = write(), changed.pop("instruction", INSTRUCTION)
+    monkeypatch.setattr("core.embedding.summaries.INSTRUCTION", instruction)
+    assert first != write(**changed)
 
 
 def test_a_summary_of_a_level_that_was_written_again_is_written_again(store: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,6 +61,14 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
     assert "ViT M · MAE (" in words(app)
     assert "Thin lines** with dots are single language models" in words(app)
     assert any("of 4 nearest in common" in text.value for text in app.caption)
+
+
+def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
+    root = retell(shutil.copytree(leveled, tmp_path / "store"), PaintedDataset(40), ["gpt-2-s"])
+    app = opened(root, "captions")
+    app.multiselect(key="readers").set_value(["gpt-2-m", "gpt-2-s"]).run()
+    assert not app.exception
+    assert "No trend can be told here: a trend needs language models of 2 families at 3 caption levels; here 1 at 4." in words(app)
 
 
 def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
