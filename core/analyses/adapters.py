@@ -207,24 +207,43 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
-    """Say in words what becomes of the proposal's inequality for each view of the common space, and of the best encoder alone.
+    """Say in words what becomes of the proposal's inequality for each view of the common space, beside what each encoder was alone.
 
     rows: of one set of encoders, one reference and one number of pairs. reference: what a person calls it.
     """
-    found = summarize(rows)
-    said = [
-        f"The common space by {'the mean of all encoders' if gain['what'] == MEAN else gain['what']} {VERDICTS[gain['holds']]} "
-        f"{reference} than the encoders are on average: {_interval(gain)}."
-        for gain in found.query("measure == @GAIN").to_dict("records")
-    ]
-    over = found.query("measure == @OWN and what == @MEAN").to_dict("records")[0]
-    return " ".join([*said, f"Over the best encoder alone the mean gains {_interval(over)}.", covered(over["seeds"])])
+    found = summarize(rows).to_dict("records")
+    own = {gain["what"]: gain for gain in found if gain["measure"] == OWN}
+    gains = [gain for gain in found if gain["measure"] == GAIN]
+    said = [_compare(gain, own[gain["what"]], reference) for gain in gains]
+    return " ".join([*said, *_unlearned(rows), covered(gains[0]["seeds"])])
+
+
+def _compare(gain: Mapping[Any, Any], own: Mapping[Any, Any], reference: str) -> str:
+    mean = gain["what"] == MEAN
+    space, alone = ("the mean of all encoders", "the best encoder") if mean else (gain["what"], gain["what"])
+    return (
+        f"The common space by {space} {VERDICTS[gain['holds']]} {reference} than the encoders are on average ({_interval(gain)}), "
+        f"and {VERDICTS[own['holds']]} it than {alone} alone ({_interval(own)})."
+    )
+
+
+def _unlearned(rows: pd.DataFrame) -> list[str]:
+    """Say of how many trainings the first weights, drawn at random, were the best."""
+    best = rows.loc[rows["measure"] == "epochs", "value"]
+    random = int((best == 0).sum())
+    said = f"In {random} of {len(best)} trainings no pass lowered the validation loss: their adapters are random weights."
+    return [said] if random else []
 
 
 def verdicts(rows: pd.DataFrame) -> list[str]:
     """Return `verdict_text` for each set of encoders and reference, of the most training pairs."""
-    told = rows[(rows[PAIRS] == rows[PAIRS].max()) & (rows[REFERENCE] != "")].groupby([ENCODERS, REFERENCE], sort=False)
-    return [f"{encoders}: {verdict_text(each, reference=reference)}" for (encoders, reference), each in told]
+    most = rows[rows[PAIRS] == rows[PAIRS].max()]
+    asked = most.loc[most[REFERENCE] != "", [ENCODERS, REFERENCE]].drop_duplicates()
+    told = []
+    for encoders, reference in asked.itertuples(index=False):
+        one = most[(most[ENCODERS] == encoders) & most[REFERENCE].isin([reference, ""])]
+        told.append(f"{encoders}: {verdict_text(one, reference=reference)}")
+    return told
 
 
 def covered(seeds: int) -> str:

@@ -16,6 +16,7 @@ from core.analyses.adapters import (
     alignment_rows,
     gain_rows,
     retrieval_rows,
+    row,
     score_halves,
     summarize,
     verdict_text,
@@ -137,10 +138,29 @@ def test_the_verdict_says_what_its_intervals_cover(seeds: int, sentence: str) ->
     assert sentence in verdict_text(gains(seeds=seeds), reference="R")
 
 
+def test_the_verdict_tells_each_encoder_s_own_change() -> None:
+    """Beside weak encoders the average is low: what is above it may have fallen all the same."""
+    rows = gains(seeds=1).query("measure in ('gain', 'own_gain') and seed == @ALL")
+    a = rows["what"] == rows["what"].iloc[0]
+    fallen = a & (rows["measure"] == "own_gain")
+    rows.loc[fallen, ["value", "low", "high"]] = [-0.19, -0.25, -0.12]
+    name = rows["what"].iloc[0]
+    said = f"and is farther from it than {name} alone (-0.190, 95 % interval -0.250 to -0.120)."
+    assert said in verdict_text(rows, reference="R")
+
+
+def test_a_training_that_learned_nothing_is_told() -> None:
+    course = frame([row("epochs", "adapters", "training", value, seed=seed) for seed, value in enumerate((0.0, 3.0))])
+    told = verdict_text(pd.concat([gains(seeds=2), course]), reference="R")
+    assert "In 1 of 2 trainings no pass lowered the validation loss: their adapters are random weights." in told
+    course["value"] = 3.0
+    assert "random weights" not in verdict_text(pd.concat([gains(seeds=2), course]), reference="R")
+
+
 def test_the_verdict_follows_the_interval() -> None:
     helped = summarize(gains()).set_index(["measure", "what"])
     assert helped.loc[("gain", "mean"), "holds"] == "yes"
-    assert "the mean of all encoders is nearer to R than the encoders are on average: +" in verdict_text(gains(), reference="R")
+    assert "the mean of all encoders is nearer to R than the encoders are on average (+" in verdict_text(gains(), reference="R")
     rows = frame([])
     base = {"measure": "gain", "method": "adapters", "what": "a", "seed": ALL, "value": 0.0, "reason": "", "pairs": 1}
     for (low, high), holds in {(0.1, 0.2): "yes", (-0.2, -0.1): "no", (-0.1, 0.1): "undecided"}.items():
