@@ -152,9 +152,8 @@ def show_alignment(at: Place, asked: Asked) -> None:
     figure = figures.by_words(points, lines if each else lines.head(0), trends, mode=frame.mode(), narrow=frame.narrow(),
                               label=how.label.replace(METRICS[how.metric].spec.title, SHORT[how.metric]))  # fmt: skip
     recipe = queries.recipe(at, "alignment-by-level", [*asked.models, *asked.against], panel=by, lines=each, **how.compared)
-    exportbar.plot(
-        figure, key="levels", table=points, recipe=recipe, command=how.command(at, "captions", *asked.chosen, "--by", by)
-    )
+    command = how.command(at, "captions", *asked.chosen, "--by", "model")  # whose rows are the points, whatever a panel holds
+    exportbar.plot(figure, key="levels", table=points, recipe=recipe, command=command)
     st.markdown(READING.format(chance="" if math.isnan(how.chance(at)) else CHANCE, thin=THIN if each else ""))
     turned = not METRICS[how.metric].spec.higher_is_more_aligned
     said = verdicts.tell_levels(trends, {name: frame.plain(name) for name in trends["model_y"]}, turned=turned)

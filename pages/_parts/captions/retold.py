@@ -9,8 +9,8 @@ from pages._shared import controls, frame, gallery, queries
 from pages._shared.queries import Place
 
 NEAR = 5  # neighbors drawn at each level
-READING = """Most similar first, in the layers that align best over all stimuli; the first {near} are drawn, those framed that
-{name} has among its nearest {k}, too. Open another one to take it instead."""
+READING = """Most similar first, in the layers that align best over all stimuli at that level; the first {near} are drawn, those
+framed that {name} has among its nearest {k}, too. Open another one to take it instead."""
 
 
 @st.fragment
@@ -48,16 +48,18 @@ def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
 def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
     """Draw the picture with the other model's neighbors, then a row per level; rows: of two models, fewest words first."""
     k, titles = int(rows["k"].iloc[0]), queries.models(at).set_index("model")["title"]
-    seen = queries.neighbors(at, seer, int(rows["layer_y"].iloc[-1]), k=k)[index].tolist()
+    seen = {layer: queries.neighbors(at, seer, layer, k=k)[index].tolist() for layer in rows["layer_y"].astype(int)}
+    shown, level = rows[["layer_y", "level"]].iloc[-1]
     left, right = st.columns([2, 5])
     with left:
         st.image(queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index])
     with right:
-        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}")
-        gallery.grid(at, seen[:NEAR], key="retold-seen", width=84)
+        told = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
+        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{told}")
+        gallery.grid(at, seen[int(shown)][:NEAR], key="retold-seen", width=84)
     for place, row in enumerate(rows.to_dict("records")):
         near = [one for one in queries.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist() if one >= 0]
-        both = set(near) & set(seen)
+        both = set(near) & set(seen[int(row["layer_y"])])
         left, right = st.columns([2, 5])
         with left:
             st.caption(f"**level {frame.plain(row['level'])}**")
