@@ -40,15 +40,15 @@ def show(at: Place) -> None:
     asked = lessons.ask(at)
     lesson = queries.lesson(at, asked.spaces, pairs=asked.pairs, seed=asked.seed)
     st.markdown(WHY)
-    adapters = trainings.show(at, asked, lesson)
+    training = trainings.show(at, asked, lesson)
     with frame.part():
-        kernels.show(at, asked, lesson, adapters)
-    if adapters:
+        kernels.show(at, asked, lesson, training)
+    if training and training.adapters:
         with frame.part():
-            examples.show(at, asked, lesson, adapters)
+            examples.show(at, asked, lesson, training.adapters)
     with frame.part():
         show_verdict(at, asked, len(lesson.parts.test))
-    trainings.show_files(at, asked, adapters)
+    trainings.show_files(at, asked, training)
 
 
 def show_verdict(at: Place, asked: Asked, test: int) -> None:

@@ -101,20 +101,26 @@ def train_adapters(
     return last.best, adapters_recipe(study, spaces, settings, pairs=len(lesson.parts.train), seed=seed)
 
 
-def adapters_recipe(study: Study, spaces: Sequence[str], settings: Settings, *, pairs: int, seed: int) -> Recipe:
-    """Return all that adapters of these spaces depend on; seed: of the parts."""
+def adapters_recipe(
+    study: Study, spaces: Sequence[str], settings: Settings, *, pairs: int, seed: int, stopped: int | None = None
+) -> Recipe:
+    """Return all that adapters of these spaces depend on; seed: of the parts; stopped: as in `Told`."""
     places = find_spaces(study, spaces)
-    choices = {"pairs": pairs, "settings": asdict(settings), "seed": seed}
+    choices = {"pairs": pairs, "settings": asdict(settings), "seed": seed, **({} if stopped is None else {"stopped": stopped})}
     return study.recipe("adapters", [place.model for place in places], spaces=[str(place) for place in places], **choices)
 
 
 class Told(NamedTuple):
-    """What a file says of its adapters: the spaces they are of, how they were trained, on how many pairs, and of which seed."""
+    """What a file says of its adapters: the spaces they are of, how they were trained, on how many pairs, and of which seed.
+
+    stopped: the passes after which somebody ended the training, None where it came to its end.
+    """
 
     spaces: tuple[str, ...]
     settings: Settings
     pairs: int
     seed: int
+    stopped: int | None = None
 
 
 def check_adapters(study: Study, adapters: Adapters, recipe: Recipe) -> Told:
@@ -125,7 +131,7 @@ def check_adapters(study: Study, adapters: Adapters, recipe: Recipe) -> Told:
     """
     told = _told(recipe)
     split(study.size, pairs=told.pairs, seed=told.seed)
-    here = adapters_recipe(study, told.spaces, told.settings, pairs=told.pairs, seed=told.seed)
+    here = adapters_recipe(study, told.spaces, told.settings, pairs=told.pairs, seed=told.seed, stopped=told.stopped)
     choices, own = recipe.choices, here.choices
     if other := sorted(name for name in {*choices, *own} if choices.get(name) != own.get(name)):
         raise FeatureError(
@@ -141,8 +147,9 @@ def check_adapters(study: Study, adapters: Adapters, recipe: Recipe) -> Told:
 def _told(recipe: Recipe) -> Told:
     try:
         choices = recipe.choices
-        told = Told(tuple(choices["spaces"]), Settings(**choices["settings"]), choices["pairs"], choices["seed"])
-        numbers = all(type(number) is int and number >= 0 for number in (told.pairs, told.seed))
+        stopped = [choices["stopped"]] if "stopped" in choices else []
+        told = Told(tuple(choices["spaces"]), Settings(**choices["settings"]), choices["pairs"], choices["seed"], *stopped)
+        numbers = all(type(number) is int and number >= 0 for number in (told.pairs, told.seed, *stopped))
         words = all(isinstance(space, str) for space in told.spaces)
         known = recipe.kind == "adapters" and numbers and words and isinstance(told.settings.learned, bool)
     except (KeyError, TypeError, InputError):

@@ -14,7 +14,7 @@ from core.adapters.model import Adapter, Adapters, Settings
 from core.cli import make_parser
 from core.recipe import Recipe
 from core.store import Store
-from core.studies.adaptation import train_adapters
+from core.studies.adaptation import adapters_recipe, train_adapters
 from core.studies.study import Study
 from pages._shared import experiment
 from tests.pages.seen import charts, said
@@ -85,6 +85,11 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert len(training.course.looks) == stopped
     assert "Kernels before and after" in [head.value for head in app.subheader]
     assert "its median place is" in words(app)
+    assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
+    assert not app.code  # that would be of the finished one
+    app.number_input(key="k").set_value(4).run()
+    assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(app).replace("\n", " ")
+    app.number_input(key="k").set_value(3)
     app.number_input(key="pairs").set_value(20).run()
     assert charts(app) == ["kernels"]
     app.number_input(key="pairs").set_value(40).run()
@@ -95,6 +100,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert training.course.state == "done"
     assert "the best adapters are those of pass" in words(app)
     assert "its median place is" in words(app)
+    assert "This is one training; the verdict" in words(app)
     assert [table.key for table in app.get("plotly_chart")] == ["course", "kernels"]
     for code in app.code:
         make_parser().parse_args(shlex.split(code.value)[1:])
@@ -142,6 +148,16 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     assert app.number_input(key="wide").value == 16
     assert "its median place is" in words(app)
     assert next(button.label for button in app.button if button.key == "train") == "Train them anew"
+
+
+def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, store):
+    study = Study(Store(store), "cave")
+    made, _ = train_adapters(study, SPACES, settings=Settings(width=8))
+    app = upload(page(), files.dump(made, adapters_recipe(study, SPACES, Settings(width=8), pairs=40, seed=0, stopped=1)))
+    assert not app.exception
+    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2, stopped after 1 pass." in app.success[0].value.replace("\\", "")
+    assert "This is one training, stopped after 1 pass; the verdict" in words(app)
+    assert not app.code
 
 
 def foreign(**changed: object) -> bytes:

@@ -163,7 +163,7 @@ def test_trained_adapters_come_back_from_their_file(study: Study) -> None:
     lesson = prepare(study, SPACES, seed=1)
     assert recipe == adapters_recipe(study, SPACES, QUICK, pairs=75, seed=1)
     found, read = load(dump(adapters, recipe))
-    assert check_adapters(study, found, read) == (SPACES, QUICK, 75, 1)
+    assert check_adapters(study, found, read) == (SPACES, QUICK, 75, 1, None)
     truth = read_reference(study, REFERENCE, seed=1)
     assert watch(lesson, truth, found, k=3) == watch(lesson, truth, adapters, k=3)
     assert set(watch(lesson, truth, found, k=3)) == {"alignment", "recall_10"}
@@ -243,6 +243,16 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
         check_adapters(study, adapters, Recipe.of("adapters", **{**recipe.choices, "spaces": ["gone:1", "gpt-2-m:2"]}))
     with pytest.raises(InputError, match="so 2 to 75 can train; 7500 were asked for"):
         check_adapters(study, adapters, Recipe.of("adapters", **{**recipe.choices, "pairs": 7500}))
+
+
+def test_adapters_of_a_stopped_training_are_not_taken_for_the_finished_ones(study: Study) -> None:
+    adapters, recipe = train_adapters(study, SPACES, settings=QUICK)
+    stopped = adapters_recipe(study, SPACES, QUICK, pairs=75, seed=0, stopped=5)
+    assert stopped.digest != recipe.digest
+    assert check_adapters(study, adapters, stopped).stopped == 5
+    for passes in (None, -1, 2.5, "5", True, []):
+        with pytest.raises(FeatureError, match="recipe is not one of adapters"):
+            check_adapters(study, adapters, Recipe.of("adapters", **{**recipe.choices, "stopped": passes}))
 
 
 def test_every_part_of_a_recipe_that_is_missing_or_of_another_kind_is_refused(study: Study) -> None:

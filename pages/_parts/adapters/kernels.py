@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.adapters.model import Adapters
 from core.analyses import adapters as measures
 from core.analyses.kernel_views import order_alike
 from core.figures import adapters as figures
 from core.figures.adapters import Kernel
 from core.metrics.preprocess import normalize_rows
 from core.studies.adaptation import Lesson
-from pages._parts.adapters import lessons
+from pages._parts.adapters import lessons, trainings
 from pages._parts.adapters.lessons import Asked
+from pages._parts.adapters.trainings import Training
 from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
@@ -27,8 +27,9 @@ colors of its own range. A space near to the reference shows its blocks. Alignme
 stimuli{chance}."""
 
 
-def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters | None) -> None:
+def show(at: Place, asked: Asked, lesson: Lesson, training: Training | None) -> None:
     """Draw the kernels, and say what this one training changed."""
+    adapters, stopped = (training.adapters, training.stopped) if training else (None, None)
     st.subheader("Kernels before and after" if adapters else "Kernels before", anchor=False)
     parts, titles = lesson.parts, lessons.about(at, asked.spaces, "title")
     truth = normalize_rows(queries.reference(at, asked.reference, seed=asked.seed)[parts.test])
@@ -43,15 +44,15 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters | None) -> 
     ]
     columns = 2 if frame.narrow() else 1 + len(asked.spaces)
     exportbar.plot(figures.kernels(shown, columns=columns, mode=frame.mode()), key="kernels",
-                   table=_as_table(shown, parts.test[order]), recipe=lessons.recipe(at, "adapted-kernels", asked),
-                   command=asked.command(at, "--seeds", "1"))  # fmt: skip
+                   table=_as_table(shown, parts.test[order]), command=trainings.once(at, asked, stopped),
+                   recipe=lessons.recipe(at, "adapted-kernels", asked, adapted=bool(adapters), stopped=stopped))  # fmt: skip
     known = asked.chance(len(truth))
     st.markdown(READING.format(n=len(order), test=len(truth), chance="" if np.isnan(known) else f"; chance is {known:.3f}"))
     if adapters:
         average = float(np.mean(list(scores[0].values())))
         st.markdown(f"**What is seen.** On average the encoders are aligned with the reference by {average:.3f}, the common space "
-                    f"by {scores[1][measures.MEAN]:.3f} (mean of all). This is one training; the verdict over several, with its "
-                    "interval, is below.")  # fmt: skip
+                    f"by {scores[1][measures.MEAN]:.3f} (mean of all). This is one training{trainings.tell_stopped(stopped)}; the "
+                    "verdict over several, with its interval, is below.")  # fmt: skip
 
 
 def _adapted(titles: Mapping[str, str]) -> dict[str, str]:

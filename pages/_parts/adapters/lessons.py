@@ -45,10 +45,15 @@ class Asked:
         return {"metric": self.metric, **dict(self.parameters)}
 
     @property
+    def measured(self) -> str:
+        """Return by what alignment is measured, in words."""
+        k = dict(self.parameters).get("k")
+        return f"{SHORT[self.metric]}{f', k = {k}' if k else ''}"
+
+    @property
     def label(self) -> str:
         """Return what is measured, for an axis."""
-        k = dict(self.parameters).get("k")
-        return f"alignment with the reference ({SHORT[self.metric]}{f', k = {k}' if k else ''})"
+        return f"alignment with the reference ({self.measured})"
 
     def chance(self, n: int) -> float:
         """Return the metric's chance over n stimuli, NaN where no formula tells."""
