@@ -70,7 +70,9 @@ def show_verdict(at: Place, asked: Asked, test: int) -> None:
     st.markdown(f"**The verdict.** {frame.plain(measures.verdict_text(told, reference=lessons.reference_title(at, asked)))}")
     trainings = "one training" if seeds == 1 else f"{seeds} trainings"
     st.markdown(READING.format(trainings=trainings))
-    st.dataframe(_baselines(found, titles), hide_index=True, height="content")
+    st.dataframe(_baselines(found, titles), hide_index=True, height="content", placeholder="")
+    if missing := _tell_missing(found):
+        st.caption(missing)
     st.markdown(f"{BASELINES.format(test=test, trainings=trainings)}\n\n**What is seen.** {tell_baselines(found)}")
     if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
         show_cost(at, asked, seeds)
@@ -96,16 +98,19 @@ def _seeds(seeds: int) -> list[str]:
 
 
 def _baselines(found: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:
-    """Return a row per direction and method, the adapters first, with what is missing and why."""
+    """Return a row per direction and method, the adapters first."""
     rows = found[found["measure"].isin(list(COLUMNS))]
     wide = rows.pivot_table(index=["what", "method"], columns="measure", values="value", sort=False, dropna=False)
-    reasons = rows.groupby(["what", "method"], sort=False)["reason"].first()
-    table = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3)
-    if (reasons != "").any():
-        table = table.join(reasons.rename("what is missing, and why"))
-    table = table.reset_index()
+    table = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3).reset_index()
     names = [" → ".join(titles[space] for space in what.split(" → ")) for what in table["what"]]
     return table.assign(what=names).rename(columns={"what": "from → to"})
+
+
+def _tell_missing(found: pd.DataFrame) -> str:
+    """Return which methods have no figures and why, a line for each reason; empty where all have theirs."""
+    rows = found[found["measure"].isin(list(COLUMNS)) & (found["reason"] != "")]
+    methods = rows.groupby("reason", sort=False)["method"].unique()
+    return "  \n".join(f"No figures of **{', '.join(names)}**: {frame.plain(reason)}." for reason, names in methods.items())
 
 
 frame.draw("Do linear adapters bring encoders nearer to a strong model?", show)

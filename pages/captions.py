@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analyses import density_verdicts as verdicts
 from core.analyses.density import level_trends
 from core.analyses.models import families
-from core.errors import UnknownNameError
 from core.figures import captions as figures
 from core.figures import tables
 from core.figures.metrics import SHORT
@@ -54,7 +54,6 @@ class Asked:
     against: tuple[str, ...]
     how: Among
     chosen: tuple[str, ...]  # both in words of the command line, none where all are asked for
-    strays: tuple[str, ...]  # a sentence for each model of the address that is not there
 
     def neighbors(self, at: Place) -> dict[str, int]:
         """Return how many neighbors are compared where a part compares neighbors, whatever the metric is."""
@@ -65,12 +64,13 @@ def show(at: Place) -> None:
     """Draw alignment by level, what levels are, what captions tell, and one stimulus at all levels."""
     frame.need_stimuli(at)
     frame.need_models(at, "language")
-    warn(density.tell_outdated(queries.study(at)))
+    for sentence in density.tell_outdated(queries.study(at)):
+        st.warning(frame.plain(sentence), icon=":material/error:")
     need_levels(at)
     frame.need_models(at, "vision")
+    above = st.container()
     with st.sidebar:
-        asked = ask(at)
-    warn(asked.strays)
+        asked = ask(at, above)
     st.markdown(WHY)
     with frame.part():
         show_alignment(at, asked)
@@ -81,12 +81,6 @@ def show(at: Place) -> None:
             show_told(at, asked)
     with frame.part():
         show_stimulus(at, asked)
-
-
-def warn(sentences: Sequence[str]) -> None:
-    """Draw a warning of each sentence."""
-    for sentence in sentences:
-        st.warning(frame.plain(sentence), icon=":material/error:")
 
 
 def need_levels(at: Place) -> None:
@@ -112,29 +106,22 @@ def need_levels(at: Place) -> None:
                       "--words", "5", "10", "20"))  # fmt: skip
 
 
-def ask(at: Place) -> Asked:
-    """Draw the controls."""
+def ask(at: Place, above: DeltaGenerator) -> Asked:
+    """Draw the controls, and above the page what they lack of a link."""
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(density.default_models(study))]
     seeing = every[every["model"].isin(density.default_targets(study))]
     if reading.empty:
         raise frame.NeededError("No trained language model is embedded at two caption levels.")
-    models, strays = _pick("Language models", reading, "readers", kind="language model at two or more caption levels")
-    against, others = _pick("Compared with", seeing, "against", kind="vision model")
+    models = _pick("Language models", reading, "readers", kind="language model at two or more caption levels", above=above)
+    against = _pick("Compared with", seeing, "against", kind="vision model", above=above)
     sides = (("--x", models, reading), ("--y", against, seeing))
     chosen = [word for option, names, all_ in sides if len(names) < len(all_) for word in (option, *names)]
-    return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen), (*strays, *others))
+    return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen))
 
 
-def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str) -> tuple[list[str], list[str]]:
-    """Choose some of these models; return them and, until others are chosen, a sentence for each of a link that is not there."""
-    titles, told = models["title"].tolist(), f"{key}-unknown"
-    unknown = [title for title in st.query_params.get_all(key) if title not in titles]  # the control drops them from the address
-    chosen = controls.pick_models(label, models, key)
-    if unknown:
-        st.session_state[told] = unknown, chosen
-    unknown, then = st.session_state.get(told, ([], chosen))
-    return chosen, [str(UnknownNameError(kind, title, titles)) for title in unknown if then == chosen]
+def _pick(label: str, models: pd.DataFrame, key: str, *, kind: str, above: DeltaGenerator) -> list[str]:
+    return controls.heed(partial(controls.pick_models, label, models, key), key, models["title"].tolist(), kind=kind, above=above)
 
 
 def show_alignment(at: Place, asked: Asked) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Sequence
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analyses.convergence import trained
 from core.analyses.layers import read_choice
 from core.analyses.selections import decode
-from core.errors import MetricError, StimuliError
+from core.errors import MetricError, StimuliError, UnknownNameError
 from core.metrics import METRICS
+from pages._shared import frame
 
 CHOICES = {"variant": ("paper", "released"), "correlation": ("spearman", "pearson"), "unit": ("median", "feature")}
 MOST_VALUES = 16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
 LAYERS = ("best", "best+concatenated", "last", "0.5")
+
+T = TypeVar("T")
 
 
 def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
@@ -48,6 +52,22 @@ def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> s
     titles = models.set_index("model")["title"]
     names = list(titles.index)
     return st.selectbox(label, names, index=names.index(default), format_func=titles.get, key=key, bind="query-params")
+
+
+def heed(pick: Callable[[], T], key: str, names: Sequence[str], *, kind: str, above: DeltaGenerator) -> T:
+    """Choose by `pick`, and draw above the page, until another choice is made, a warning of each name of a link that is not there.
+
+    names: as the control under this key shows them. kind: what they are of, for the sentence.
+    """
+    told = f"{key}-unknown"
+    unknown = [name for name in st.query_params.get_all(key) if name not in names]  # the control drops them from the address
+    chosen = pick()
+    if unknown:
+        st.session_state[told] = unknown, chosen
+    unknown, then = st.session_state.get(told, ([], chosen))
+    for name in unknown if then == chosen else ():
+        above.warning(frame.plain(UnknownNameError(kind, name, names)), icon=":material/error:")
+    return chosen
 
 
 def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:

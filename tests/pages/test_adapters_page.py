@@ -11,7 +11,9 @@ import torch
 
 from core.adapters import files
 from core.adapters.model import Adapter, Adapters, Settings
+from core.analyses.linear_maps import METHODS
 from core.cli import make_parser
+from core.errors import InputError
 from core.recipe import Recipe
 from core.store import Store
 from core.studies.adaptation import adapters_recipe, train_adapters
@@ -108,6 +110,39 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3 --seeds 1" in command
 
 
+def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkeypatch):
+    def refuse(*_):
+        raise InputError("vectors of 9 and 12 dimensions have no cosine")
+
+    for name in ("raw", "relative"):
+        monkeypatch.setitem(METHODS, name, refuse)
+    app = page(measure="true", seeds="1", pairs="30")
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert set(table.loc[table.isna().any(axis=1), "method"]) == {"raw", "relative"}
+    told = [text.value for text in app.caption if text.value.startswith("No figures of")]
+    assert told == ["No figures of **relative, raw**: vectors of 9 and 12 dimensions have no cosine."]
+
+
+def test_names_of_a_link_that_are_not_there_are_said_until_others_are_chosen(page):
+    app = page(**{"encoders": ["ViT M · MAE", "GPT-2 M", "GPT-3 M"], "reference": "ViT N · CLIP", "layer-gpt-2-m": "blockk 9"})
+    assert not app.exception
+    assert "no model named 'GPT-3 M'; did you mean GPT-2 M" in said(app)
+    assert "no model beside the encoders named 'ViT N · CLIP'; did you mean ViT" in said(app)
+    assert "no layer of GPT-2 M named 'blockk 9'" in said(app)
+    app.run()
+    assert "'GPT-3 M'" in said(app)
+    app.multiselect(key="encoders").set_value(["vit-mae-m", "gpt-2-m", "reality"]).run()
+    assert "'GPT-3 M'" not in said(app)
+    assert "'ViT N · CLIP'" in said(app)
+    only = page(encoders=["GPT-3 M"])
+    assert "no model named 'GPT-3 M'; did you mean GPT-2 M" in said(only)
+
+
+def test_a_link_whose_names_are_there_is_not_warned_of(page):
+    assert not said(page())
+
+
 def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app = page(measure="true", seeds="2")
     assert not app.exception
@@ -116,7 +151,8 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert "95 % interval" in words(app)
     table = app.dataframe[0].value
     assert {"adapters", "CCA", "Procrustes", "ridge", "relative", "raw", "chance"} == set(table["method"])
-    assert ("what is missing, and why" in table) == table.isna().any(axis=None)
+    assert not table.isna().any(axis=None)
+    assert not [text.value for text in app.caption if text.value.startswith("No figures of")]
     assert set(table["from → to"]) == {"ViT M · MAE → GPT-2 M", "GPT-2 M → ViT M · MAE"}
     app.toggle(key="cost").set_value(True).run()
     assert not app.exception

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.adapters.model import DEFAULTS, WIDEST, Settings, split
 from core.analyses.chance import known_chance
@@ -78,6 +80,7 @@ class Asked:
 
 def ask(at: Place) -> Asked:
     """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few models."""
+    above = st.container()
     with st.sidebar:
         models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
         if len(models) < 3:
@@ -85,19 +88,21 @@ def ask(at: Place) -> Asked:
             raise frame.NeededError("Two encoders and a reference are needed: embed three models.", how)
         titles, layers = models["title"].to_dict(), models["layers"].to_dict()
         encoders, reference = _usual(at, models)
-        chosen = st.multiselect("Encoders", list(models.index), default=encoders, format_func=models["title"].get, key="encoders",
-                                help=ENCODERS, bind="query-params")  # fmt: skip
+        pick = partial(st.multiselect, "Encoders", list(models.index), default=encoders, format_func=models["title"].get,
+                       key="encoders", help=ENCODERS, bind="query-params")  # fmt: skip
+        chosen = controls.heed(pick, "encoders", models["title"].tolist(), kind="model", above=above)
         if len(chosen) < 2:
             raise frame.NeededError("Choose at least two encoders: one alone has nothing to be brought together with.")
-        spaces = tuple(pick_space(name, titles[name], layers[name]) for name in chosen)
+        spaces = tuple(pick_space(name, titles[name], layers[name], above) for name in chosen)
         others = models.drop(index=chosen)
         if others.empty:
             raise frame.NeededError("Leave one model out of the encoders: it is the reference.")
         controls.forget("reference", others.index)
         known = reference if reference in others.index else others.index[0]
-        truth = controls.pick_model("Reference", others, "reference", default=known)
+        pick = partial(controls.pick_model, "Reference", others, "reference", default=known)
+        truth = controls.heed(pick, "reference", others["title"].tolist(), kind="model beside the encoders", above=above)
         st.caption(REFERENCE)
-        space = pick_space(truth, titles[truth], layers[truth])
+        space = pick_space(truth, titles[truth], layers[truth], above)
         return _ask_training(at, spaces, space)
 
 
@@ -116,12 +121,13 @@ def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
     return list(dict.fromkeys(name for name in candidates if name != reference))[:2], reference
 
 
-def pick_space(model: str, title: str, layers: Sequence[str]) -> str:
+def pick_space(model: str, title: str, layers: Sequence[str], above: DeltaGenerator) -> str:
     """Choose a layer of a model; its penultimate block at first."""
     names, key = dict(enumerate(layers)), f"layer-{model}"
     controls.forget(key, names)
-    layer = st.selectbox(f"Layer of {title}", list(names), index=max(0, len(names) - 2), format_func=names.get, key=key,
-                         bind="query-params")  # fmt: skip
+    pick = partial(st.selectbox, f"Layer of {title}", list(names), index=max(0, len(names) - 2), format_func=names.get, key=key,
+                   bind="query-params")  # fmt: skip
+    layer = controls.heed(pick, key, layers, kind=f"layer of {title}", above=above)
     return f"{model}:{layer}"
 
 
