@@ -81,7 +81,7 @@ def _apart(words: pd.Series) -> list[float]:
 
 def _head(facet: str, trend: Mapping[Hashable, Any]) -> str:
     numbers = f"{trend['slope']:+.3f} a doubling, {p_text(trend['p_adjusted'])}<br>({trend['low']:+.3f} to {trend['high']:+.3f})"
-    note = f"{numbers}, {trend['models']} models of {trend['families']} families".replace("-", "−")
+    note = f"{numbers}<br>{trend['models']} models of {trend['families']} families".replace("-", "−")
     return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{wrap(trend['reason'], 36) or note}</span>"
 
 
