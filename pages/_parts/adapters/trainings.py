@@ -73,11 +73,10 @@ def show(at: Place, asked: Asked, lesson: Lesson) -> Training | None:
     While it runs only its course is drawn anew, so that what else the page says of its adapters would soon be wrong.
     """
     training = held().get(key_of(at, asked))
-    button = st.empty()  # its place is emptied by a click, and does not linger beside the button that stops
     if training is None or training.course is None:
         label = "Train the adapters" if training is None else "Train them anew"
-        if button.button(label, icon=":material/play_arrow:", type="primary", key="train"):
-            with button, st.spinner("Loading PyTorch"):
+        if st.button(label, icon=":material/play_arrow:", type="primary", key="train"):
+            with st.spinner("Loading PyTorch"):
                 keep(at, asked, _begin(at, asked, lesson))
             st.rerun()
     if training is None:
