@@ -254,4 +254,4 @@ def covered(seeds: int) -> str:
 
 
 def _interval(gain: Mapping[Any, Any]) -> str:
-    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}"
+    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}".replace("-", "−")

@@ -145,7 +145,7 @@ def test_the_verdict_tells_each_encoder_s_own_change() -> None:
     fallen = a & (rows["measure"] == "own_gain")
     rows.loc[fallen, ["value", "low", "high"]] = [-0.19, -0.25, -0.12]
     name = rows["what"].iloc[0]
-    said = f"and is farther from it than {name} alone (-0.190, 95 % interval -0.250 to -0.120)."
+    said = f"and is farther from it than {name} alone (−0.190, 95 % interval −0.250 to −0.120)."
     assert said in verdict_text(rows, reference="R")
 
 
