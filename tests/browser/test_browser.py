@@ -165,7 +165,9 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     mark.click(force=True)
     page.wait_for_url("**opened=*")
     chart(page, "layer-map")
-    page.locator("[class*=st-key-grid-beside-] img").first.wait_for()
+    pictures = page.locator("[class*=st-key-grid-beside-] img")
+    pictures.first.wait_for()
+    assert pictures.count() > 0
 
 
 def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
@@ -191,11 +193,14 @@ def test_a_stimulus_opens_from_the_gallery(visit):
     page.locator(".st-key-open-all-5 button").first.click()
     page.wait_for_url("**stimulus=5*")
     chart(page, "agreement")
-    page.locator("[class*=st-key-both-] img").first.wait_for()
+    both = page.locator("[class*=st-key-both-] img")
+    both.first.wait_for()
+    assert both.count() > 0
     page.locator("[class*=st-key-open-b-] button").first.click()
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.get_by_role("button", name="Gallery").click()
     page.locator(".st-key-open-all-5 button").first.wait_for()
+    assert "stimulus=" not in page.url
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from tiny_models import make_language, make_vision
 
 from core.cli import main
+from tests.cli.photos import paint_photos
 
 N = 12
 
@@ -23,10 +23,7 @@ N = 12
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dataset, two models, and a store in which both are embedded."""
     root = tmp_path_factory.mktemp("cli")
-    rng = np.random.default_rng(0)
-    (root / "photos").mkdir()
-    for i in range(N):
-        Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(root / "photos" / f"{i}.png")
+    paint_photos(root / "photos", N)
     rows = [{"image": f"{i}.png", "caption": f"thing number {i} is here", "caption_index": 0, "scene": "sea"} for i in range(N)]
     pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
     make_vision(root / "tiny-vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=2, num_heads=2)

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from tiny_models import make_language, make_vision
 
 from core.adapters.files import load
 from core.cli import main
 from core.recipe import Recipe
 from core.store import Store, write_embedding, write_result
+from tests.cli.photos import paint_photos
 from tests.encoders.test_chat import make_chat
 
 N = 40
@@ -27,10 +27,7 @@ N = 40
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with photographs of two captions each, a vision and two language models, and a store with all of it."""
     root = tmp_path_factory.mktemp("captions")
-    rng = np.random.default_rng(0)
-    (root / "photos").mkdir()
-    for i in range(N):
-        Image.fromarray(rng.integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(root / "photos" / f"{i}.png")
+    paint_photos(root / "photos", N)
     rows = [{"image": f"{i}.png", "caption": text, "level": level} for i in range(N)
             for level, text in (("short", f"thing {i}"), ("long", f"a thing of number {i} lies on {i * 7} stones"))]  # fmt: skip
     pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
