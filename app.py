@@ -25,7 +25,7 @@ PAGES = [
 
 page = st.navigation(PAGES)
 frame.watch_width()
-frame.outline_chips()
+frame.keep_legible()
 with st.sidebar:
     frame.sidebar()
 page.run()

@@ -84,11 +84,13 @@ def narrow() -> bool:
     return bool(st.session_state.get("narrow"))
 
 
-def outline_chips() -> None:
-    """Give chosen values in lists an outline instead of a filling: white on the dark theme's light orange is hard to read."""
-    chip = "[data-testid=stMultiSelect] [data-tag]"
-    outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {INK[mode()].ember}"
-    st.html(f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }}</style>")
+def keep_legible() -> None:
+    """Outline chosen values in lists and letter main buttons like paper: white on the dark theme's orange is hard to read."""
+    ink, chip, button = INK[mode()], "[data-testid=stMultiSelect] [data-tag]", "[data-testid=stBaseButton-primary]"
+    outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember}"
+    st.html(
+        f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }} {button} {{ color: {ink.paper} !important }}</style>"
+    )
 
 
 def sidebar() -> None:
