@@ -5,22 +5,49 @@ import streamlit as st
 from core.settings import ROOT
 from pages._shared import frame
 
-st.set_page_config(page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide")
+st.set_page_config(
+    page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
+)
 
-# Each url_path differs from its file's stem: see pages/_shared/serve.py for what Streamlit does with a folder of this name.
+# Each url_path differs from its file's stem: see pages/_shared/serve.py for what Streamlit does
+# with a folder of this name.
 PAGES = [
-    st.Page("pages/overview.py", title="Overview", icon=":material/landscape:", url_path="start", default=True),
-    st.Page("pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"),
-    st.Page("pages/competence.py", title="Competence", icon=":material/trending_up:", url_path="skill"),
+    st.Page(
+        "pages/overview.py",
+        title="Overview",
+        icon=":material/landscape:",
+        url_path="start",
+        default=True,
+    ),
+    st.Page(
+        "pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"
+    ),
+    st.Page(
+        "pages/competence.py", title="Competence", icon=":material/trending_up:", url_path="skill"
+    ),
     st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
     st.Page("pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"),
-    st.Page("pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"),
+    st.Page(
+        "pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"
+    ),
     st.Page("pages/captions.py", title="Captions", icon=":material/notes:", url_path="levels"),
     st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapt"),
     st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
-    st.Page("pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"),
-    st.Page("pages/theory_cooccurrence.py", title="Theory: co-occurrence", icon=":material/graph_2:", url_path="theory-pmi"),
-    st.Page("pages/theory_deep_linear.py", title="Theory: deep linear networks", icon=":material/stacks:", url_path="theory-noise"),
+    st.Page(
+        "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"
+    ),
+    st.Page(
+        "pages/theory_cooccurrence.py",
+        title="Theory: co-occurrence",
+        icon=":material/graph_2:",
+        url_path="theory-pmi",
+    ),
+    st.Page(
+        "pages/theory_deep_linear.py",
+        title="Theory: deep linear networks",
+        icon=":material/stacks:",
+        url_path="theory-noise",
+    ),
 ]
 
 page = st.navigation(PAGES)

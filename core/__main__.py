@@ -9,7 +9,9 @@ from core.cli import main
 
 
 def run() -> NoReturn:
-    """Run one command and leave at once: at a slow exit DuckDB's bindings report leaks, a page of them, that harm nobody."""
+    """Run one command and leave at once: at a slow exit DuckDB's bindings report leaks, a page of
+    them, that harm nobody.
+    """
     os._exit(main())  # main has flushed the results, and stderr has no buffer
 
 

@@ -1,7 +1,9 @@
-"""The embedded demo: the Cave, reality itself, and every model trained in it; finished language models at all four densities.
+"""The embedded demo: the Cave, reality itself, and every model trained in it; finished language
+models at all four densities.
 
-What is there already is not made again, and finding that out costs no import of torch: a second start is quick. While a build is
-under way, a note in the store says how far it is, so that the dashboard can show it.
+What is there already is not made again, and finding that out costs no import of torch: a second
+start is quick. While a build is under way, a note in the store says how far it is, so that the
+dashboard can show it.
 """
 
 from __future__ import annotations
@@ -12,28 +14,35 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.analyses.models import UNTRAINED
 from core.competence.records import unmeasured
 from core.encoders.encoder import REALITY
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.grammar import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
+from core.study.models import UNTRAINED
 
 NOTE = "demo.json"  # in the store, beside its lock
 EMBEDDING = "models embedded"
 
 
 def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return the spec of every trained model under `folder`, by name: small ones first, copies along a training last."""
-    configs = sorted(folder.glob("*/config.json"), key=lambda config: (_is_copy(config), _size(config.parent), config))
+    """Return the spec of every trained model under `folder`, by name: small ones first, copies
+    along a training last.
+    """
+    configs = sorted(
+        folder.glob("*/config.json"),
+        key=lambda config: (_is_copy(config), _size(config.parent), config),
+    )
     return {config.parent.name: _spec(config) for config in configs}
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return REALITY and the specs that the demo store does not hold yet with these very weights over the Cave as it is now.
+    """Return REALITY and the specs that the demo store does not hold yet with these very weights
+    over the Cave as it is now.
 
-    A finished language model's captions of another density than the default's are `NAME~LEVEL`; they come last.
+    A finished language model's captions of another density than the default's are `NAME~LEVEL`;
+    they come last.
     """
     from core.stimuli.cave import CaveDataset
 
@@ -42,24 +51,35 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card.weights for entry in reader.embeddings("cave")}
-    return {name: spec for name, spec in wanted.items()
-            if name not in held or (name != REALITY and held[name] != _weights(folder / name.partition("~")[0]))}  # fmt: skip
+    return {
+        name: spec
+        for name, spec in wanted.items()
+        if name not in held
+        or (name != REALITY and held[name] != _weights(folder / name.partition("~")[0]))
+    }
 
 
 def _retold(specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the specs of trained language models once more for each further density of the captions."""
-    finished = {name: spec for name, spec in specs.items()
-                if spec.startswith("hf:") and "-step" not in name and UNTRAINED not in name}  # fmt: skip
+    """Return the specs of trained language models once more for each further density of the
+    captions.
+    """
+    finished = {
+        name: spec
+        for name, spec in specs.items()
+        if spec.startswith("hf:") and "-step" not in name and UNTRAINED not in name
+    }
     return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
 
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
-    """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr and in the store's note."""
+    """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr
+    and in the store's note.
+    """
     from core.embedding.runner import embed, embed_world
     from core.encoders.catalog import open_encoder
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
-    from core.studies.study import Study
+    from core.study.study import Study
 
     dataset, progress, missing = CaveDataset(), ConsoleProgress(), missing_specs(store, folder)
     with _noting(store) as note:
@@ -70,18 +90,31 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
                 embed_world(store, dataset)
             else:
                 level = name.partition("~")[2] or None
-                embed(store, dataset, open_encoder(spec, device=choose_device()), level=level, replace=True, report=progress)
-            Study(Store(store), dataset.card.name).neighbors(name)  # kept in the store, so that the first page need not find them
+                embed(
+                    store,
+                    dataset,
+                    open_encoder(spec, device=choose_device()),
+                    level=level,
+                    replace=True,
+                    report=progress,
+                )
+            Study(Store(store), dataset.card.name).neighbors(
+                name
+            )  # kept in the store, so that the first page need not find them
 
 
 def measure_demo(store: Path) -> None:
-    """Measure the competence of every model that has none by the present tasks, with progress as in `build_demo`."""
+    """Measure the competence of every model that has none by the present tasks, with progress as in
+    `build_demo`.
+    """
     from core.competence.suite import measure_all
     from core.settings import choose_device
 
     with _noting(store) as note:
         report = _both(ConsoleProgress(), note)
-        measure_all(store, "cave", unmeasured(Store(store), "cave"), device=choose_device(), report=report)
+        measure_all(
+            store, "cave", unmeasured(Store(store), "cave"), device=choose_device(), report=report
+        )
 
 
 def _both(show: Progress, note: Progress) -> Progress:
@@ -100,12 +133,16 @@ def under_way(store: Path) -> tuple[int, int, str] | None:
         note = json.loads((store / NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None  # a killed build leaves its note behind
+    return (
+        (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None
+    )  # a killed build leaves its note behind
 
 
 @contextmanager
 def _noting(store: Path) -> Iterator[Progress]:
-    """Be the only build of this store, and give what keeps its note; raises StoreBusyError where another one is under way."""
+    """Be the only build of this store, and give what keeps its note; raises StoreBusyError where
+    another one is under way.
+    """
 
     def note(done: int, total: int, what: str) -> None:
         new = store / f".{NOTE}.new"
@@ -135,6 +172,12 @@ def _weights(folder: Path) -> str:
 
 
 def _spec(config: Path) -> str:
-    """Tell timm's folder format from that of transformers: only the former names an `architecture`."""
+    """Tell timm's folder format from that of transformers: only the former names an
+    `architecture`.
+    """
     architecture = json.loads(config.read_text()).get("architecture")
-    return f"timm:{architecture}@{config.parent}" if isinstance(architecture, str) else f"hf:{config.parent}"
+    return (
+        f"timm:{architecture}@{config.parent}"
+        if isinstance(architecture, str)
+        else f"hf:{config.parent}"
+    )

@@ -2,7 +2,8 @@
 
 PlatoscopeError
 ├── InputError              what was given cannot be used
-│   ├── UnknownNameError    a model, layer, metric, dataset or page that does not exist; names the nearest
+│   ├── UnknownNameError    a model, layer, metric, dataset or page that does not exist; names the
+nearest
 │   ├── StimuliError        a dataset: its table, captions or images
 │   ├── FeatureError        imported features or a space: wrong length, NaN, infinity, unsafe file
 │   ├── EncoderError        a model spec, a checkpoint or a text that a model cannot take
@@ -85,7 +86,9 @@ class StoreWriteError(StoreError):
 
 
 class TrainingError(PlatoscopeError):
-    """A training run that cannot go on: its loss is no number, or its checkpoint is another config's."""
+    """A training run that cannot go on: its loss is no number, or its checkpoint is another
+    config's.
+    """
 
 
 class OfflineError(PlatoscopeError):

@@ -13,7 +13,9 @@ LOGGED_EVERY = 5.0  # seconds, in a log
 
 @runtime_checkable  # tests check arguments against it
 class Progress(Protocol):
-    """Whoever wants to hear how far work has come; called as `report(done, total, what)` and quick to return."""
+    """Whoever wants to hear how far work has come; called as `report(done, total, what)` and quick
+    to return.
+    """
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
@@ -21,7 +23,8 @@ class Progress(Protocol):
 class ConsoleProgress:
     """Say on a stream what is done, the rate since the work began here, and the time left.
 
-    On a terminal one line is redrawn; elsewhere a line is added every few seconds, and one at the end.
+    On a terminal one line is redrawn; elsewhere a line is added every few seconds, and one at the
+    end.
     """
 
     def __init__(self, stream: TextIO | TextIOBase | None = None) -> None:
@@ -36,7 +39,9 @@ class ConsoleProgress:
         if done < total and now - self._spoke < (SHOWN_EVERY if live else LOGGED_EVERY):
             return
         self._spoke = now
-        line = progress_line(done, total, what, gained=done - self._first, seconds=now - self._began)
+        line = progress_line(
+            done, total, what, gained=done - self._first, seconds=now - self._began
+        )
         end = "\n" if done >= total or not live else ""
         self.stream.write(f"\r{line}\033[K{end}" if live else f"{line}{end}")
         self.stream.flush()
@@ -45,13 +50,19 @@ class ConsoleProgress:
 
 
 def progress_line(done: int, total: int, what: str, *, gained: int, seconds: float) -> str:
-    """Return `what: done/total (share), rate, time left`; rate and time only where `gained` items in `seconds` tell them."""
+    """Return `what: done/total (share), rate, time left`; rate and time only where `gained` items
+    in `seconds` tell them.
+    """
     line = f"{what}: {done}/{total} ({done / max(total, 1):.0%})"
     if gained <= 0 or seconds <= 0:
         return line
     rate = gained / seconds
     line += f", {rate:.3g}/s"
-    return f"{line}, {_duration((total - done) / rate)} left" if done < total else f"{line}, took {_duration(seconds)}"
+    return (
+        f"{line}, {_duration((total - done) / rate)} left"
+        if done < total
+        else f"{line}, took {_duration(seconds)}"
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -22,8 +22,12 @@ class Recipe:
 
     @classmethod
     def of(cls, kind: str, **choices: Any) -> Recipe:
-        """Freeze `choices`; they must be plain JSON values, so that a recipe can be replayed anywhere."""
-        return cls(kind, json.dumps(choices, sort_keys=True, separators=(",", ":"), allow_nan=False))
+        """Freeze `choices`; they must be plain JSON values, so that a recipe can be replayed
+        anywhere.
+        """
+        return cls(
+            kind, json.dumps(choices, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        )
 
     @property
     def choices(self) -> Mapping[str, Any]:

@@ -22,22 +22,34 @@ def store_path(given: str | Path | None = None) -> Path:
 
 
 def choose_device(given: str = "auto") -> torch.device:
-    """Return the torch device for `given` in DEVICES (also `cuda:1`); `auto` takes CUDA, then MPS, then the CPU.
+    """Return the torch device for `given` in DEVICES (also `cuda:1`); `auto` takes CUDA, then MPS,
+    then the CPU.
 
     Raises DeviceError where that device is not on this machine.
     """
     import torch  # two seconds that readers of settings must not pay
 
-    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    present = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
     if given == "auto":
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if present[name]))
     if not present.get(given.partition(":")[0], False):
         have = ", ".join(name for name, there in present.items() if there)
-        raise DeviceError(f"device {given!r} is not on this machine, which has {have}; use --device auto")
+        raise DeviceError(
+            f"device {given!r} is not on this machine, which has {have}; use --device auto"
+        )
     try:
         device = torch.device(given)
     except RuntimeError as error:
-        raise DeviceError(f"{given!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1") from error
+        raise DeviceError(
+            f"{given!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1"
+        ) from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise DeviceError(f"there is no {given}; this machine has {torch.cuda.device_count()} CUDA devices, counted from 0")
+        raise DeviceError(
+            f"there is no {given}; this machine has {torch.cuda.device_count()} CUDA devices,"
+            " counted from 0"
+        )
     return device

@@ -10,7 +10,9 @@ from pages._shared.queries import Place
 
 
 def show(at: Place) -> None:
-    """Draw figures 2 (left) and 4 of the published work, alignment along training, and every value with its origin."""
+    """Draw figures 2 (left) and 4 of the published work, alignment along training, and every value
+    with its origin.
+    """
     frame.need_stimuli(at)
     every = queries.models(at)
     if every.empty:
@@ -18,7 +20,11 @@ def show(at: Place) -> None:
     with st.sidebar:
         models = controls.pick_finished(every)
         seeing_and_reading = models[models["modality"] != "world"]
-        names = controls.pick_models("Models", seeing_and_reading, "models") if len(seeing_and_reading) else []
+        names = (
+            controls.pick_models("Models", seeing_and_reading, "models")
+            if len(seeing_and_reading)
+            else []
+        )
         asked = among.pick(at)
     chosen = models[models["model"].isin(names)]
     bins.show(at, chosen, asked)

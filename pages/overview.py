@@ -5,39 +5,54 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.analyses.convergence import OVERALL, trained, trends
 from core.encoders.encoder import REALITY
-from core.figures import overview as figures
 from core.figures import tables
+from core.questions.overview import figures as figures
+from core.questions.overview.trends import OVERALL, trends
+from core.study.models import trained
 from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
 K = 10
-WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better models become at their
-own task, the more alike they measure how things differ, whatever they were trained on, because all of them model one
-reality."""
-READING = """**How to read it.** Each dot is a trained language model; the further right, the better it predicts the captions. The
-higher, the more of the {k} stimuli that it takes to be nearest to a stimulus are also nearest in a trained vision model (the mean
-over them; the bar spans the least and the most aligned one). The dotted line is what one pair of layers of unrelated models
-reaches by chance; the best pair of many, which is shown, lies a little above it."""
-MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and captions come from a
-program. What holds here illustrates the hypothesis, it does not prove it."""
-KNOWN = """In a made world the factors of every event are known, and can be compared with what a model holds of it: no
-published study can draw this. Large marks are large models."""
-GROWTH = """**How to read it.** Each line joins models that differ in one thing: copies along one training, sizes of one recipe, or
-the number of tasks they were taught. Better models should be higher; where a line falls, the hypothesis does not hold for it."""
+WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better
+models become at their own task, the more alike they measure how things differ, whatever they
+were trained on, because all of them model one reality."""
+READING = """**How to read it.** Each dot is a trained language model; the further right, the
+better it predicts the captions. The higher, the more of the {k} stimuli that it
+takes to be nearest to a stimulus are also nearest in a trained vision model (the
+mean over them; the bar spans the least and the most aligned one). The dotted line
+is what one pair of layers of unrelated models reaches by chance; the best pair of
+many, which is shown, lies a little above it."""
+MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and
+captions come from a program. What holds here illustrates the hypothesis, it does not prove it."""
+KNOWN = """In a made world the factors of every event are known, and can be compared with what
+a model holds of it: no published study can draw this. Large marks are large models."""
+GROWTH = """**How to read it.** Each line joins models that differ in one thing: copies along
+one training, sizes of one recipe, or the number of tasks they were taught. Better
+models should be higher; where a line falls, the hypothesis does not hold for it."""
 
 
 def show(at: Place) -> None:
-    """Draw what is in the store, the headline, every model against one yardstick, and what brings them closer."""
+    """Draw what is in the store, the headline, every model against one yardstick, and what brings
+    them closer.
+    """
     card, every = queries.card(at), queries.models(at)
     models = every[~every["copy"]]
     counts = models["modality"].value_counts()
     known = ", and their reality is known" if counts.get("world") else ""
-    seen = f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)} language models"
-    st.markdown(f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs {seen}{known}.")
+    seen = (
+        f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)}"
+        " language models"
+    )
+    st.markdown(
+        f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs"
+        f" {seen}{known}."
+    )
     frame.need_stimuli(at)
-    names = {modality: list(models.loc[models["modality"] == modality, "model"]) for modality in ("language", "vision", "world")}
+    names = {
+        modality: list(models.loc[models["modality"] == modality, "model"])
+        for modality in ("language", "vision", "world")
+    }
     k = min(K, card.size - 1)
     both, either = names["language"] and names["vision"], names["language"] or names["vision"]
     if both:
@@ -56,17 +71,28 @@ def show(at: Place) -> None:
 def show_headline(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
     """Draw competence against alignment with vision models and, where it is known, with reality."""
     finished = trained(models)
-    reading, seeing = (list(finished.loc[finished["modality"] == kind, "model"]) for kind in ("language", "vision"))
+    reading, seeing = (
+        list(finished.loc[finished["modality"] == kind, "model"]) for kind in ("language", "vision")
+    )
     targets = [*seeing, *(name for name in names["world"] if name == REALITY)]
     if not (reading and targets):
         return
-    pairs = tables.trend_points(queries.alignment(at, reading, targets, k=k), queries.competence(at), models)
+    pairs = tables.trend_points(
+        queries.alignment(at, reading, targets, k=k), queries.competence(at), models
+    )
     points = tables.headline_points(pairs)
     found = trends(pairs, queries.competence(at), models)
     recipe = queries.recipe(at, "headline", [*reading, *targets], metric="mutual_knn", k=k)
-    command = frame.command("align", "--dataset", at.dataset, "--x", *reading, "--y", *targets, "--k", str(k))
-    exportbar.plot(figures.headline(points, mode=frame.mode(), narrow=frame.narrow()), key="headline", table=points, recipe=recipe,
-                   command=command)  # fmt: skip
+    command = frame.command(
+        "align", "--dataset", at.dataset, "--x", *reading, "--y", *targets, "--k", str(k)
+    )
+    exportbar.plot(
+        figures.headline(points, mode=frame.mode(), narrow=frame.narrow()),
+        key="headline",
+        table=points,
+        recipe=recipe,
+        command=command,
+    )
     st.markdown(f"{READING.format(k=k)} {_seen(found)}")
 
 
@@ -79,39 +105,72 @@ def _seen(found: pd.DataFrame) -> str:
         return ""
     numbers = frame.plain("; ".join(parts))
     caution = "Sizes of one family are not independent, so these p-values are too small."
-    return f"**What is seen.** Spearman correlation of trained models' competence and alignment {numbers}. {caution}"
+    return (
+        "**What is seen.** Spearman correlation of trained models' competence and alignment"
+        f" {numbers}. {caution}"
+    )
 
 
 def show_ranking(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
-    """Draw every model's alignment with reality, or with the other modality where reality is unknown."""
+    """Draw every model's alignment with reality, or with the other modality where reality is
+    unknown.
+    """
     known = REALITY in names["world"]
     against = _yardstick(models)
-    st.subheader("Who is closest to reality?" if known else "Who agrees most with vision models?", anchor=False)
+    st.subheader(
+        "Who is closest to reality?" if known else "Who agrees most with vision models?",
+        anchor=False,
+    )
     x = names["language"] + (names["vision"] if known else [])
     y = [REALITY] if known else names["vision"]
     table = queries.alignment(at, x, y, k=k)
     points = tables.ranking_points(table, models)
     recipe = queries.recipe(at, "ranking", [*x, *y], metric="mutual_knn", k=k)
     command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
-    exportbar.plot(figures.ranking(points, against=against, mode=frame.mode()), key="ranking", table=points.drop(columns="layers"),
-                   recipe=recipe, command=command)  # fmt: skip
+    exportbar.plot(
+        figures.ranking(points, against=against, mode=frame.mode()),
+        key="ranking",
+        table=points.drop(columns="layers"),
+        recipe=recipe,
+        command=command,
+    )
     if known:
         st.markdown(KNOWN)
 
 
 def show_growth(at: Place, models: pd.DataFrame, k: int) -> None:
-    """Draw alignment with the same yardstick along training, size, tasks taught and tasks solved, where there are any."""
+    """Draw alignment with the same yardstick along training, size, tasks taught and tasks solved,
+    where there are any.
+    """
     against = _yardstick(models)
-    x = list(models.loc[models["modality"].isin(("language", "vision") if against == REALITY else ("language",)), "model"])
-    y = [REALITY] if against == REALITY else list(trained(models).query("modality == 'vision'")["model"])
-    points = tables.growth_points(tables.ranking_points(queries.alignment(at, x, y, k=k), models), queries.tasks_solved(at))
+    x = list(
+        models.loc[
+            models["modality"].isin(
+                ("language", "vision") if against == REALITY else ("language",)
+            ),
+            "model",
+        ]
+    )
+    y = (
+        [REALITY]
+        if against == REALITY
+        else list(trained(models).query("modality == 'vision'")["model"])
+    )
+    points = tables.growth_points(
+        tables.ranking_points(queries.alignment(at, x, y, k=k), models), queries.tasks_solved(at)
+    )
     if points.empty:
         return
     st.subheader("What brings models closer?", anchor=False)
     recipe = queries.recipe(at, "growth", [*x, *y], metric="mutual_knn", k=k)
     command = frame.command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, "--k", str(k))
-    exportbar.plot(figures.growth(points, against=against, mode=frame.mode(), narrow=frame.narrow()), key="growth",
-                   table=points.drop(columns="layers"), recipe=recipe, command=command)  # fmt: skip
+    exportbar.plot(
+        figures.growth(points, against=against, mode=frame.mode(), narrow=frame.narrow()),
+        key="growth",
+        table=points.drop(columns="layers"),
+        recipe=recipe,
+        command=command,
+    )
     st.markdown(GROWTH)
 
 
@@ -120,11 +179,17 @@ def _yardstick(models: pd.DataFrame) -> str:
 
 
 def show_findings(at: Place, k: int) -> None:
-    """Show all figures of the study's answer, those that speak against the hypothesis among them."""
+    """Show all figures of the study's answer, those that speak against the hypothesis among
+    them.
+    """
     with st.expander("The figures"):
         st.dataframe(queries.findings(at, k=k), hide_index=True)
         st.caption("The same from the command line:")
-        st.code(frame.command("findings", "--dataset", at.dataset, "--k", str(k)), language="bash", wrap_lines=True)
+        st.code(
+            frame.command("findings", "--dataset", at.dataset, "--k", str(k)),
+            language="bash",
+            wrap_lines=True,
+        )
 
 
 frame.draw("Do neural networks converge to the same representation?", show)

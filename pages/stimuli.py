@@ -7,15 +7,16 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int64
 
-from core.figures import stimuli as figures
 from core.metrics.knn import count_shared
+from core.questions.stimuli import figures as figures
 from pages._parts.stimuli import ends, opened, plane, selection
 from pages._shared import controls, exportbar, frame, gallery, queries, spread
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
-AGREEMENT = """**How to read it.** A bar counts the stimuli of which the two layers share so many nearest neighbors; the marked one
-is where this stimulus stands. The mean, over k, is their alignment by mutual k-nearest neighbors."""
+AGREEMENT = """**How to read it.** A bar counts the stimuli of which the two layers share so many
+nearest neighbors; the marked one is where this stimulus stands. The mean, over k,
+is their alignment by mutual k-nearest neighbors."""
 SHOWN = 12  # neighbors drawn of each model
 VIEWS = {"gallery": "Gallery", "map": "Map", "ends": "Low and high dispersion"}
 
@@ -39,9 +40,19 @@ def show(at: Place) -> None:
 
 
 def browse(at: Place) -> None:
-    """Draw all stimuli as pictures, as a map, or those of least and of most dispersion side by side."""
-    view = st.segmented_control("View", list(VIEWS), default="gallery", required=True, format_func=VIEWS.get, key="view",
-                                bind="query-params", label_visibility="collapsed")  # fmt: skip
+    """Draw all stimuli as pictures, as a map, or those of least and of most dispersion side by
+    side.
+    """
+    view = st.segmented_control(
+        "View",
+        list(VIEWS),
+        default="gallery",
+        required=True,
+        format_func=VIEWS.get,
+        key="view",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
     try:
         with st.sidebar:
             frame.need_stimuli(at)
@@ -67,19 +78,26 @@ def browse(at: Place) -> None:
 def show_gallery(at: Place, found: list[int]) -> None:
     """Draw the stimuli that pass the search, with what can be done with them."""
     if not found:
-        st.info("No stimulus passes this search and these filters: take one of them away.", icon=":material/search_off:")
+        st.info(
+            "No stimulus passes this search and these filters: take one of them away.",
+            icon=":material/search_off:",
+        )
         return
     selection.offer(at, found, name="found")
     gallery.show(at, found, key="all")
 
 
 def show_pair(at: Place, index: int, k: int) -> None:
-    """Draw the nearest neighbors in two models side by side, then how often they agree on all stimuli."""
+    """Draw the nearest neighbors in two models side by side, then how often they agree on all
+    stimuli.
+    """
     every = queries.models(at)
     models = every[~every["model"].isin(queries.without_neighbors(at, list(every["model"]), k=k))]
     if len(models) < 2:
-        raise frame.NeededError("Neighbors are compared between two models: embed another one.",
-                                frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"))  # fmt: skip
+        raise frame.NeededError(
+            "Neighbors are compared between two models: embed another one.",
+            frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"),
+        )
     st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
     left, right = st.columns(2, gap="large")
     pair = pick_pair(at, models, k=k, left=left, right=right)
@@ -92,22 +110,35 @@ def show_pair(at: Place, index: int, k: int) -> None:
     gallery.frame_marked()
     more = f" The first {SHOWN} are drawn." if k > SHOWN else ""
     st.markdown(
-        f"**{len(both)} of {k}** are among the nearest in both{', framed above' if both else ''}.{more} Most similar first."
+        f"**{len(both)} of {k}** are among the nearest in"
+        f" both{', framed above' if both else ''}.{more} Most similar first."
     )
     chosen = models.set_index("model", drop=False).loc[[x, y]]
     show_agreement(at, index, chosen, count_shared(near_x, near_y), layers=(layer_x, layer_y), k=k)
 
 
 def show_agreement(
-    at: Place, index: int, models: pd.DataFrame, shared: Int64[np.ndarray, "n"], *, layers: tuple[int, int], k: int
+    at: Place,
+    index: int,
+    models: pd.DataFrame,
+    shared: Int64[np.ndarray, "n"],
+    *,
+    layers: tuple[int, int],
+    k: int,
 ) -> None:
-    """Draw on how many neighbors the two layers agree, for all stimuli; `models` has their two rows."""
+    """Draw on how many neighbors the two layers agree, for all stimuli; `models` has their two
+    rows.
+    """
     st.subheader("Do they agree here more than elsewhere?", anchor=False)
     (x, y), (title_x, title_y) = models["model"], models["title"]
-    figure = figures.agreement(shared, chosen=index, k=k, title_x=title_x, title_y=title_y, mode=frame.mode())
+    figure = figures.agreement(
+        shared, chosen=index, k=k, title_x=title_x, title_y=title_y, mode=frame.mode()
+    )
     table = pd.DataFrame({"index": range(len(shared)), "shared": shared, "k": k})
     command = frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k))
-    recipe = queries.recipe(at, "agreement", [x, y], metric="mutual_knn", layers=layers, k=k, stimulus=index)
+    recipe = queries.recipe(
+        at, "agreement", [x, y], metric="mutual_knn", layers=layers, k=k, stimulus=index
+    )
     exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
     st.markdown(AGREEMENT)
 

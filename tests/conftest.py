@@ -11,11 +11,19 @@ from jaxtyping import install_import_hook
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 install_import_hook("core", "beartype.beartype")
-# a busy machine is slow at random, which is no fault of a property; CI draws the same examples every time
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ)
+# a busy machine is slow at random, which is no fault of a property; CI draws the same examples
+# every time
+settings.register_profile(
+    "busy",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("busy")
 
-SHARED = Path(os.environ.get("PLATOSCOPE_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
+SHARED = Path(
+    os.environ.get("PLATOSCOPE_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
+)
 
 
 def _shared(part: str) -> Path:

@@ -19,7 +19,9 @@ LEVELS = ("20", "5")
 
 @dataclass
 class CountedDataset:
-    """Stimulus i is a plain image of gray i mod 256 with the captions `event i, 20 words` and `event i, 5 words`."""
+    """Stimulus i is a plain image of gray i mod 256 with the captions `event i, 20 words` and
+    `event i, 5 words`.
+    """
 
     size: int = 20
     name: str = "counted"
@@ -27,17 +29,36 @@ class CountedDataset:
 
     @property
     def card(self) -> DatasetCard:
-        return DatasetCard(self.name, "Counted", self.revision, {"kind": "counted", "size": self.size}, LEVELS, self.size)
+        return DatasetCard(
+            self.name,
+            "Counted",
+            self.revision,
+            {"kind": "counted", "size": self.size},
+            LEVELS,
+            self.size,
+        )
 
     @cached_property
     def stimuli(self) -> pd.DataFrame:
         rows = range(self.size)
-        scene, weight = [["sea", None, "hill"][i % 3] for i in rows], [float("nan") if i == 4 else i / 2 for i in rows]
-        return pd.DataFrame({"stimulus": [f"s{i}" for i in rows], "scene": scene, "count": list(rows), "weight": weight})
+        scene, weight = (
+            [["sea", None, "hill"][i % 3] for i in rows],
+            [float("nan") if i == 4 else i / 2 for i in rows],
+        )
+        return pd.DataFrame(
+            {
+                "stimulus": [f"s{i}" for i in rows],
+                "scene": scene,
+                "count": list(rows),
+                "weight": weight,
+            }
+        )
 
     @cached_property
     def captions(self) -> pd.DataFrame:
-        rows = [(i, level, f"event {i}, {level} words") for i in range(self.size) for level in LEVELS]
+        rows = [
+            (i, level, f"event {i}, {level} words") for i in range(self.size) for level in LEVELS
+        ]
         return pd.DataFrame(rows, columns=["index", "level", "text"])
 
     @property
@@ -49,13 +70,17 @@ class CountedDataset:
 
 
 def vectors(indices: Sequence[int], *, layer: int, dims: int = 8) -> np.ndarray:
-    """Return the vectors of stimuli in a layer: a value of each index, layer and dimension that float32 holds exactly."""
+    """Return the vectors of stimuli in a layer: a value of each index, layer and dimension that
+    float32 holds exactly.
+    """
     return (np.asarray(indices)[:, None] * 64 + layer * 16 + np.arange(dims)).astype(np.float32)
 
 
 @dataclass
 class CountingEncoder:
-    """Finds the index in each item and gives `vectors`; layer 1 also depends on the batch's size, as rounding does on a device."""
+    """Finds the index in each item and gives `vectors`; layer 1 also depends on the batch's size,
+    as rounding does on a device.
+    """
 
     modality: str = "language"
     name: str = "counting"
@@ -69,7 +94,17 @@ class CountingEncoder:
     @property
     def card(self) -> ModelCard:
         names = tuple(f"layer {i}" for i in range(self.layers))
-        return ModelCard(self.name, "Counting", self.modality, f"hf:{self.name}", "Count", "language", 7, self.weights, names)
+        return ModelCard(
+            self.name,
+            "Counting",
+            self.modality,
+            f"hf:{self.name}",
+            "Count",
+            "language",
+            7,
+            self.weights,
+            names,
+        )
 
     @property
     def recipe(self) -> Mapping[str, object]:
@@ -79,9 +114,14 @@ class CountingEncoder:
         time.sleep(self.delay)
         if len(items) > self.largest:
             raise RuntimeError(f"CUDA out of memory. Tried to allocate {len(items)} items")
-        indices = [item.getpixel((0, 0))[0] if isinstance(item, Image.Image) else int(item.split()[1][:-1]) for item in items]
+        indices = [
+            item.getpixel((0, 0))[0] if isinstance(item, Image.Image) else int(item.split()[1][:-1])
+            for item in items
+        ]
         layers = [vectors(indices, layer=layer, dims=8 + layer) for layer in range(self.layers)]
         layers[-1][:, 0] += np.float32(len(items) / 1024)
         if self.modality == "vision":
             return Encoding(tuple(layers))
-        return Encoding(tuple(layers), np.array(indices) * 1.5, np.array([float(len(item)) for item in items]))
+        return Encoding(
+            tuple(layers), np.array(indices) * 1.5, np.array([float(len(item)) for item in items])
+        )

@@ -1,4 +1,6 @@
-"""The demo store is built from shipped weights by the ordinary encoders, once; every page opens over it."""
+"""The demo store is built from shipped weights by the ordinary encoders, once; every page opens
+over it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.store import Store, locked
-from core.studies.study import Study
+from core.study.study import Study
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
 RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")
@@ -54,7 +56,9 @@ def test_small_models_come_first_and_copies_last() -> None:
     assert copies == sorted(copies)
 
 
-def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(tmp_path: Path, weights: Path) -> None:
+def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(
+    tmp_path: Path, weights: Path
+) -> None:
     note = tmp_path / NOTE
     assert under_way(tmp_path) is None
     with locked(note):
@@ -82,7 +86,9 @@ def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path
     assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
 
 
-def test_a_world_that_is_drawn_otherwise_is_missed(store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_world_that_is_drawn_otherwise_is_missed(
+    store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.stimuli.cave.dataset.CaveDataset._revision", lambda _: "another")
     assert set(missing_specs(store, weights)) == {*TAKEN, *RETOLD, REALITY}
 
@@ -96,8 +102,13 @@ def test_finished_language_models_read_all_densities_and_are_one_model_each(stor
 
 
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
-    code = f"import sys, pathlib, core.demo as d; d.missing_specs(pathlib.Path({str(store)!r})); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        f"import sys, pathlib, core.demo as d; d.missing_specs(pathlib.Path({str(store)!r}));"
+        " print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
@@ -112,13 +123,18 @@ def test_a_trained_model_is_aligned_with_reality_and_raw_pixels_are_not(store: P
 
 def _pixels(store: Store) -> np.ndarray:
     """Return the stimuli as 48-px images with unit length, a row each."""
-    images = [Image.open(io.BytesIO(webp)).resize((48, 48)) for webp in store.thumbnails("cave", range(1024))]
+    images = [
+        Image.open(io.BytesIO(webp)).resize((48, 48))
+        for webp in store.thumbnails("cave", range(1024))
+    ]
     rows = np.stack([np.asarray(image, np.float32).ravel() for image in images])
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("page", ["overview", "alignment", "metrics", "stimuli"])
-def test_every_page_opens_over_the_demo_store(store: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_opens_over_the_demo_store(
+    store: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180).run()
     if page != "overview":

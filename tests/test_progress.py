@@ -32,7 +32,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         (200, 100, 50.0, "a: 200/200 (100%), 2/s, took 50 s"),
     ],
 )
-def test_a_line_counts_what_was_gained_here(done: int, gained: int, seconds: float, line: str) -> None:
+def test_a_line_counts_what_was_gained_here(
+    done: int, gained: int, seconds: float, line: str
+) -> None:
     assert progress_line(done, 200, "a", gained=gained, seconds=seconds) == line
 
 
@@ -43,8 +45,10 @@ def test_a_log_gets_a_line_every_five_seconds_and_one_at_the_end(clock: list[flo
         report(done, 12, "texts")
         clock[0] += 1.0
     assert log.getvalue().splitlines() == [
-        "texts: 5/12 (42%), 1/s, 7 s left", "texts: 10/12 (83%), 1/s, 2 s left", "texts: 12/12 (100%), 1/s, took 12 s",
-    ]  # fmt: skip
+        "texts: 5/12 (42%), 1/s, 7 s left",
+        "texts: 10/12 (83%), 1/s, 2 s left",
+        "texts: 12/12 (100%), 1/s, took 12 s",
+    ]
 
 
 def test_a_terminal_has_one_line_that_is_redrawn(clock: list[float]) -> None:

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from core.recipe import Recipe
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -27,7 +33,12 @@ def test_order_of_choices_does_not_matter() -> None:
 
 
 def test_kind_and_every_choice_do_matter() -> None:
-    digests = {Recipe.of("x", k=10).digest, Recipe.of("y", k=10).digest, Recipe.of("x", k=11).digest, Recipe.of("x", k="10").digest}
+    digests = {
+        Recipe.of("x", k=10).digest,
+        Recipe.of("y", k=10).digest,
+        Recipe.of("x", k=11).digest,
+        Recipe.of("x", k="10").digest,
+    }
     assert len(digests) == 4
     assert all(len(digest) == 16 for digest in digests)
 

@@ -21,13 +21,18 @@ def test_store_path_prefers_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_device_that_is_not_there_is_refused() -> None:
     missing = "mps" if not torch.backends.mps.is_available() else "cuda"
-    with pytest.raises(DeviceError, match=rf"device '{missing}' is not on this machine, which has .*cpu; use --device auto"):
+    with pytest.raises(
+        DeviceError,
+        match=rf"device '{missing}' is not on this machine, which has .*cpu; use --device auto",
+    ):
         choose_device(missing)
 
 
 @pytest.mark.parametrize("given", ["cpu:", "cpu:one"])
 def test_what_torch_cannot_read_is_no_device(given: str) -> None:
-    with pytest.raises(DeviceError, match=rf"'{given}' is no device; use one of auto, cpu, cuda, mps, or cuda:1"):
+    with pytest.raises(
+        DeviceError, match=rf"'{given}' is no device; use one of auto, cpu, cuda, mps, or cuda:1"
+    ):
         choose_device(given)
 
 

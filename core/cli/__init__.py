@@ -1,4 +1,5 @@
-"""The `platoscope` command: parse, call, report. Results go to stdout, progress and errors to stderr.
+"""The `platoscope` command: parse, call, report. Results go to stdout, progress and errors to
+stderr.
 
 One module for each group of commands; what takes long to import is imported where it is run.
 """
@@ -30,43 +31,72 @@ from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import PlatoscopeError, StoreError, UnknownNameError
 from core.settings import store_path
 
-GROUPS = (demo, datasets, models, alignment, dispersion, map, captions, adapt, metrics, probe, competence, color, train, theory)
+GROUPS = (
+    demo,
+    datasets,
+    models,
+    alignment,
+    dispersion,
+    map,
+    captions,
+    adapt,
+    metrics,
+    probe,
+    competence,
+    color,
+    train,
+    theory,
+)
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130 interrupted."""
+    """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
+    interrupted.
+    """
     given = make_parser().parse_args(arguments)
     given.store = store_path(given.store)
     try:
         if given.store.exists() and not given.store.is_dir():
-            raise StoreError(f"a store is a folder, but {given.store} is a file; name another place with --store")
+            raise StoreError(
+                f"a store is a folder, but {given.store} is a file; name another place with --store"
+            )
         code = given.run(given) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
         return code
     except PlatoscopeError as error:
         print(f"platoscope: {error}", file=sys.stderr)
-        if isinstance(error, UnknownNameError):  # what is asked for may lie in a file that cannot be read
+        if isinstance(
+            error, UnknownNameError
+        ):  # what is asked for may lie in a file that cannot be read
             from core.store import Store
 
             report_problems(Store(given.store))
         return USER_MISTAKE
     except KeyboardInterrupt:
-        print("\nplatoscope: stopped; finished batches are kept, the same command continues", file=sys.stderr)
+        print(
+            "\nplatoscope: stopped; finished batches are kept, the same command continues",
+            file=sys.stderr,
+        )
         return INTERRUPTED
     except BrokenPipeError:  # `platoscope … | head` is no mistake
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"platoscope: the results could not be written: {error.strerror or error}", file=sys.stderr)
+        print(
+            f"platoscope: the results could not be written: {error.strerror or error}",
+            file=sys.stderr,
+        )
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return USER_MISTAKE
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of every command; the README's test walks it."""
-    parser = argparse.ArgumentParser(prog="platoscope", description="Do neural networks converge to the same representation?")
+    parser = argparse.ArgumentParser(
+        prog="platoscope", description="Do neural networks converge to the same representation?"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in GROUPS:
         group.add(commands)

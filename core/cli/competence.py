@@ -1,4 +1,6 @@
-"""`platoscope competence list` and `import`: every value of the models, measured, published or the user's own."""
+"""`platoscope competence list` and `import`: every value of the models, measured, published or the
+user's own.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +12,56 @@ from typing import Any
 from core.cli.shared import add_command, print_table
 from core.errors import InputError
 
-SHOWN = ["model", "task", "value", "low", "high", "unit", "origin", "embedded", "source"]  # columns that a terminal has room for
+SHOWN = [
+    "model",
+    "task",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "origin",
+    "embedded",
+    "source",
+]  # columns that a terminal has room for
 
 
 def add(commands: Any) -> None:
     """Add `competence list` and `competence import`."""
-    kinds = commands.add_parser("competence", help="list or import competence").add_subparsers(required=True, metavar="list|import")
-    listing = add_command(kinds, "list", run_list, "list every value: measured here, published, or the user's own")
+    kinds = commands.add_parser("competence", help="list or import competence").add_subparsers(
+        required=True, metavar="list|import"
+    )
+    listing = add_command(
+        kinds, "list", run_list, "list every value: measured here, published, or the user's own"
+    )
     listing.add_argument("--dataset", required=True, metavar="D")
     listing.add_argument("--origin", metavar="O", help="measured, published or user only")
     listing.add_argument("--task", metavar="T", help="of this task only")
     listing.add_argument("--json", action="store_true")
 
-    scores = add_command(kinds, "import", run_import, "import scores: a CSV table with the columns model, task, value, unit")
-    scores.add_argument("file", type=Path, metavar="FILE", help="UTF-8; also group, low, high, chance, n, split, source")
+    scores = add_command(
+        kinds,
+        "import",
+        run_import,
+        "import scores: a CSV table with the columns model, task, value, unit",
+    )
+    scores.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="UTF-8; also group, low, high, chance, n, split, source",
+    )
     scores.add_argument("--dataset", required=True, metavar="D")
 
 
 def run_list(given: argparse.Namespace) -> None:
     """Print one row per model and task."""
+    from core.questions.competence.registry import registry, select
     from core.store import Store
-    from core.studies.registry import registry, select
-    from core.studies.study import Study
+    from core.study.study import Study
 
-    table = select(registry(Study(Store(given.store), given.dataset)), task=given.task, origin=given.origin)
+    table = select(
+        registry(Study(Store(given.store), given.dataset)), task=given.task, origin=given.origin
+    )
     print_table(table if given.json else table[SHOWN], as_json=given.json)
 
 
@@ -48,4 +76,7 @@ def run_import(given: argparse.Namespace) -> None:
     done = import_scores(given.store, given.dataset, data, name=given.file.name)
     for note in done.notes:
         print(note, file=sys.stderr)
-    print(f"scores: {len(done.table)}; models: {done.table['model'].nunique()}; in place of earlier scores: {done.replaced}")
+    print(
+        f"scores: {len(done.table)}; models: {done.table['model'].nunique()}; in place of earlier"
+        f" scores: {done.replaced}"
+    )

@@ -17,14 +17,29 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add `dataset add` and `dataset list`."""
-    kinds = commands.add_parser("dataset", help="add or list datasets").add_subparsers(required=True, metavar="add|list")
-    add = add_command(kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub")
+    kinds = commands.add_parser("dataset", help="add or list datasets").add_subparsers(
+        required=True, metavar="add|list"
+    )
+    add = add_command(
+        kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub"
+    )
     add.add_argument("name", metavar="NAME")
     source = add.add_mutually_exclusive_group(required=True)
     source.add_argument("--folder", type=Path, metavar="DIR", help="images and a caption table")
-    source.add_argument("--hub", metavar="ID", help="a Hugging Face data set, or a preset: wit_1024, flickr30k")
-    add.add_argument("--table", type=Path, metavar="FILE", help="the caption table, where the folder holds several")
-    add.add_argument("--skip-broken", action="store_true", help="leave out stimuli that cannot be read, and say which")
+    source.add_argument(
+        "--hub", metavar="ID", help="a Hugging Face data set, or a preset: wit_1024, flickr30k"
+    )
+    add.add_argument(
+        "--table",
+        type=Path,
+        metavar="FILE",
+        help="the caption table, where the folder holds several",
+    )
+    add.add_argument(
+        "--skip-broken",
+        action="store_true",
+        help="leave out stimuli that cannot be read, and say which",
+    )
     for option in ("revision", "split", "image-column", "text-column"):
         add.add_argument(f"--{option}", metavar=option[0].upper())
     listing = add_command(kinds, "list", run_dataset_list, "list the store's datasets")
@@ -44,44 +59,71 @@ def run_dataset_add(given: argparse.Namespace) -> None:
     add_dataset(given.store, dataset, report=ConsoleProgress())
     if before and before.revision != dataset.card.revision:
         print(
-            f"took the place of another revision of {before.name!r} with {before.size} stimuli; its {idle} models are left out "
-            "until they are embedded again, or until the former one is added again",
+            f"took the place of another revision of {before.name!r} with {before.size} stimuli; its"
+            f" {idle} models are left out until they are embedded again, or until the former one is"
+            " added again",
             file=sys.stderr,
         )
-    print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {', '.join(dataset.card.levels)}")
+    print(
+        f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels"
+        f" {', '.join(dataset.card.levels)}"
+    )
 
 
 def _open_folder(given: argparse.Namespace) -> FolderDataset:
     from core.stimuli.folder import FolderDataset
 
-    foreign = [name for name in ("revision", "split", "image_column", "text_column") if getattr(given, name)]
+    foreign = [
+        name
+        for name in ("revision", "split", "image_column", "text_column")
+        if getattr(given, name)
+    ]
     if foreign:
-        raise InputError(f"--{foreign[0].replace('_', '-')} belongs to --hub; a folder's table names its columns image and caption")
-    return FolderDataset.open(given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken)
+        raise InputError(
+            f"--{foreign[0].replace('_', '-')} belongs to --hub; a folder's table names its columns"
+            " image and caption"
+        )
+    return FolderDataset.open(
+        given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken
+    )
 
 
 def _open_hub(given: argparse.Namespace) -> HubDataset:
     from core.stimuli.hub import HubDataset
 
     if given.table:
-        raise InputError("--table belongs to --folder; a hub data set has its columns: see --image-column and --text-column")
-    chosen = {name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")}
+        raise InputError(
+            "--table belongs to --folder; a hub data set has its columns: see --image-column and"
+            " --text-column"
+        )
+    chosen = {
+        name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")
+    }
     chosen["skip_broken"] = given.skip_broken
-    return HubDataset.open(given.hub, name=given.name, **{name: value for name, value in chosen.items() if value})
+    return HubDataset.open(
+        given.hub, name=given.name, **{name: value for name, value in chosen.items() if value}
+    )
 
 
 def run_dataset_list(given: argparse.Namespace) -> None:
-    """Print one row per dataset; its levels are its own, then those that `platoscope summarize` wrote."""
+    """Print one row per dataset; its levels are its own, then those that `platoscope summarize`
+    wrote.
+    """
     import pandas as pd  # a third of a second, which `platoscope app` must not pay
 
     from core.store import Store
 
     store = Store(given.store)
     rows = [
-        {"name": card.name, "title": card.title, "stimuli": card.size,
-         "levels": " ".join([*card.levels, *store.summaries(card.name)]), "models": len(store.models(card.name)),
-         "revision": card.revision[:16]}
+        {
+            "name": card.name,
+            "title": card.title,
+            "stimuli": card.size,
+            "levels": " ".join([*card.levels, *store.summaries(card.name)]),
+            "models": len(store.models(card.name)),
+            "revision": card.revision[:16],
+        }
         for card in store.datasets()
-    ]  # fmt: skip
+    ]
     report_problems(store)
     print_table(pd.DataFrame(rows), as_json=given.json)

@@ -14,10 +14,17 @@ from core.settings import ROOT
 
 def add(commands: Any) -> None:
     """Add `demo` and `app`."""
-    add_command(commands, "demo", run_demo, "build the embedded demo store: the Cave and the models trained in it")
+    add_command(
+        commands,
+        "demo",
+        run_demo,
+        "build the embedded demo store: the Cave and the models trained in it",
+    )
     app = add_command(commands, "app", run_app, "the dashboard over a store, on localhost")
     app.add_argument("--port", type=int, default=8501)
-    app.add_argument("--demo", action="store_true", help="build what is missing of the demo store meanwhile")
+    app.add_argument(
+        "--demo", action="store_true", help="build what is missing of the demo store meanwhile"
+    )
 
 
 def run_demo(given: argparse.Namespace) -> None:
@@ -34,11 +41,23 @@ def run_demo(given: argparse.Namespace) -> None:
 
 
 def run_app(given: argparse.Namespace) -> None:
-    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower priority."""
+    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower
+    priority.
+    """
     os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
     if given.demo:
-        subprocess.Popen([sys.executable, "-m", "core", "demo"], cwd=ROOT, preexec_fn=lambda: os.nice(5))
-    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(given.port)]
+        subprocess.Popen(
+            [sys.executable, "-m", "core", "demo"], cwd=ROOT, preexec_fn=lambda: os.nice(5)
+        )
+    command = [
+        sys.executable,
+        "-m",
+        "pages._shared.serve",
+        "run",
+        "app.py",
+        "--server.port",
+        str(given.port),
+    ]
     print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)

@@ -14,25 +14,46 @@ from core.settings import choose_device
 
 def add(commands: Any) -> None:
     """Add `model list`, `embed` and `import`."""
-    kinds = commands.add_parser("model", help="list models").add_subparsers(required=True, metavar="list")
+    kinds = commands.add_parser("model", help="list models").add_subparsers(
+        required=True, metavar="list"
+    )
     listing = add_command(kinds, "list", run_model_list, "list the models embedded in the store")
     listing.add_argument("--dataset", metavar="D", help="of this dataset only")
     listing.add_argument("--json", action="store_true")
 
     embed = add_command(
-        commands, "embed", run_embed, "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER"
+        commands,
+        "embed",
+        run_embed,
+        "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER",
     )
     embed.add_argument("--dataset", required=True, metavar="D")
     embed.add_argument("--model", required=True, nargs="+", action="extend", metavar="SPEC")
-    embed.add_argument("--name", help="the model's name in the store, where the spec's own is taken")
+    embed.add_argument(
+        "--name", help="the model's name in the store, where the spec's own is taken"
+    )
     embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
-    embed.add_argument("--caption-level", nargs="+", action="extend", metavar="L",
-                       help="which captions of the stimuli, one embedding for each (the dataset's first level)")  # fmt: skip
-    embed.add_argument("--pooling", choices=("mean", "last", "first"), default="mean", help="language: mean over tokens, or one")
+    embed.add_argument(
+        "--caption-level",
+        nargs="+",
+        action="extend",
+        metavar="L",
+        help="which captions of the stimuli, one embedding for each (the dataset's first level)",
+    )
+    embed.add_argument(
+        "--pooling",
+        choices=("mean", "last", "first"),
+        default="mean",
+        help="language: mean over tokens, or one",
+    )
 
-    features = add_command(commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)")
-    features.add_argument("file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet")
+    features = add_command(
+        commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)"
+    )
+    features.add_argument(
+        "file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet"
+    )
     features.add_argument("--dataset", required=True, metavar="D")
     features.add_argument("--name", required=True, metavar="N")
     features.add_argument("--modality", required=True, choices=("vision", "language"))
@@ -53,13 +74,24 @@ def run_model_list(given: argparse.Namespace) -> None:
     store = Store(given.store)
     datasets = [given.dataset] if given.dataset else [card.name for card in store.datasets()]
     rows = [
-        {"dataset": dataset, "model": entry.card.name, "title": entry.card.title, "modality": entry.card.modality,
-         "family": entry.card.family, "objective": entry.card.objective, "parameters": entry.card.parameters,
-         "layers": len(entry.card.layers), "level": entry.level}
-        for dataset in datasets for entry in store.embeddings(dataset)
-    ]  # fmt: skip
+        {
+            "dataset": dataset,
+            "model": entry.card.name,
+            "title": entry.card.title,
+            "modality": entry.card.modality,
+            "family": entry.card.family,
+            "objective": entry.card.objective,
+            "parameters": entry.card.parameters,
+            "layers": len(entry.card.layers),
+            "level": entry.level,
+        }
+        for dataset in datasets
+        for entry in store.embeddings(dataset)
+    ]
     report_problems(store)
-    print_table(pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json)
+    print_table(
+        pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json
+    )
 
 
 def run_embed(given: argparse.Namespace) -> int:
@@ -72,7 +104,10 @@ def run_embed(given: argparse.Namespace) -> int:
 
     levels = given.caption_level or [None]
     if given.name and (many := len(given.model) * len(levels)) > 1:
-        raise InputError(f"--name names one model, but {many} were given, each caption level counted; embed them one at a time")
+        raise InputError(
+            f"--name names one model, but {many} were given, each caption level counted; embed them"
+            " one at a time"
+        )
     device = choose_device(given.device)
     dataset = open_dataset(Store(given.store).dataset(given.dataset))
     failed = 0
@@ -80,8 +115,15 @@ def run_embed(given: argparse.Namespace) -> int:
         try:
             encoder = open_encoder(spec, device=device, pooling=given.pooling)
             for level in levels:
-                path = embed(given.store, dataset, encoder, level=level, batch_size=given.batch_size, name=given.name,
-                             report=ConsoleProgress())  # fmt: skip
+                path = embed(
+                    given.store,
+                    dataset,
+                    encoder,
+                    level=level,
+                    batch_size=given.batch_size,
+                    name=given.name,
+                    report=ConsoleProgress(),
+                )
                 print(path.stem)
         except PlatoscopeError as error:
             print(f"platoscope: {spec}: {error}", file=sys.stderr)

@@ -18,41 +18,94 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add `probe` and `bits-per-byte`."""
     probe = add_command(
-        commands, "probe", run_probe, "measure models in the Cave: linear probes, exams, bits per byte; one row per task"
+        commands,
+        "probe",
+        run_probe,
+        "measure models in the Cave: linear probes, exams, bits per byte; one row per task",
     )
     _add_choices(probe, "models (all that can be opened again)")
-    probe.add_argument("--task", nargs="+", action="extend", metavar="NAME|DIR",
-                       help="in place of the Cave: tasks of VTAB, vtab for all of them, or folders of labeled images")  # fmt: skip
-    probe.add_argument("--layers", choices=("last", "all"), default="last", help="which layers of vision models to probe")
+    probe.add_argument(
+        "--task",
+        nargs="+",
+        action="extend",
+        metavar="NAME|DIR",
+        help=(
+            "in place of the Cave: tasks of VTAB, vtab for all of them, or folders of labeled"
+            " images"
+        ),
+    )
+    probe.add_argument(
+        "--layers",
+        choices=("last", "all"),
+        default="last",
+        help="which layers of vision models to probe",
+    )
     probe.add_argument("--limit", type=count, metavar="N", help="samples of a task at most (10000)")
 
-    code = add_command(commands, "bits-per-byte", run_bits_per_byte, "let language models code texts: total bits over total bytes")
+    code = add_command(
+        commands,
+        "bits-per-byte",
+        run_bits_per_byte,
+        "let language models code texts: total bits over total bytes",
+    )
     _add_choices(code, "language models (all that can be opened again)")
-    code.add_argument("--text", default="owt", metavar="FILE|owt|cave",
-                      help=".txt, .jsonl or .parquet; owt: OpenWebText; cave: its held-out captions")  # fmt: skip
-    code.add_argument("--tokens", type=_positive, default=4_000_000, metavar="N", help="of the texts, for each model")
-    code.add_argument("--context", type=_positive, metavar="N", help="tokens of a window (1024, or as many as the model reads)")
+    code.add_argument(
+        "--text",
+        default="owt",
+        metavar="FILE|owt|cave",
+        help=".txt, .jsonl or .parquet; owt: OpenWebText; cave: its held-out captions",
+    )
+    code.add_argument(
+        "--tokens",
+        type=_positive,
+        default=4_000_000,
+        metavar="N",
+        help="of the texts, for each model",
+    )
+    code.add_argument(
+        "--context",
+        type=_positive,
+        metavar="N",
+        help="tokens of a window (1024, or as many as the model reads)",
+    )
 
 
 def run_probe(given: argparse.Namespace) -> None:
-    """Measure the models that have not been measured yet and print the competence of all that were named."""
+    """Measure the models that have not been measured yet and print the competence of all that were
+    named.
+    """
     from core.progress import ConsoleProgress
 
     report = ConsoleProgress()
     if given.limit is not None and not given.task:
-        raise InputError("--limit belongs to --task; the Cave's tasks have numbers of samples of their own")
-    table = _probe_images(given, report) if given.task or given.layers == "all" else _measure_in_cave(given, report)
+        raise InputError(
+            "--limit belongs to --task; the Cave's tasks have numbers of samples of their own"
+        )
+    table = (
+        _probe_images(given, report)
+        if given.task or given.layers == "all"
+        else _measure_in_cave(given, report)
+    )
     print_table(table, as_json=given.json)
 
 
 def run_bits_per_byte(given: argparse.Namespace) -> None:
-    """Let the models that have not coded these texts code them, and print two rows for each model that was named."""
+    """Let the models that have not coded these texts code them, and print two rows for each model
+    that was named.
+    """
     from core.competence.coding import code_models
     from core.competence.texts import open_texts
     from core.progress import ConsoleProgress
 
-    chosen = {"tokens": given.tokens, "context": given.context, "device": choose_device(given.device), "report": ConsoleProgress()}
-    table = code_models(given.store, given.dataset, given.model or [], open_texts(given.text), **chosen)
+    chosen = {
+        "tokens": given.tokens,
+        "context": given.context,
+        "device": choose_device(given.device),
+        "report": ConsoleProgress(),
+    }
+    table = code_models(
+        given.store, given.dataset, given.model or [], open_texts(given.text), **chosen
+    )
     print_table(table, as_json=given.json)
 
 
@@ -61,8 +114,12 @@ def _measure_in_cave(given: argparse.Namespace, report: Progress) -> pd.DataFram
     from core.competence.suite import measure_all
     from core.store import Store
 
-    models = given.model or [entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)]
-    return measure_all(given.store, given.dataset, models, device=choose_device(given.device), report=report)
+    models = given.model or [
+        entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)
+    ]
+    return measure_all(
+        given.store, given.dataset, models, device=choose_device(given.device), report=report
+    )
 
 
 def _probe_images(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
@@ -72,7 +129,9 @@ def _probe_images(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
     from core.store import Store
 
     if given.task:
-        sets = open_tasks(given.task, limit=LIMIT if given.limit is None else given.limit, report=report)
+        sets = open_tasks(
+            given.task, limit=LIMIT if given.limit is None else given.limit, report=report
+        )
     else:
         sets = cave_tasks(Store(given.store).dataset(given.dataset), report=report)
     chosen = {"layers": given.layers, "device": choose_device(given.device), "report": report}

@@ -14,27 +14,41 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.encoders.encoder import Modality
-    from core.studies.study import Study
+    from core.study.study import Study
 
 USER_MISTAKE = 2
 
 
 def add_command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int | None], text: str, *, store: bool = True
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int | None],
+    text: str,
+    *,
+    store: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a command to a group of them and return its parser; store: whether it takes --store."""
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     command.set_defaults(run=run, store=None)
     if store:
-        command.add_argument("--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)")
+        command.add_argument(
+            "--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)"
+        )
     return command
 
 
 def add_metric(command: argparse.ArgumentParser) -> None:
     """Add the options that choose a metric and its parameters."""
     command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics")
-    command.add_argument("--k", type=int, default=None, help="neighbors per stimulus, 1 … n - 1, of the metrics that have any (10)")
-    command.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric")
+    command.add_argument(
+        "--k",
+        type=int,
+        default=None,
+        help="neighbors per stimulus, 1 … n - 1, of the metrics that have any (10)",
+    )
+    command.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric"
+    )
 
 
 def count(text: str, *, least: int = 0) -> int:
@@ -59,7 +73,9 @@ def named(text: str) -> tuple[str, str]:
     """Read NAME=VALUE; raises InputError."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise InputError(f"expected a name and its value, such as variant=released or scene=city; given {text!r}")
+        raise InputError(
+            f"expected a name and its value, such as variant=released or scene=city; given {text!r}"
+        )
     return name, value
 
 
@@ -67,16 +83,29 @@ def all_models(study: Study, modality: Modality) -> list[str]:
     """Return the names of all models of a modality, and say so where there is none."""
     names = study.names(modality)
     if not names:
-        print(f"no {modality} model of {study.dataset.name!r} to align; embed or import one", file=sys.stderr)
+        print(
+            f"no {modality} model of {study.dataset.name!r} to align; embed or import one",
+            file=sys.stderr,
+        )
     return names
 
 
 def print_table(table: pd.DataFrame, *, as_json: bool) -> None:
     """Print a table for people, or as a JSON list of rows with numbers in full."""
     if as_json:
-        print(json.dumps(json.loads(table.to_json(orient="records", double_precision=15)), indent=1, ensure_ascii=False))
+        print(
+            json.dumps(
+                json.loads(table.to_json(orient="records", double_precision=15)),
+                indent=1,
+                ensure_ascii=False,
+            )
+        )
     elif len(table):
-        print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", justify="left"))
+        print(
+            table.to_string(
+                index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", justify="left"
+            )
+        )
     else:
         print("nothing yet", file=sys.stderr)
 

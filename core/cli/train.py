@@ -24,38 +24,82 @@ RUNS = Path("runs")
 
 def add(commands: Any) -> None:
     """Add `train`."""
-    parser = add_command(commands, "train", run, "train the Cave's models from their configs", store=False)
+    parser = add_command(
+        commands, "train", run, "train the Cave's models from their configs", store=False
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="configs to train, in any order")
-    parser.add_argument("--starter", action="store_true", help="the eight models of the smallest demo")
-    parser.add_argument("--core", action="store_true", help="these and the rest that two CPU cores train in under three hours")
+    parser.add_argument(
+        "--starter", action="store_true", help="the eight models of the smallest demo"
+    )
+    parser.add_argument(
+        "--core",
+        action="store_true",
+        help="these and the rest that two CPU cores train in under three hours",
+    )
     parser.add_argument("--all", action="store_true", help="the whole family; best on a GPU")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="models trained at once, one CPU thread each")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="folder of checkpoints and of the training pool")
-    parser.add_argument("--weights", type=Path, default=CAVE_WEIGHTS, help="folder that finished models are published in")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="models trained at once, one CPU thread each",
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=RUNS, help="folder of checkpoints and of the training pool"
+    )
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        default=CAVE_WEIGHTS,
+        help="folder that finished models are published in",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train what the options name and print the published folders; raises InputError where they name nothing."""
+    """Train what the options name and print the published folders; raises InputError where they
+    name nothing.
+    """
     configs = select(options.names, tiers=_tiers(options))
     if not configs:
-        raise InputError(f"no model to train; give names or --starter, --core, --all; there are: {', '.join(CONFIGS)}")
-    train_all(configs, device=choose_device(options.device), runs=options.runs, weights=options.weights, jobs=options.jobs)
+        raise InputError(
+            "no model to train; give names or --starter, --core, --all; there are:"
+            f" {', '.join(CONFIGS)}"
+        )
+    train_all(
+        configs,
+        device=choose_device(options.device),
+        runs=options.runs,
+        weights=options.weights,
+        jobs=options.jobs,
+    )
 
 
-def train_all(configs: Sequence[Config], *, device: torch.device, runs: Path, weights: Path, jobs: int) -> None:
-    """Train models side by side: first those that begin from nothing, then those that begin with one of these."""
+def train_all(
+    configs: Sequence[Config], *, device: torch.device, runs: Path, weights: Path, jobs: int
+) -> None:
+    """Train models side by side: first those that begin from nothing, then those that begin with
+    one of these.
+    """
     from core.training.pool import Pool  # seconds that the other commands must not pay
     from core.training.train import train
 
-    job = partial(train, pool=Pool(runs / "pool", jobs=jobs), device=device, runs=runs, weights=weights)
-    for wave in ([c for c in configs if c.start is None], [c for c in configs if c.start is not None]):
+    job = partial(
+        train, pool=Pool(runs / "pool", jobs=jobs), device=device, runs=runs, weights=weights
+    )
+    for wave in (
+        [c for c in configs if c.start is None],
+        [c for c in configs if c.start is not None],
+    ):
         for folder in _side_by_side(job, wave, min(jobs, len(wave))):
             print(folder, flush=True)
 
 
-def _side_by_side(job: Callable[[Config], Path], configs: Sequence[Config], jobs: int) -> Iterator[Path]:
-    """Yield each job's result in order. One CPU thread each: models this small gain nothing from more, and sums stay the same."""
+def _side_by_side(
+    job: Callable[[Config], Path], configs: Sequence[Config], jobs: int
+) -> Iterator[Path]:
+    """Yield each job's result in order. One CPU thread each: models this small gain nothing from
+    more, and sums stay the same.
+    """
     import torch
 
     if jobs <= 1:
@@ -63,7 +107,9 @@ def _side_by_side(job: Callable[[Config], Path], configs: Sequence[Config], jobs
         yield from map(job, configs)
         return
     context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)) as workers:
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
+    ) as workers:
         yield from workers.map(job, configs)
 
 

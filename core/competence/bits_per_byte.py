@@ -1,10 +1,12 @@
-"""Bits per byte of any texts, however long: each token is coded once, in a window with what stands before it.
+"""Bits per byte of any texts, however long: each token is coded once, in a window with what stands
+before it.
 
     bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
 
-A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`), which cost nothing; the first
-window of a text has no other context, and every further one begins with the second half of the one before. The first token of a
-text that has nothing in front of it cannot be coded; its bytes count, as in the bits per byte of captions.
+A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`),
+which cost nothing; the first window of a text has no other context, and every further one begins
+with the second half of the one before. The first token of a text that has nothing in front of it
+cannot be coded; its bytes count, as in the bits per byte of captions.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _LOGITS = 1 << 28  # values at most that a batch may return: 1 GB
 
 @dataclass(frozen=True)
 class Piece:
-    """A text as tokens. front: special tokens before it. bytes: UTF-8 bytes that the tokens stand for."""
+    """A text as tokens. front: special tokens before it. bytes: UTF-8 bytes that the tokens stand
+    for.
+    """
 
     front: list[int]
     ids: list[int]
@@ -47,19 +51,32 @@ class Window:
 
 @torch.inference_mode()
 def code_texts(
-    encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int, context: int | None = None, report: Progress | None = None
+    encoder: LanguageEncoder,
+    texts: Iterable[str],
+    *,
+    tokens: int,
+    context: int | None = None,
+    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Return `bits`, `bytes` and `tokens` of each text that is not empty, up to `tokens` in all.
 
     Bits are NaN for a text of a single token that nothing stands before. tokens: special ones not
-    counted; a text that goes beyond is cut there, behind a whole character. context: tokens of a window, special ones included;
-    None for CONTEXT, or the longest text that the model can read where that is less.
-    Raises EncoderError for a context that the model cannot read, InputError for less than two tokens of text in a window.
+    counted; a text that goes beyond is cut there, behind a whole character. context: tokens of a
+    window, special ones included; None for CONTEXT, or the longest text that the model can read
+    where that is less. Raises EncoderError for a context that the model cannot read, InputError for
+    less than two tokens of text in a window.
     """
-    length, vocabulary = _window_length(encoder, context), encoder.model.get_input_embeddings().weight.shape[0]
+    length, vocabulary = (
+        _window_length(encoder, context),
+        encoder.model.get_input_embeddings().weight.shape[0],
+    )
     pieces = list(read_pieces(encoder, texts, tokens=tokens))
     bits = [0.0 if piece.front or len(piece.ids) > 1 else np.nan for piece in pieces]
-    windows = (window for place, piece in enumerate(pieces) for window in cut_windows(piece, length, text=place))
+    windows = (
+        window
+        for place, piece in enumerate(pieces)
+        for window in cut_windows(piece, length, text=place)
+    )
     done, total = 0, sum(len(piece.ids) - (not piece.front) for piece in pieces)
     for batch in _batches(windows, vocabulary):
         for window, cost in zip(batch, _code(encoder, batch), strict=True):
@@ -67,7 +84,10 @@ def code_texts(
             done += len(window.ids) - window.start
         if report:
             report(done, total, f"tokens by {encoder.card.name}")
-    counts = {"bytes": [piece.bytes for piece in pieces], "tokens": [len(piece.ids) for piece in pieces]}
+    counts = {
+        "bytes": [piece.bytes for piece in pieces],
+        "tokens": [len(piece.ids) for piece in pieces],
+    }
     return pd.DataFrame({"bits": bits} | counts, dtype=float)
 
 
@@ -79,7 +99,10 @@ def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) 
         if not piece.ids:
             continue
         if max(piece.ids) >= known:
-            raise EncoderError(f"token {max(piece.ids)} is not among the {known} of {encoder.card.name}; use its own tokenizer")
+            raise EncoderError(
+                f"token {max(piece.ids)} is not among the {known} of {encoder.card.name}; use its"
+                " own tokenizer"
+            )
         yield piece
         tokens -= len(piece.ids)
         if tokens <= 0:
@@ -87,10 +110,15 @@ def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) 
 
 
 def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]:
-    """Yield windows of at most `length` tokens that code each token once; raises InputError for one that could hold no context."""
+    """Yield windows of at most `length` tokens that code each token once; raises InputError for one
+    that could hold no context.
+    """
     front, room = len(piece.front), length - len(piece.front)
     if room < 2:
-        raise InputError(f"a window of {length} tokens leaves {room} for text beside {front} special ones; use a longer --context")
+        raise InputError(
+            f"a window of {length} tokens leaves {room} for text beside {front} special ones; use a"
+            " longer --context"
+        )
     begin, coded = 0, 0 if front else 1
     while coded < len(piece.ids):
         end = min(begin + room, len(piece.ids))
@@ -99,7 +127,9 @@ def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]
 
 
 def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
-    """Return the first tokens of a text, `most` or a few more to the end of a character that several tokens spell."""
+    """Return the first tokens of a text, `most` or a few more to the end of a character that
+    several tokens spell.
+    """
     read = encoder.tokenizer([text], verbose=False).encodings[0]
     ids, spans = read.ids, read.offsets  # lists that are made anew at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
@@ -118,7 +148,10 @@ def _window_length(encoder: LanguageEncoder, context: int | None) -> int:
     if context is None:
         return min(CONTEXT, encoder.limit or CONTEXT)
     if encoder.limit is not None and context > encoder.limit:
-        raise EncoderError(f"{encoder.card.name} reads at most {encoder.limit} tokens, not {context}; use a shorter --context")
+        raise EncoderError(
+            f"{encoder.card.name} reads at most {encoder.limit} tokens, not {context}; use a"
+            " shorter --context"
+        )
     return context
 
 
@@ -141,4 +174,7 @@ def _code(encoder: LanguageEncoder, windows: list[Window]) -> list[float]:
     with forward_on(encoder.device):
         logits = encoder.model(input_ids=ids, attention_mask=mask).logits
     parts = zip(logits, windows, strict=True)
-    return [count_bits(own[each.start - 1 : len(each.ids)], each.ids[each.start - 1 :]) for own, each in parts]
+    return [
+        count_bits(own[each.start - 1 : len(each.ids)], each.ids[each.start - 1 :])
+        for own, each in parts
+    ]

@@ -18,16 +18,24 @@ from core.stimuli.cave import tasks
 from core.stimuli.cave.events import SEED, events
 from core.stimuli.dataset import DatasetCard
 
-_CODE = ("core/stimuli/cave/tasks.py", "core/stimuli/cave/styles.py", "core/competence/pictures.py")  # beside the card's revision
+_CODE = (
+    "core/stimuli/cave/tasks.py",
+    "core/stimuli/cave/styles.py",
+    "core/competence/pictures.py",
+)  # beside the card's revision
 
 
 def cave_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
-    """Return the Cave's tasks, one set for each style of pictures, which are drawn when they are first asked for.
+    """Return the Cave's tasks, one set for each style of pictures, which are drawn when they are
+    first asked for.
 
     Raises InputError for the card of another dataset.
     """
     if card.source.get("kind") != "cave":
-        raise InputError(f"the Cave's tasks are of its own events, and {card.name!r} is not made of them; name tasks with --task")
+        raise InputError(
+            f"the Cave's tasks are of its own events, and {card.name!r} is not made of them; name"
+            " tasks with --task"
+        )
 
     @cache
     def drawn() -> Pictures:
@@ -44,7 +52,13 @@ def _of_style(style: str, card: DatasetCard, drawn: Callable[[], Pictures]) -> I
         for task in tasks.TASKS
         if task.style == style
     )
-    source = {"cave": card.revision, "style": style, "samples": count, "seed": SEED, "code": digest_code(*_CODE)}
+    source = {
+        "cave": card.revision,
+        "style": style,
+        "samples": count,
+        "seed": SEED,
+        "code": digest_code(*_CODE),
+    }
 
     def images(start: int, stop: int) -> list[Image.Image]:
         return as_images(np.asarray(drawn()[style][start:stop]))

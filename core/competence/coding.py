@@ -1,4 +1,6 @@
-"""Bits per byte of the store's language models over a stream of texts, kept as rows of competence."""
+"""Bits per byte of the store's language models over a stream of texts, kept as rows of
+competence.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
 
-_CODE = ("core/competence/bits_per_byte.py", "core/competence/coding.py", "core/competence/suite.py")
+_CODE = (
+    "core/competence/bits_per_byte.py",
+    "core/competence/coding.py",
+    "core/competence/suite.py",
+)
 
 
 def code_models(
@@ -37,11 +43,13 @@ def code_models(
     device: torch.device,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Let models code texts, keep the rows in the store and return them with COLUMNS, two for each model.
+    """Let models code texts, keep the rows in the store and return them with COLUMNS, two for each
+    model.
 
-    models: names of language models, all of the dataset where empty. tokens, context: as in `code_texts`. What is kept by the same
-    recipe is not measured again, and each model is kept as soon as it is done.
-    Raises UnknownNameError, InputError for models that read no text, EncoderError where weights are no longer those embedded.
+    models: names of language models, all of the dataset where empty. tokens, context: as in
+    `code_texts`. What is kept by the same recipe is not measured again, and each model is kept as
+    soon as it is done. Raises UnknownNameError, InputError for models that read no text,
+    EncoderError where weights are no longer those embedded.
     """
     held, tables = Store(store), []
     for entry in entries_to_measure(held, dataset, models, "language"):
@@ -50,17 +58,23 @@ def code_models(
         kept = kept_rows(held, dataset, name, entry, recipe)
         if kept is None:
             encoder = reopen(entry, device)
-            costs = code_texts(encoder, texts.read(), tokens=tokens, context=context, report=report) if _codes(encoder) else None
+            costs = (
+                code_texts(encoder, texts.read(), tokens=tokens, context=context, report=report)
+                if _codes(encoder)
+                else None
+            )
             kept = keep_rows(held, dataset, name, entry, recipe, text_rows(costs, texts.name))
         tables.append(kept)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
 def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
-    """Return two rows: total bits / total bytes, and beside it the mean over texts of bits / bytes, as the released code takes it.
+    """Return two rows: total bits / total bytes, and beside it the mean over texts of bits / bytes,
+    as the released code takes it.
 
-    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Lower is better. 95 % intervals with texts
-    as the independent samples, NaN with a reason for a single text; all is NaN with a reason where no text has a second token.
+    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Lower is
+    better. 95 % intervals with texts as the independent samples, NaN with a reason for a single
+    text; all is NaN with a reason where no text has a second token.
     """
     rows = bits_per_byte(costs)
     known = pd.DataFrame() if costs is None else costs.dropna()
@@ -69,7 +83,11 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
         if len(known):
             row["split"] = f"{known['tokens'].sum():,.0f} tokens"
         if len(known) == 1:
-            row |= {"value": float((known["bits"] / known["bytes"]).iloc[0]), "n": 1, "reason": "a single text has no interval"}
+            row |= {
+                "value": float((known["bits"] / known["bytes"]).iloc[0]),
+                "n": 1,
+                "reason": "a single text has no interval",
+            }
         elif costs is not None and not len(known):
             row["reason"] = "no text has a token that another one stands before"
     return rows
@@ -79,7 +97,9 @@ def _codes(encoder: Encoder) -> TypeGuard[LanguageEncoder]:
     return isinstance(encoder, LanguageEncoder) and is_causal(encoder.model.config)
 
 
-def _recipe(entry: ModelEntry, texts: Texts, tokens: int, context: int | None, device: torch.device) -> Recipe:
+def _recipe(
+    entry: ModelEntry, texts: Texts, tokens: int, context: int | None, device: torch.device
+) -> Recipe:
     return Recipe.of(
         "bits per byte",
         weights=entry.card.weights,

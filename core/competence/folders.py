@@ -1,8 +1,8 @@
 """Labeled images in a folder: one folder per class, a table beside the images, or tar files.
 
 DIR/CLASS/….jpg                 a class is a folder of images; folders inside it count to it
-DIR/train/CLASS/… DIR/test/…    the same, divided; `val` in place of `test`
-DIR/labels.csv                  columns image, label and, where it is divided, split (train, test); JSONL and Parquet too
+DIR/train/CLASS/… DIR/test/…    the same, divided; `val` in place of `test` DIR/labels.csv
+columns image, label and, where it is divided, split (train, test); JSONL and Parquet too
 DIR/train/0.tar …               see core/competence/shards.py
 """
 
@@ -19,10 +19,25 @@ from core.stimuli.folder import find_image
 from core.stimuli.table import read_table
 
 GROUP = "own"
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".avif", ".jp2", ".ppm")
+SUFFIXES = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".webp",
+    ".gif",
+    ".tif",
+    ".tiff",
+    ".bmp",
+    ".avif",
+    ".jp2",
+    ".ppm",
+)
 TABLES = (".csv", ".jsonl", ".parquet")
 TESTS = ("test", "val")  # what the part is called that a probe is measured on
-FORMS = "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and label, or DIR/train/0.tar"
+FORMS = (
+    "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and"
+    " label, or DIR/train/0.tar"
+)
 
 
 def open_folder(folder: Path, *, limit: int = LIMIT, report: Progress | None = None) -> ImageSet:
@@ -51,7 +66,10 @@ def _find(folder: Path, report: Progress | None) -> Found:
 def _divided(train: Path, test: Path) -> Found:
     learned, asked = _class_folders(train), _class_folders(test)
     if unknown := sorted(asked.keys() - learned.keys()):
-        raise StimuliError(f"{test / unknown[0]} is a class that {train} does not have; expected the same folders in both")
+        raise StimuliError(
+            f"{test / unknown[0]} is a class that {train} does not have; expected the same folders"
+            " in both"
+        )
     numbers = _numbered(learned)
     return Found(_in_classes(learned, numbers), _in_classes(asked, numbers))
 
@@ -59,8 +77,12 @@ def _divided(train: Path, test: Path) -> Found:
 def _class_folders(folder: Path) -> dict[str, list[Path]]:
     """Return the images of each subfolder that has any, in the order of their paths."""
     found = {}
-    for inside in sorted(path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")):
-        images = sorted(path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    for inside in sorted(
+        path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")
+    ):
+        images = sorted(
+            path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
+        )
         if images:
             found[inside.name] = images
     return found
@@ -76,9 +98,15 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 def _from_table(folder: Path) -> Found:
     """Read the folder's only table."""
-    tables = sorted(path for path in folder.iterdir() if path.suffix.lower() in TABLES and not path.name.startswith("."))
+    tables = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in TABLES and not path.name.startswith(".")
+    )
     if len(tables) != 1:
-        raise StimuliError(f"{folder} has no folders of images and {len(tables)} tables; expected {FORMS}")
+        raise StimuliError(
+            f"{folder} has no folders of images and {len(tables)} tables; expected {FORMS}"
+        )
     table = read_table(tables[0], wanted=("image", "label"))
     numbers = _numbered(str(row["label"]) for row in table.rows)
     parts: dict[str, list[Sample]] = {"train": [], "test": []}
@@ -86,8 +114,9 @@ def _from_table(folder: Path) -> Found:
         image, label, part = row["image"], row["label"], str(row.get("split") or "train")
         if not image or label in (None, "") or part not in parts:
             raise StimuliError(
-                f"row {number} of {table.path.name} has image {image!r}, label {label!r} and split {part!r}; expected an image, "
-                "its label and, where there is a split, train or test"
+                f"row {number} of {table.path.name} has image {image!r}, label {label!r} and split"
+                f" {part!r}; expected an image, its label and, where there is a split, train or"
+                " test"
             )
         parts[part].append(Sample(find_image(folder, str(image)), numbers[str(label)]))
     return Found(**parts)

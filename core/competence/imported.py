@@ -1,7 +1,8 @@
 """The user's own scores: imported from CSV, kept in the store beside what is measured here.
 
-A score names its model as the store does or by spec. That of a model which is not embedded yet is kept too, and counts from the day
-it is embedded: whoever has a table of scores need not embed first.
+A score names its model as the store does or by spec. That of a model which is not embedded yet is
+kept too, and counts from the day it is embedded: whoever has a table of scores need not embed
+first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ MOST_NOTES = 5  # a table of published scores can name hundreds of models
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did. table: its rows, with COLUMNS; replaced: how many values they took the place of; notes: for the user."""
+    """What an import did. table: its rows, with COLUMNS; replaced: how many values they took the
+    place of; notes: for the user.
+    """
 
     table: pd.DataFrame
     replaced: int
@@ -36,30 +39,42 @@ class Imported:
 
 
 def read_scores(data: bytes, *, name: str) -> pd.DataFrame:
-    """Read a CSV table of scores with the columns REQUIRED, and OPTIONAL ones, as rows with COLUMNS; see `read_sheet`.
+    """Read a CSV table of scores with the columns REQUIRED, and OPTIONAL ones, as rows with
+    COLUMNS; see `read_sheet`.
 
     name: of the file, the source of a row that names none. Raises InputError.
     """
     table = read_sheet(data, name=name, required=REQUIRED, optional=OPTIONAL)
-    source, group = table["source"].replace("", f"imported from {name}"), table["group"].replace("", NO_GROUP)
+    source, group = (
+        table["source"].replace("", f"imported from {name}"),
+        table["group"].replace("", NO_GROUP),
+    )
     return table.assign(source=source, group=group, origin=USER, reason="")[list(COLUMNS)]
 
 
 def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Imported:
-    """Keep a CSV table of scores in the store; a value takes the place of the one that the same model and task had.
+    """Keep a CSV table of scores in the store; a value takes the place of the one that the same
+    model and task had.
 
-    Raises InputError for the table, UnknownNameError for the dataset, StoreError where what was imported before cannot be read.
+    Raises InputError for the table, UnknownNameError for the dataset, StoreError where what was
+    imported before cannot be read.
     """
     added, store = read_scores(data, name=name), Store(root)
     card, entries = store.dataset(dataset), store.models(dataset)
     if (twice := _keys(added, entries).duplicated()).any():
         model, task = added.loc[twice, ["model", "task"]].iloc[0]
-        raise InputError(f"{name} gives {model!r} two values of {task!r}, by its name and by its spec; keep one")
-    with locked(store.root / "results" / dataset / "importing-scores.duckdb"):  # between reading and writing nobody else may import
+        raise InputError(
+            f"{name} gives {model!r} two values of {task!r}, by its name and by its spec; keep one"
+        )
+    with locked(
+        store.root / "results" / dataset / "importing-scores.duckdb"
+    ):  # between reading and writing nobody else may import
         before = imported_rows(store, dataset)
         old = _keys(before, entries).isin(_keys(added, entries))
         table = pd.concat([part for part in (before[~old], added) if len(part)], ignore_index=True)
-        recipe = Recipe.of("imported-scores", content=hashlib.sha256(table.to_csv().encode()).hexdigest())
+        recipe = Recipe.of(
+            "imported-scores", content=hashlib.sha256(table.to_csv().encode()).hexdigest()
+        )
         write_result(root, dataset=card, name=RESULT, table=table, recipe=recipe)
     return Imported(added, int(old.sum()), _notes(added, entries))
 
@@ -72,26 +87,45 @@ def imported_rows(store: Store, dataset: str) -> pd.DataFrame:
     if stored := store.result(dataset, RESULT):
         return stored[0]
     if store.results(dataset, RESULT):
-        problem = next((problem for problem in store.problems() if RESULT in problem), "it cannot be read")
-        raise StoreError(f"the scores imported before are out of reach: {problem}; then import them again")
+        problem = next(
+            (problem for problem in store.problems() if RESULT in problem), "it cannot be read"
+        )
+        raise StoreError(
+            f"the scores imported before are out of reach: {problem}; then import them again"
+        )
     return pd.DataFrame(columns=list(COLUMNS))
 
 
 def find_models(written: str, entries: Sequence[ModelEntry]) -> list[str]:
-    """Return the models that a name, or a spec, means: one by name, all of that spec; upper and lower case of a spec are alike."""
+    """Return the models that a name, or a spec, means: one by name, all of that spec; upper and
+    lower case of a spec are alike.
+    """
     if any(entry.card.name == written for entry in entries):
         return [written]
-    return [entry.card.name for entry in entries if entry.card.spec.casefold() == written.casefold()]
+    return [
+        entry.card.name for entry in entries if entry.card.spec.casefold() == written.casefold()
+    ]
 
 
 def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
-    """Return what tells scores apart: the models that are meant, or their name where none is embedded, and the task."""
-    means = {model: tuple(find_models(model, entries)) or (model.casefold(),) for model in rows["model"].unique()}
-    return pd.Series(list(zip(rows["model"].map(means), rows["task"], strict=True)), index=rows.index, dtype="object")
+    """Return what tells scores apart: the models that are meant, or their name where none is
+    embedded, and the task.
+    """
+    means = {
+        model: tuple(find_models(model, entries)) or (model.casefold(),)
+        for model in rows["model"].unique()
+    }
+    return pd.Series(
+        list(zip(rows["model"].map(means), rows["task"], strict=True)),
+        index=rows.index,
+        dtype="object",
+    )
 
 
 def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
-    """Return a sentence for each model that is not embedded, with the nearest that are; of more than a few, how many more."""
+    """Return a sentence for each model that is not embedded, with the nearest that are; of more
+    than a few, how many more.
+    """
     known = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
     counts = {str(model): count for model, count in rows["model"].value_counts(sort=False).items()}
     unknown = [model for model in counts if not find_models(model, entries)]
@@ -102,4 +136,8 @@ def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
     ]
     more = unknown[MOST_NOTES:]
     kept = sum(counts[model] for model in more)
-    return [*notes, f"not embedded either: {len(more)} more, whose scores ({kept}) are kept, too"] if more else notes
+    return (
+        [*notes, f"not embedded either: {len(more)} more, whose scores ({kept}) are kept, too"]
+        if more
+        else notes
+    )

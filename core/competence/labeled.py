@@ -1,4 +1,6 @@
-"""Sets of images with a label each, for probes: drawn by a seed, divided into parts, read from their files when asked for."""
+"""Sets of images with a label each, for probes: drawn by a seed, divided into parts, read from
+their files when asked for.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,16 @@ class Sample(NamedTuple):
                 file.seek(self.start)
                 return file.read(self.size)
         except OSError as error:
-            raise StimuliError(f"image {self.path} cannot be read: {error.strerror}; put it back") from error
+            raise StimuliError(
+                f"image {self.path} cannot be read: {error.strerror}; put it back"
+            ) from error
 
 
 @dataclass(frozen=True)
 class Found:
-    """All samples of a source: those to learn from and those to be tested on, or `train` alone where it does not divide them."""
+    """All samples of a source: those to learn from and those to be tested on, or `train` alone
+    where it does not divide them.
+    """
 
     train: Sequence[Sample]
     test: Sequence[Sample] = ()
@@ -51,7 +57,8 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One thing to be told from every image of a set: classes from 0, and which images train, validate and test.
+    """One thing to be told from every image of a set: classes from 0, and which images train,
+    validate and test.
 
     split: what the images to be tested on are called.
     """
@@ -78,14 +85,19 @@ class ImageSet:
 
 
 def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
-    """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to test.
+    """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to
+    test.
 
-    Where the source has a test part, the test samples are drawn from it and all others from its training part.
-    Raises InputError for a limit, and StimuliError for a source, that leaves a part empty; StimuliError for a single class.
+    Where the source has a test part, the test samples are drawn from it and all others from its
+    training part. Raises InputError for a limit, and StimuliError for a source, that leaves a part
+    empty; StimuliError for a single class.
     """
     dice = np.random.default_rng(seed)
     if limit < LEAST:
-        raise InputError(f"a probe takes at least {LEAST} samples to train, validate and test, not {limit}; raise --limit")
+        raise InputError(
+            f"a probe takes at least {LEAST} samples to train, validate and test, not {limit};"
+            " raise --limit"
+        )
     if not found.test:
         kept = _some(found.train, limit, dice)
         parts = split(len(kept))
@@ -97,16 +109,25 @@ def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sa
         ends = (0, first), (first, len(learned)), (len(learned), len(kept))
         parts = Split(*(np.arange(*each, dtype=np.int64) for each in ends))
     if len(kept) < LEAST or not all(len(part) for part in vars(parts).values()):
-        raise StimuliError(f"{len(kept)} labeled images are too few to train, validate and test a probe; give at least {LEAST}")
+        raise StimuliError(
+            f"{len(kept)} labeled images are too few to train, validate and test a probe; give at"
+            f" least {LEAST}"
+        )
     if len({sample.label for sample in kept}) < 2:
-        raise StimuliError("all labeled images are of one class, which nobody can get wrong; give at least two classes")
+        raise StimuliError(
+            "all labeled images are of one class, which nobody can get wrong; give at least two"
+            " classes"
+        )
     return kept, parts
 
 
-def as_set(name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]) -> ImageSet:
+def as_set(
+    name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]
+) -> ImageSet:
     """Return drawn samples as a set with one question, which has the set's name.
 
-    Its classes are those that were drawn, numbered from 0 in their order: a probe makes room for every class up to the last.
+    Its classes are those that were drawn, numbered from 0 in their order: a probe makes room for
+    every class up to the last.
     """
     _, labels = np.unique([sample.label for sample in samples], return_inverse=True)
 

@@ -13,24 +13,33 @@ from core.errors import EncoderError, InputError
 from core.store import ModelEntry, Store
 
 
-def entries_to_measure(store: Store, dataset: str, models: Sequence[str], modality: Modality) -> list[ModelEntry]:
+def entries_to_measure(
+    store: Store, dataset: str, models: Sequence[str], modality: Modality
+) -> list[ModelEntry]:
     """Return the named models, or without names all that can be opened and are of a modality.
 
-    Raises UnknownNameError, and InputError for models of another modality and for features without a model.
+    Raises UnknownNameError, and InputError for models of another modality and for features without
+    a model.
     """
     entries = [store.model(dataset, model) for model in models] or store.models(dataset)
     fitting = [entry for entry in entries if can_measure(entry) and entry.card.modality == modality]
     if models and len(fitting) < len(entries):
         wrong = next(entry for entry in entries if entry not in fitting)
         raise InputError(
-            f"{wrong.card.name!r} is no {modality} model that can be opened again; name {modality} models that were embedded here"
+            f"{wrong.card.name!r} is no {modality} model that can be opened again; name {modality}"
+            " models that were embedded here"
         )
     return fitting
 
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
-    """Open a model of the store again; raises EncoderError where its weights are no longer those that were embedded."""
+    """Open a model of the store again; raises EncoderError where its weights are no longer those
+    that were embedded.
+    """
     encoder = open_encoder(entry.card.spec, device=device)
     if encoder.card.weights != entry.card.weights:
-        raise EncoderError(f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded; embed it again")
+        raise EncoderError(
+            f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"
+            " embed it again"
+        )
     return encoder

@@ -1,4 +1,6 @@
-"""The pictures of the transfer suite: every style of the probe events, drawn once by worker processes and shared by all models."""
+"""The pictures of the transfer suite: every style of the probe events, drawn once by worker
+processes and shared by all models.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _CHUNK = 100  # events that a worker draws at a time
 Pictures = dict[str, UInt8[np.ndarray, "_ side side 3"]]
 
 
-def draw_pictures(samples: Mapping[str, int], *, jobs: int | None = None, report: Progress | None = None) -> Pictures:
+def draw_pictures(
+    samples: Mapping[str, int], *, jobs: int | None = None, report: Progress | None = None
+) -> Pictures:
     """Draw the first events of the probe stream in each style, as many as `samples` says.
 
     jobs: worker processes, one per core where None; 1 draws here.
@@ -53,7 +57,11 @@ def _draw(start: int, samples: dict[str, int]) -> Pictures:
     stop = min(start + _CHUNK, max(samples.values()))
     plain = [draw(draw_event(SPLIT, index), size=_DRAWN) for index in range(start, stop)]
     wanted = {style: plain[: max(0, count - start)] for style, count in samples.items()}
-    return {style: np.stack([_styled(style, image) for image in images]) for style, images in wanted.items() if images}
+    return {
+        style: np.stack([_styled(style, image) for image in images])
+        for style, images in wanted.items()
+        if images
+    }
 
 
 def _styled(style: str, image: Image.Image) -> UInt8[np.ndarray, "side side 3"]:
@@ -61,4 +69,7 @@ def _styled(style: str, image: Image.Image) -> UInt8[np.ndarray, "side side 3"]:
 
 
 def _joined(parts: list[Pictures]) -> Pictures:
-    return {style: np.concatenate([part[style] for part in parts if style in part]) for style in parts[0]}
+    return {
+        style: np.concatenate([part[style] for part in parts if style in part])
+        for style in parts[0]
+    }

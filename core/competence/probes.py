@@ -1,4 +1,6 @@
-"""Linear probes: how well a frozen space answers a question, by multinomial logistic regression on standardized features."""
+"""Linear probes: how well a frozen space answers a question, by multinomial logistic regression on
+standardized features.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from torch import Tensor
 
 from core.errors import FeatureError
 
-STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) for two classes
+STRENGTHS = (
+    1e-4,
+    1e-3,
+    1e-2,
+    1e-1,
+    1.0,
+)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) for two classes
 STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
 _HISTORY = 10  # steps that L-BFGS remembers
 _FLAT, _STILL = 1e-4, 1e-6  # gradient and change below which no answer changes any more
@@ -33,7 +41,9 @@ class Split:
 
 @dataclass(frozen=True)
 class Score:
-    """A share of right answers with its 95 % interval, beside chance; n: answers given. Higher is better, 0 … 1."""
+    """A share of right answers with its 95 % interval, beside chance; n: answers given. Higher is
+    better, 0 … 1.
+    """
 
     value: float
     low: float
@@ -43,9 +53,13 @@ class Score:
 
 
 def split(n: int) -> Split:
-    """Return the first half, the next sixth and the last third of n samples in random order, as of independent events."""
+    """Return the first half, the next sixth and the last third of n samples in random order, as of
+    independent events.
+    """
     first, second = (round(n * sum(_SHARES[:parts])) for parts in (1, 2))
-    return Split(*(np.arange(*ends, dtype=np.int64) for ends in ((0, first), (first, second), (second, n))))
+    return Split(
+        *(np.arange(*ends, dtype=np.int64) for ends in ((0, first), (first, second), (second, n)))
+    )
 
 
 def probe(
@@ -58,19 +72,25 @@ def probe(
 ) -> Score:
     """Return how often a linear probe is right on the test samples.
 
-    Features are standardized by the training samples; of `strengths`, the one that is right most often on validation is taken (the
-    strongest of equals). labels: classes from 0. Chance is the share of the test's largest class.
-    Raises FeatureError for features that do not match the labels or are not finite.
+    Features are standardized by the training samples; of `strengths`, the one that is right most
+    often on validation is taken (the strongest of equals). labels: classes from 0. Chance is the
+    share of the test's largest class. Raises FeatureError for features that do not match the labels
+    or are not finite.
     """
     if len(features) != len(labels):
-        raise FeatureError(f"{len(features)} rows of features were given for {len(labels)} labels; give one row per label")
+        raise FeatureError(
+            f"{len(features)} rows of features were given for {len(labels)} labels; give one row"
+            " per label"
+        )
     if not np.isfinite(features).all():
         raise FeatureError("features have NaN or infinity; a probe takes finite numbers only")
     rows = torch.from_numpy(features).to(device)
     known = torch.from_numpy(labels).to(device)
     rows = standardize(rows, rows[parts.train])
     strong_first = sorted(strengths, reverse=True)
-    weights = fit(rows[parts.train], known[parts.train], classes=int(labels.max()) + 1, strengths=strong_first)
+    weights = fit(
+        rows[parts.train], known[parts.train], classes=int(labels.max()) + 1, strengths=strong_first
+    )
     best = int(_right(weights, rows[parts.validation], known[parts.validation]).sum(1).argmax())
     right = int(_right(weights[best : best + 1], rows[parts.test], known[parts.test]).sum())
     n = len(parts.test)
@@ -79,23 +99,34 @@ def probe(
 
 
 def standardize(rows: Float[Tensor, "n d"], train: Float[Tensor, "m d"]) -> Float[Tensor, "n d"]:
-    """Return (rows − mean) / standard deviation, both of `train`; a feature that is constant there becomes 0."""
+    """Return (rows − mean) / standard deviation, both of `train`; a feature that is constant there
+    becomes 0.
+    """
     spread = train.std(0, correction=0)
     flat = spread <= 1e-6 * train.abs().amax(0)  # what is left of a constant after rounding
     return ((rows - train.mean(0)) / spread.masked_fill(flat, 1.0)).masked_fill(flat, 0.0)
 
 
 def fit(
-    rows: Float[Tensor, "n d"], labels: Tensor, *, classes: int, strengths: Sequence[float], steps: int = STEPS
+    rows: Float[Tensor, "n d"],
+    labels: Tensor,
+    *,
+    classes: int,
+    strengths: Sequence[float],
+    steps: int = STEPS,
 ) -> Float[Tensor, "s rows classes"]:
-    """Return, for each strength λ, the weights W (d + 1, classes; the last row is the bias) that minimize
+    """Return, for each strength λ, the weights W (d + 1, classes; the last row is the bias) that
+    minimize
 
         mean over samples of −log softmax(x W)[label] + λ/2 ‖W without bias‖².
 
-    All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the curvature is the identity.
+    All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the
+    curvature is the identity.
     """
     device, weight, many = rows.device, torch.tensor(strengths, dtype=torch.float64), len(strengths)
-    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())  # not every device has doubles
+    values, vectors = torch.linalg.eigh(
+        (rows.T @ rows / len(rows)).cpu().double()
+    )  # not every device has doubles
     scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt().float().to(device)[:, :, None]
     turn, levels = vectors.float().to(device), weight.float().to(device)
     turned, wanted = rows @ turn, labels.repeat_interleave(many)
@@ -113,7 +144,9 @@ def fit(
     def loss() -> Tensor:
         solver.zero_grad()
         weights = scale * inner
-        scores = (turned @ weights.flatten(1)).view(-1, many, classes) + bias  # one product for all strengths
+        scores = (turned @ weights.flatten(1)).view(
+            -1, many, classes
+        ) + bias  # one product for all strengths
         total = F.cross_entropy(scores.flatten(0, 1), wanted) * many
         total = total + (levels * weights.square().sum((0, 2))).sum() / 2
         total.backward()
@@ -127,13 +160,16 @@ def fit(
 def wilson(right: int, n: int) -> tuple[float, float]:
     """Return the 95 % interval of a share of `right` among n independent answers; inside [0, 1].
 
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference
+    (1927).
     """
     share, room = right / n, _Z**2 / n
     center, half = share + room / 2, _Z * sqrt(share * (1 - share) / n + room / (4 * n))
     return max(0.0, (center - half) / (1 + room)), min(1.0, (center + half) / (1 + room))
 
 
-def _right(weights: Float[Tensor, "s rows classes"], rows: Float[Tensor, "n d"], labels: Tensor) -> Tensor:
+def _right(
+    weights: Float[Tensor, "s rows classes"], rows: Float[Tensor, "n d"], labels: Tensor
+) -> Tensor:
     """Tell which samples each strength's weights answer rightly."""
     return (rows @ weights[:, :-1] + weights[:, -1:]).argmax(-1) == labels

@@ -1,4 +1,6 @@
-"""Rows of competence: what a value is, how it is stored, and whether a model has been measured. Nothing here needs torch."""
+"""Rows of competence: what a value is, how it is stored, and whether a model has been measured.
+Nothing here needs torch.
+"""
 
 from __future__ import annotations
 
@@ -17,40 +19,80 @@ from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.events import SEED
 from core.store import ModelEntry, Store
 
-COLUMNS = ("model", "task", "group", "value", "low", "high", "chance", "n", "unit", "split", "origin", "source", "reason")
+COLUMNS = (
+    "model",
+    "task",
+    "group",
+    "value",
+    "low",
+    "high",
+    "chance",
+    "n",
+    "unit",
+    "split",
+    "origin",
+    "source",
+    "reason",
+)
 MEASURED, PUBLISHED, USER = ORIGINS = ("measured", "published", "user")
 ACCURACY = "top-1"
 PERCENT = "%"
 BITS = "bits per byte"
 SKILL = "1 - bits per byte"
-_CODE = (  # on which the values depend beside the dataset's revision, which names the world's drawing and grammar
-    "core/stimuli/cave/tasks.py", "core/stimuli/cave/styles.py", "core/stimuli/cave/exams.py", "core/competence/pictures.py",
-    "core/competence/probes.py", "core/competence/completions.py", "core/competence/suite.py",
-)  # fmt: skip
+# on which the values depend beside the dataset's revision, which names the world's drawing and
+# grammar
+_CODE = (
+    "core/stimuli/cave/tasks.py",
+    "core/stimuli/cave/styles.py",
+    "core/stimuli/cave/exams.py",
+    "core/competence/pictures.py",
+    "core/competence/probes.py",
+    "core/competence/completions.py",
+    "core/competence/suite.py",
+)
 
 
-def row(task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **found: float) -> dict[str, Any]:
-    """Return one value as a row. found: value, low, high, chance; what is not given is NaN, and `reason` says why.
+def row(
+    task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **found: float
+) -> dict[str, Any]:
+    """Return one value as a row. found: value, low, high, chance; what is not given is NaN, and
+    `reason` says why.
 
     n: number of samples that the value is measured on.
     """
     values = {name: found.get(name, np.nan) for name in ("value", "low", "high", "chance")}
-    return {"task": task, "group": group, **values, "n": n, "unit": unit, "split": split, "reason": reason}
+    return {
+        "task": task,
+        "group": group,
+        **values,
+        "n": n,
+        "unit": unit,
+        "split": split,
+        "reason": reason,
+    }
 
 
 def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> pd.DataFrame:
     """Return rows with COLUMNS: the model, and the digest of the recipe they come from."""
-    return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[list(COLUMNS)]
+    return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[
+        list(COLUMNS)
+    ]
 
 
 def suite_recipe(entry: ModelEntry) -> Recipe:
-    """Return all that a model's competence depends on: its weights and embedding, the questions, the samples and the code."""
+    """Return all that a model's competence depends on: its weights and embedding, the questions,
+    the samples and the code.
+    """
     return Recipe.of(
         "competence",
         model=entry.card.name,
         weights=entry.card.weights,
         embedding=entry.digest,
-        tasks=[task.name for task in tasks.TASKS] if entry.card.modality == "vision" else [BITS, *exams.SIZES],
+        tasks=(
+            [task.name for task in tasks.TASKS]
+            if entry.card.modality == "vision"
+            else [BITS, *exams.SIZES]
+        ),
         samples=tasks.SAMPLES if entry.card.modality == "vision" else dict(exams.SIZES),
         seed=SEED,
         code=_code(),
@@ -63,7 +105,9 @@ def result_name(model: str) -> str:
 
 
 def measured_name(kind: str, model: str) -> str:
-    """Return what the store calls a model's rows of another kind of measurement; `measured_elsewhere` finds them by that."""
+    """Return what the store calls a model's rows of another kind of measurement;
+    `measured_elsewhere` finds them by that.
+    """
     return f"{MEASURED}~{kind}~{model}"
 
 
@@ -74,8 +118,12 @@ def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
     """
     weights = {entry.card.name: entry.card.weights for entry in store.models(dataset)}
     kept = [store.result(dataset, name) for name in store.results(dataset, f"{MEASURED}~")]
-    return [table for table, recipe in filter(None, kept)
-            if recipe.choices["model"] in weights and recipe.choices["weights"] == weights[recipe.choices["model"]]]  # fmt: skip
+    return [
+        table
+        for table, recipe in filter(None, kept)
+        if recipe.choices["model"] in weights
+        and recipe.choices["weights"] == weights[recipe.choices["model"]]
+    ]
 
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
@@ -86,7 +134,9 @@ def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame
 
 def can_measure(entry: ModelEntry) -> bool:
     """Tell whether a model can be opened again, which imported features and reality cannot."""
-    return entry.card.modality in ("vision", "language") and entry.card.spec.startswith(("timm:", "hf:"))
+    return entry.card.modality in ("vision", "language") and entry.card.spec.startswith(
+        ("timm:", "hf:")
+    )
 
 
 def unmeasured(store: Store, dataset: str) -> list[str]:
@@ -97,4 +147,6 @@ def unmeasured(store: Store, dataset: str) -> list[str]:
 
 @cache
 def _code() -> str:
-    return hashlib.sha256(b"\0".join((Path(ROOT) / path).read_bytes() for path in _CODE)).hexdigest()[:16]
+    return hashlib.sha256(
+        b"\0".join((Path(ROOT) / path).read_bytes() for path in _CODE)
+    ).hexdigest()[:16]

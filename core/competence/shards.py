@@ -1,4 +1,5 @@
-"""Labeled images as the hub's image benchmarks keep them: tar files of KEY.webp and KEY.cls, one folder for each part.
+"""Labeled images as the hub's image benchmarks keep them: tar files of KEY.webp and KEY.cls, one
+folder for each part.
 
     SET/train/0.tar 1.tar … nshards.txt      nshards.txt says how many there are
     SET/test/0.tar … nshards.txt
@@ -30,17 +31,24 @@ def has_shards(folder: Path) -> bool:
 
 
 def read_shards(folder: Path, *, report: Progress | None = None) -> Found:
-    """List the samples of both parts, of one where there is only one; raises StimuliError for what is not in this form."""
+    """List the samples of both parts, of one where there is only one; raises StimuliError for what
+    is not in this form.
+    """
     parts = [part for part in ("train", "test") if (folder / part / COUNT).is_file()]
     if not parts:
-        raise StimuliError(f"{folder} has neither train/{COUNT} nor test/{COUNT}; expected tar files with images and labels")
+        raise StimuliError(
+            f"{folder} has neither train/{COUNT} nor test/{COUNT}; expected tar files with images"
+            " and labels"
+        )
     return Found(*(_read_part(folder / part, report) for part in parts))
 
 
 def _listed(part: Path) -> list[Path]:
     text = (part / COUNT).read_text("utf-8", errors="replace").strip()
     if not text.isdecimal() or not 0 < int(text) < 100_000:
-        raise StimuliError(f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it")
+        raise StimuliError(
+            f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it"
+        )
     return [part / f"{number}.tar" for number in range(int(text))]
 
 
@@ -54,7 +62,9 @@ def _read_part(part: Path, report: Progress | None) -> list[Sample]:
 
 
 def _read_shard(path: Path) -> list[Sample]:
-    """Return the samples of a tar in the order of their images; each key has one image and one label."""
+    """Return the samples of a tar in the order of their images; each key has one image and one
+    label.
+    """
     images: dict[str, tuple[int, int]] = {}
     labels: dict[str, int] = {}
     try:
@@ -67,11 +77,16 @@ def _read_shard(path: Path) -> list[Sample]:
                     labels[key] = _read_label(file, member, path)
             _check_end(file)
     except OSError as error:
-        raise StimuliError(f"{path} cannot be read: {error.strerror or error}; fetch it again") from error
+        raise StimuliError(
+            f"{path} cannot be read: {error.strerror or error}; fetch it again"
+        ) from error
     except tarfile.TarError as error:
         raise StimuliError(f"{path} is no whole tar file ({error}); fetch it again") from error
     if odd := sorted(images.keys() ^ labels.keys()):
-        raise StimuliError(f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png) and KEY{LABEL}")
+        raise StimuliError(
+            f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png)"
+            f" and KEY{LABEL}"
+        )
     return [Sample(path, labels[key], *place) for key, place in images.items()]
 
 
@@ -82,7 +97,10 @@ def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:
     text = file.read(min(member.size, 2 * _LONGEST)).strip()
     file.seek(here)
     if not text.isdigit() or len(text) > _LONGEST:
-        raise StimuliError(f"the label {member.name} in {path} is {text!r}; expected a class number, 1 to {_LONGEST} digits")
+        raise StimuliError(
+            f"the label {member.name} in {path} is {text!r}; expected a class number, 1 to"
+            f" {_LONGEST} digits"
+        )
     return int(text)
 
 

@@ -1,4 +1,6 @@
-"""Measure a model's competence in the Cave: nineteen linear probes for vision; bits per byte and two exams for language."""
+"""Measure a model's competence in the Cave: nineteen linear probes for vision; bits per byte and
+two exams for language.
+"""
 
 from __future__ import annotations
 
@@ -54,20 +56,33 @@ _MASKED = "this model does not predict text, so it has no bits per byte"
 
 
 def measure_all(
-    store: Path, dataset: str, models: Sequence[str], *, device: torch.device, report: Progress | None = None
+    store: Path,
+    dataset: str,
+    models: Sequence[str],
+    *,
+    device: torch.device,
+    report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Measure the models that have not been measured, keep their rows in the store and return the rows of all.
+    """Measure the models that have not been measured, keep their rows in the store and return the
+    rows of all.
 
-    The pictures are drawn once, and only where a vision model needs them. Raises UnknownNameError, InputError for a dataset that is
-    not the Cave and for features without a model, EncoderError where a model's weights are no longer those that were embedded.
+    The pictures are drawn once, and only where a vision model needs them. Raises UnknownNameError,
+    InputError for a dataset that is not the Cave and for features without a model, EncoderError
+    where a model's weights are no longer those that were embedded.
     """
     held = Store(store)
     card = held.dataset(dataset)
     if card.source.get("kind") != "cave":
-        raise InputError(f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them; name that dataset")
+        raise InputError(
+            f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them;"
+            " name that dataset"
+        )
     entries = [held.model(dataset, model) for model in models]
     if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
-        raise InputError(f"{closed[0]!r} has features but no model that could be asked; name models that were embedded here")
+        raise InputError(
+            f"{closed[0]!r} has features but no model that could be asked; name models that were"
+            " embedded here"
+        )
     missing = set(unmeasured(held, dataset))
     left = [entry for entry in entries if entry.card.name in missing]
     seeing = any(entry.card.modality == "vision" for entry in left)
@@ -75,16 +90,23 @@ def measure_all(
     for entry, rows in _each_measured(held, dataset, left, pictures, device=device, report=report):
         recipe = suite_recipe(entry)
         table = as_table(rows, model=entry.card.name, recipe=recipe)
-        write_result(store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe)
+        write_result(
+            store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe
+        )
     found = [measured_rows(held, dataset, entry) for entry in entries]
     tables = [table for table in found if table is not None]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
 def probe_tasks(
-    features: Mapping[str, Float32[np.ndarray, "_ d"]], *, device: torch.device | str = "cpu", report: Progress | None = None
+    features: Mapping[str, Float32[np.ndarray, "_ d"]],
+    *,
+    device: torch.device | str = "cpu",
+    report: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a row for each of the nineteen tasks. features: of the first probe events' pictures, by style."""
+    """Return a row for each of the nineteen tasks. features: of the first probe events' pictures,
+    by style.
+    """
     rows = []
     for done, task in enumerate(tasks.TASKS, start=1):
         rows.append(_probe_task(task, features[task.style], device=device))
@@ -94,12 +116,17 @@ def probe_tasks(
 
 
 def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[str, Any]]:
-    """Return a row for each exam and each part of `completions`; NaN for a model that is not causal or reads too few tokens."""
+    """Return a row for each exam and each part of `completions`; NaN for a model that is not causal
+    or reads too few tokens.
+    """
     asked = [item for part in exams.SIZES for item in exams.items(part)]
     try:
         codes = code_endings(encoder, asked, report=report)
     except EncoderError as error:
-        return [row(name, group, unit=ACCURACY, split="test", reason=str(error)) for name, (group, _) in EXAMS.items()]
+        return [
+            row(name, group, unit=ACCURACY, split="test", reason=str(error))
+            for name, (group, _) in EXAMS.items()
+        ]
     rows = []
     for name, (group, parts) in EXAMS.items():
         places = [place for place, item in enumerate(asked) if item.exam in parts]
@@ -109,13 +136,19 @@ def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[
 
 
 def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the mean of bits / bytes.
+    """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
+    mean of bits / bytes.
 
-    Lower is better. Intervals: 95 %, normal, with texts as the independent samples; that of the total by linearization. There is
-    no chance level. NaN for a model that codes no texts, or fewer than two.
+    Lower is better. Intervals: 95 %, normal, with texts as the independent samples; that of the
+    total by linearization. There is no chance level. NaN for a model that codes no texts, or fewer
+    than two.
     """
     names = BITS, f"{BITS}, mean over texts"
-    known = pd.DataFrame(columns=["bits", "bytes"], dtype=float) if costs is None else costs[["bits", "bytes"]].dropna()
+    known = (
+        pd.DataFrame(columns=["bits", "bytes"], dtype=float)
+        if costs is None
+        else costs[["bits", "bytes"]].dropna()
+    )
     if len(known) < 2:
         reason = _MASKED if costs is None else "fewer than two texts are longer than one token"
         return [row(name, "language", unit=BITS, split="test", reason=reason) for name in names]
@@ -125,25 +158,47 @@ def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
     rows = []
     for name, value, error in zip(names, (float(total), float(ratios.mean())), errors, strict=True):
         half = _Z * float(error) / sqrt(n)
-        rows.append(row(name, "language", unit=BITS, split="test", value=value, low=value - half, high=value + half, n=n))
+        rows.append(
+            row(
+                name,
+                "language",
+                unit=BITS,
+                split="test",
+                value=value,
+                low=value - half,
+                high=value + half,
+                n=n,
+            )
+        )
     return rows
 
 
 def _each_measured(
-    store: Store, dataset: str, entries: Sequence[ModelEntry], pictures: Pictures, *, device: torch.device, report: Progress | None
+    store: Store,
+    dataset: str,
+    entries: Sequence[ModelEntry],
+    pictures: Pictures,
+    *,
+    device: torch.device,
+    report: Progress | None,
 ) -> Iterator[tuple[ModelEntry, list[dict[str, Any]]]]:
-    """Yield the rows of each model in turn; on the CPU as many are measured side by side as it has cores.
+    """Yield the rows of each model in turn; on the CPU as many are measured side by side as it has
+    cores.
 
-    Small models leave most of a core idle when they share it, so each has its own. Progress is the model's where there is one at a
-    time, and else counts models.
+    Small models leave most of a core idle when they share it, so each has its own. Progress is the
+    model's where there is one at a time, and else counts models.
     """
     jobs = min(os.cpu_count() or 1, len(entries)) if device.type == "cpu" else 1
 
     def measure(entry: ModelEntry) -> list[dict[str, Any]]:
-        return _measure(store, dataset, entry, pictures, device=device, report=None if jobs > 1 else report)
+        return _measure(
+            store, dataset, entry, pictures, device=device, report=None if jobs > 1 else report
+        )
 
     with _threads_shared(jobs), ThreadPoolExecutor(max(jobs, 1)) as pool:
-        for done, (entry, rows) in enumerate(zip(entries, pool.map(measure, entries), strict=True), start=1):
+        for done, (entry, rows) in enumerate(
+            zip(entries, pool.map(measure, entries), strict=True), start=1
+        ):
             yield entry, rows
             if report and jobs > 1:
                 report(done, len(entries), "models measured")
@@ -161,32 +216,59 @@ def _threads_shared(jobs: int) -> Iterator[None]:
 
 
 def _measure(
-    store: Store, dataset: str, entry: ModelEntry, pictures: Pictures, *, device: torch.device, report: Progress | None
+    store: Store,
+    dataset: str,
+    entry: ModelEntry,
+    pictures: Pictures,
+    *,
+    device: torch.device,
+    report: Progress | None,
 ) -> list[dict[str, Any]]:
     with _OPENING:
         encoder = open_encoder(entry.card.spec, device=device)
     if encoder.card.weights != entry.card.weights:
-        raise EncoderError(f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded; embed it again")
+        raise EncoderError(
+            f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"
+            " embed it again"
+        )
     if entry.card.modality == "vision":
-        features = {style: _features(encoder, rows, style, report=report) for style, rows in pictures.items()}
+        features = {
+            style: _features(encoder, rows, style, report=report)
+            for style, rows in pictures.items()
+        }
         return probe_tasks(features, device=device, report=report)
-    return [*bits_per_byte(store.text_costs(dataset, entry.card.name)), *sit_exams(encoder, report=report)]
+    return [
+        *bits_per_byte(store.text_costs(dataset, entry.card.name)),
+        *sit_exams(encoder, report=report),
+    ]
 
 
-def _features(encoder: Encoder, rows: np.ndarray, style: str, *, report: Progress | None) -> Float32[np.ndarray, "n d"]:
+def _features(
+    encoder: Encoder, rows: np.ndarray, style: str, *, report: Progress | None
+) -> Float32[np.ndarray, "n d"]:
     """Return the last layer's vectors of pictures."""
     size, limit, parts = auto_batch_size(encoder.device), 0, []
     for start in range(0, len(rows), size):
-        encoding, limit = encode_fitting(encoder, as_images(rows[start : start + size]), limit=limit)
+        encoding, limit = encode_fitting(
+            encoder, as_images(rows[start : start + size]), limit=limit
+        )
         parts.append(encoding.layers[-1])
         if report:
-            report(min(start + size, len(rows)), len(rows), f"{encoder.card.name} over {style} probe pictures")
+            report(
+                min(start + size, len(rows)),
+                len(rows),
+                f"{encoder.card.name} over {style} probe pictures",
+            )
     return np.concatenate(parts)
 
 
-def _probe_task(task: tasks.Task, features: Float32[np.ndarray, "n d"], *, device: torch.device | str) -> dict[str, Any]:
+def _probe_task(
+    task: tasks.Task, features: Float32[np.ndarray, "n d"], *, device: torch.device | str
+) -> dict[str, Any]:
     try:
-        score = probe(features, tasks.labels(task, _seen(len(features))), split(len(features)), device=device)
+        score = probe(
+            features, tasks.labels(task, _seen(len(features))), split(len(features)), device=device
+        )
     except FeatureError as error:
         return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, reason=str(error))
     return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, **vars(score))

@@ -1,4 +1,6 @@
-"""Where texts come from that models are to code: a file, OpenWebText from the hub or its cache, the Cave's held-out captions."""
+"""Where texts come from that models are to code: a file, OpenWebText from the hub or its cache, the
+Cave's held-out captions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _FILES = 80  # Parquet files of 100,000 documents each
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in order, read one at a time. name: for people. source: all that they depend on, as plain data."""
+    """Texts in order, read one at a time. name: for people. source: all that they depend on, as
+    plain data.
+    """
 
     name: str
     source: Mapping[str, Any]
@@ -30,8 +34,9 @@ class Texts:
 def open_texts(given: str) -> Texts:
     """Open `owt`, `cave` or a file: .txt (one text), .jsonl or .parquet (a column `text`).
 
-    Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached, InputError for a file that is none of
-    these, UnknownNameError for what is neither. Source of OpenWebText: Gokaslan and Cohen (2019).
+    Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached,
+    InputError for a file that is none of these, UnknownNameError for what is neither. Source of
+    OpenWebText: Gokaslan and Cohen (2019).
     """
     if given == WEB:
         revision = _fetch_web(0).parent.parent.name
@@ -42,20 +47,34 @@ def open_texts(given: str) -> Texts:
     if not path.is_file():
         raise UnknownNameError("text file", given, [WEB, CAVE])
     if path.suffix.lower() not in _READERS:
-        raise InputError(f"{path} is no text; expected a file ending in {', '.join(_READERS)}, or {WEB} or {CAVE}")
-    return Texts(path.name, {"file": digest_files([path])}, lambda: _READERS[path.suffix.lower()](path))
+        raise InputError(
+            f"{path} is no text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
+            f" {CAVE}"
+        )
+    return Texts(
+        path.name, {"file": digest_files([path])}, lambda: _READERS[path.suffix.lower()](path)
+    )
 
 
 def _open_cave() -> Texts:
-    from core.stimuli.cave.events import TEST_SIZE, events  # the Cave takes a moment, only for those who ask for it
+    from core.stimuli.cave.events import (  # the Cave takes a moment, only for those who ask for it
+        TEST_SIZE,
+        events,
+    )
     from core.stimuli.cave.grammar import LEVELS, describe
 
     captions = [describe(event, LEVELS[0]) for event in events("test", TEST_SIZE)]
-    return Texts("the Cave's captions", {"cave": hashlib.sha256("\n".join(captions).encode()).hexdigest()}, lambda: iter(captions))
+    return Texts(
+        "the Cave's captions",
+        {"cave": hashlib.sha256("\n".join(captions).encode()).hexdigest()},
+        lambda: iter(captions),
+    )
 
 
 def _read_web() -> Iterator[str]:
-    """Read documents file by file, each fetched when the one before is read: the first has more than ten times the usual sample."""
+    """Read documents file by file, each fetched when the one before is read: the first has more
+    than ten times the usual sample.
+    """
     for number in range(_FILES):
         yield from _read_parquet(_fetch_web(number))
 
@@ -65,15 +84,25 @@ def _fetch_web(number: int) -> Path:
 
     from core.encoders.hub import hub_errors
 
-    with hub_errors(f"OpenWebText ({_HUB_ID})", instead=f"--text FILE with texts of your own, or --text {CAVE}"):
-        return Path(hf_hub_download(_HUB_ID, f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet", repo_type="dataset"))
+    with hub_errors(
+        f"OpenWebText ({_HUB_ID})", instead=f"--text FILE with texts of your own, or --text {CAVE}"
+    ):
+        return Path(
+            hf_hub_download(
+                _HUB_ID,
+                f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet",
+                repo_type="dataset",
+            )
+        )
 
 
 def _read_text(path: Path) -> Iterator[str]:
     try:
         yield path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error.reason} at byte {error.start:,}; save it as UTF-8") from error
+        raise InputError(
+            f"{path} is not UTF-8: {error.reason} at byte {error.start:,}; save it as UTF-8"
+        ) from error
 
 
 def _read_jsonl(path: Path) -> Iterator[str]:
@@ -102,14 +131,22 @@ def _read_parquet(path: Path) -> Iterator[str]:
             for text in batch.column("text").to_pylist():
                 yield _checked(text, f"row {next(rows)} of {path}")
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise InputError(f"{path} is no Parquet table with a column text ({error}); fetch or write it again") from error
+        raise InputError(
+            f"{path} is no Parquet table with a column text ({error}); fetch or write it again"
+        ) from error
 
 
 def _checked(text: Any, where: str) -> str:
-    """Return a text; raises InputError for what is none, or has half a character in it that no UTF-8 can spell."""
+    """Return a text; raises InputError for what is none, or has half a character in it that no
+    UTF-8 can spell.
+    """
     if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f'{where} holds no text; expected {{"text": "…"}} in UTF-8')
     return text
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[str]]] = {".txt": _read_text, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
+_READERS: Mapping[str, Callable[[Path], Iterator[str]]] = {
+    ".txt": _read_text,
+    ".jsonl": _read_jsonl,
+    ".parquet": _read_parquet,
+}

@@ -1,4 +1,6 @@
-"""Linear probes of the store's vision models on any labeled images, on their last layer or on all, kept as rows of competence."""
+"""Linear probes of the store's vision models on any labeled images, on their last layer or on all,
+kept as rows of competence.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,30 @@ from core.recipe import Recipe
 from core.store import ModelEntry, Store
 
 Layers = Literal["last", "all"]
-_CODE = ("core/competence/probes.py", "core/competence/labeled.py", "core/competence/transfer.py")  # on which every value depends
+_CODE = (
+    "core/competence/probes.py",
+    "core/competence/labeled.py",
+    "core/competence/transfer.py",
+)  # on which every value depends
 
 
-def open_tasks(given: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None) -> list[ImageSet]:
-    """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at most `limit` samples of each.
+def open_tasks(
+    given: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None
+) -> list[ImageSet]:
+    """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at
+    most `limit` samples of each.
 
-    Raises UnknownNameError for what is neither, InputError for two folders of one name, and what the two kinds raise.
+    Raises UnknownNameError for what is neither, InputError for two folders of one name, and what
+    the two kinds raise.
     """
     names = [name for each in given for name in (task_names() if each == ALL else [each])]
     sets = [_open_task(name, limit, report) for name in dict.fromkeys(names)]
     for name, times in Counter(images.name for images in sets).items():
         if times > 1:
-            raise InputError(f"{times} tasks are called {name!r}, and each takes the place of the other; rename a folder")
+            raise InputError(
+                f"{times} tasks are called {name!r}, and each takes the place of the other; rename"
+                " a folder"
+            )
     return sets
 
 
@@ -55,20 +68,28 @@ def probe_models(
     device: torch.device,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Probe models on every question of the sets given, keep the rows in the store and return them: COLUMNS, then `layer`.
+    """Probe models on every question of the sets given, keep the rows in the store and return them:
+    COLUMNS, then `layer`.
 
-    models: names of vision models, all of the dataset where empty. What is kept by the same recipe is not measured again, and each
-    question is kept as soon as it is answered. Those of the last layer are competence, as the store's other rows are; those of all
-    layers are kept beside it.
-    Raises UnknownNameError, InputError for models that see no images, EncoderError where weights are no longer those embedded.
+    models: names of vision models, all of the dataset where empty. What is kept by the same recipe
+    is not measured again, and each question is kept as soon as it is answered. Those of the last
+    layer are competence, as the store's other rows are; those of all layers are kept beside it.
+    Raises UnknownNameError, InputError for models that see no images, EncoderError where weights
+    are no longer those embedded.
     """
     held = Store(store)
     tables: list[pd.DataFrame] = []
     for entry in entries_to_measure(held, dataset, models, "vision"):
         name, encoder = _result(entry, layers), None
         for images in given:
-            recipes = {question: _recipe(entry, images, question, layers, device) for question in images.questions}
-            kept = {question: kept_rows(held, dataset, name, entry, recipe) for question, recipe in recipes.items()}
+            recipes = {
+                question: _recipe(entry, images, question, layers, device)
+                for question in images.questions
+            }
+            kept = {
+                question: kept_rows(held, dataset, name, entry, recipe)
+                for question, recipe in recipes.items()
+            }
             if left := [question for question in recipes if kept[question] is None]:
                 encoder = encoder or reopen(entry, device)
                 spaces = _embed(encoder, images, layers, report)
@@ -76,7 +97,11 @@ def probe_models(
                 rows = _probe_layers(spaces, question, device=device, report=report)
                 kept[question] = keep_rows(held, dataset, name, entry, recipes[question], rows)
             tables += [table for table in kept.values() if table is not None]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*COLUMNS, "layer"])
+    return (
+        pd.concat(tables, ignore_index=True)
+        if tables
+        else pd.DataFrame(columns=[*COLUMNS, "layer"])
+    )
 
 
 def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:
@@ -87,7 +112,9 @@ def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:
     return open_folder(Path(name).expanduser(), limit=limit, report=report)
 
 
-def _embed(encoder: Encoder, images: ImageSet, layers: Layers, report: Progress | None) -> dict[str, Float32[np.ndarray, "n _"]]:
+def _embed(
+    encoder: Encoder, images: ImageSet, layers: Layers, report: Progress | None
+) -> dict[str, Float32[np.ndarray, "n _"]]:
     """Return the vectors of all images, of the last layer or of each, by the layer's name."""
     wanted = encoder.card.layers[-1:] if layers == "last" else encoder.card.layers
     parts: list[list[np.ndarray]] = [[] for _ in wanted]
@@ -103,7 +130,11 @@ def _embed(encoder: Encoder, images: ImageSet, layers: Layers, report: Progress 
 
 
 def _probe_layers(
-    spaces: dict[str, np.ndarray], question: Question, *, device: torch.device, report: Progress | None
+    spaces: dict[str, np.ndarray],
+    question: Question,
+    *,
+    device: torch.device,
+    report: Progress | None,
 ) -> list[dict[str, Any]]:
     """Return a row for each layer, NaN with the reason where a layer cannot be probed."""
     rows = []
@@ -119,7 +150,9 @@ def _probe_layers(
     return rows
 
 
-def _recipe(entry: ModelEntry, images: ImageSet, question: Question, layers: Layers, device: torch.device) -> Recipe:
+def _recipe(
+    entry: ModelEntry, images: ImageSet, question: Question, layers: Layers, device: torch.device
+) -> Recipe:
     return Recipe.of(
         "probe",
         weights=entry.card.weights,
@@ -132,5 +165,11 @@ def _recipe(entry: ModelEntry, images: ImageSet, question: Question, layers: Lay
 
 
 def _result(entry: ModelEntry, layers: Layers) -> str:
-    """Return what the store calls a model's rows; those of all layers are no competence of the model's."""
-    return measured_name("probes", entry.card.name) if layers == "last" else f"layers~{entry.card.name}"
+    """Return what the store calls a model's rows; those of all layers are no competence of the
+    model's.
+    """
+    return (
+        measured_name("probes", entry.card.name)
+        if layers == "last"
+        else f"layers~{entry.card.name}"
+    )

@@ -1,6 +1,7 @@
 """The nineteen tasks of the Visual Task Adaptation Benchmark, from the hub or its cache.
 
-Source: X. Zhai et al., A large-scale study of representation learning with the visual task adaptation benchmark (2019).
+Source: X. Zhai et al., A large-scale study of representation learning with the visual task
+adaptation benchmark (2019).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from core.errors import StimuliError, UnknownNameError
 from core.progress import Progress
 
 ALL = "vtab"  # stands for all of them
-# What the hub's labels count where the benchmark joins neighbors: positions and orientations of the drawn figure.
+# What the hub's labels count where the benchmark joins neighbors: positions and orientations of the
+# drawn figure.
 RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
 
 
@@ -25,32 +27,49 @@ def task_names() -> list[str]:
 
 
 def open_vtab(name: str, *, limit: int = LIMIT, report: Progress | None = None) -> ImageSet:
-    """Open a task by its name; its data set is fetched whole on the first time, and at most `limit` samples are drawn.
+    """Open a task by its name; its data set is fetched whole on the first time, and at most `limit`
+    samples are drawn.
 
-    Raises UnknownNameError, OfflineError where the data set is not in the cache and the hub cannot be reached, EncoderError where
-    the hub does not have it, StimuliError where it is not as the benchmark describes it.
+    Raises UnknownNameError, OfflineError where the data set is not in the cache and the hub cannot
+    be reached, EncoderError where the hub does not have it, StimuliError where it is not as the
+    benchmark describes it.
     """
     tasks = {task["task"]: task for task in vtab_tasks().to_dict("records")}
     if name not in tasks:
         raise UnknownNameError("task of VTAB", name, tasks)
     task = tasks[name]
     folder = _fetch(name, task["hub"])
-    samples, parts = draw(_in_benchmark_classes(read_shards(folder, report=report), name, task["classes"]), limit=limit)
-    source = {"hub": task["hub"], "revision": folder.name, "classes": task["classes"], "limit": limit, "seed": SEED}
+    samples, parts = draw(
+        _in_benchmark_classes(read_shards(folder, report=report), name, task["classes"]),
+        limit=limit,
+    )
+    source = {
+        "hub": task["hub"],
+        "revision": folder.name,
+        "classes": task["classes"],
+        "limit": limit,
+        "seed": SEED,
+    }
     return as_set(name, task["group"], samples, parts, source=source)
 
 
 def _in_benchmark_classes(found: Found, name: str, classes: int) -> Found:
-    """Return ⌊label · classes / raw⌋ for each label where labels count finer than the benchmark, and else the labels.
+    """Return ⌊label · classes / raw⌋ for each label where labels count finer than the benchmark,
+    and else the labels.
 
     Raises StimuliError for labels beyond either count.
     """
-    highest = max((sample.label for part in (found.train, found.test) for sample in part), default=0)
+    highest = max(
+        (sample.label for part in (found.train, found.test) for sample in part), default=0
+    )
     if highest < classes:
         return found
     raw = RAW_CLASSES.get(name, classes)
     if highest >= raw:
-        raise StimuliError(f"the labels of {name} go up to {highest}, and {raw} classes from 0 were expected; fetch it again")
+        raise StimuliError(
+            f"the labels of {name} go up to {highest}, and {raw} classes from 0 were expected;"
+            " fetch it again"
+        )
 
     def joined(part: Sequence[Sample]) -> list[Sample]:
         return [sample._replace(label=sample.label * classes // raw) for sample in part]
@@ -65,5 +84,7 @@ def _fetch(name: str, hub_id: str) -> Path:
     from core.encoders.hub import hub_errors
 
     wanted = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
-    with hub_errors(f"{name} ({hub_id})", instead="--task DIR with a copy of its train and test folders"):
+    with hub_errors(
+        f"{name} ({hub_id})", instead="--task DIR with a copy of its train and test folders"
+    ):
         return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted))

@@ -1,7 +1,8 @@
 """Finished batches on disk: what survives a killed run.
 
-Shards lie in NAME.parts/DIGEST beside the file that they will become, one per batch, named by the first stimulus. DIGEST is that
-of the recipe, which covers the dataset's revision, so that batches of different recipes never meet. A shard appears in one step.
+Shards lie in NAME.parts/DIGEST beside the file that they will become, one per batch, named by the
+first stimulus. DIGEST is that of the recipe, which covers the dataset's revision, so that batches
+of different recipes never meet. A shard appears in one step.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from core.store.publishing import sync, writing
 
 @dataclass(frozen=True)
 class Shard:
-    """One finished batch: stimuli start … stop − 1. limit: the largest piece that fits the device, 0 where all do."""
+    """One finished batch: stimuli start … stop − 1. limit: the largest piece that fits the device,
+    0 where all do.
+    """
 
     path: Path
     start: int
@@ -37,7 +40,9 @@ def parts_folder(target: Path) -> Path:
     return target.with_name(f"{target.stem}.parts")
 
 
-def write_shard(folder: Path, encoding: Encoding, *, start: int, limit: int, seconds: float) -> Shard:
+def write_shard(
+    folder: Path, encoding: Encoding, *, start: int, limit: int, seconds: float
+) -> Shard:
     """Put a finished batch on the disk in one step; raises StoreWriteError."""
     path = folder / f"{start:08d}.npz"
     arrays = {f"layer_{index:02d}": layer for index, layer in enumerate(encoding.layers)}
@@ -86,7 +91,9 @@ class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     def __getitem__(self, index: int) -> Float32[np.ndarray, "n _"]: ...
     @overload
     def __getitem__(self, index: slice) -> list[Float32[np.ndarray, "n _"]]: ...
-    def __getitem__(self, index: int | slice) -> Float32[np.ndarray, "n _"] | list[Float32[np.ndarray, "n _"]]:
+    def __getitem__(
+        self, index: int | slice
+    ) -> Float32[np.ndarray, "n _"] | list[Float32[np.ndarray, "n _"]]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(self._count))]
         return _gather(self._shards, f"layer_{range(self._count)[index]:02d}")
@@ -114,6 +121,8 @@ def _read_shard(path: Path) -> Shard | None:
                 return None
         with np.load(path) as arrays:
             start, limit = int(path.stem), int(arrays["limit"])
-            return Shard(path, start, start + len(arrays["layer_00"]), limit, float(arrays["seconds"]))
+            return Shard(
+                path, start, start + len(arrays["layer_00"]), limit, float(arrays["seconds"])
+            )
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

@@ -1,6 +1,8 @@
-"""Captions put into fewer words by a model that follows instructions, stored as further levels of their dataset.
+"""Captions put into fewer words by a model that follows instructions, stored as further levels of
+their dataset.
 
-Each finished batch is on the disk before the next begins: a run that was killed goes on where it stopped.
+Each finished batch is on the disk before the next begins: a run that was killed goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from core.store.publishing import writing
 from core.store.schema import SUMMARY, result_file
 
 INSTRUCTION = (
-    "The user gives you a description of an image. Put it into about {words} words that fit the same image. Keep as much of what "
-    "can be seen as {words} words allow, what is told first above all. Answer with nothing but the new description, on one line."
+    "The user gives you a description of an image. Put it into about {words} words that fit the"
+    " same image. Keep as much of what can be seen as {words} words allow, what is told first above"
+    " all. Answer with nothing but the new description, on one line."
 )
 BATCH = 16
 TOKENS_PER_WORD, MORE_TOKENS = 3, 16  # an answer is cut behind them
@@ -45,13 +48,20 @@ class Writer(Protocol):
 
 
 def summarize(
-    store: Path, dataset: str, writer: Writer, *, words: int, level: str | None = None, report: Progress | None = None
+    store: Path,
+    dataset: str,
+    writer: Writer,
+    *,
+    words: int,
+    level: str | None = None,
+    report: Progress | None = None,
 ) -> str:
-    """Put every caption into about `words` words, 1 or more, and store them as a level; return its name; see `level_name`.
+    """Put every caption into about `words` words, 1 or more, and store them as a level; return its
+    name; see `level_name`.
 
-    level: the captions that are summarized, the dataset's default where None. What is there by the same recipe stays.
-    Raises UnknownNameError for the dataset or level, InputError below one word, EncoderError where an answer is empty,
-    StoreBusyError where another process writes the same.
+    level: the captions that are summarized, the dataset's default where None. What is there by the
+    same recipe stays. Raises UnknownNameError for the dataset or level, InputError below one word,
+    EncoderError where an answer is empty, StoreBusyError where another process writes the same.
     """
     if words < 1:
         raise InputError(f"captions of one word or more expected; given {words}")
@@ -61,8 +71,17 @@ def summarize(
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)
     texts_of = {"texts": written[source].digest} if source in written else {}
-    recipe = Recipe.of("captions", dataset=dataset, revision=card.revision, weights=writer.weights, level=source, words=words,
-                       instruction=INSTRUCTION, decoding="greedy", **texts_of)  # fmt: skip
+    recipe = Recipe.of(
+        "captions",
+        dataset=dataset,
+        revision=card.revision,
+        weights=writer.weights,
+        level=source,
+        words=words,
+        instruction=INSTRUCTION,
+        decoding="greedy",
+        **texts_of,
+    )
     if written.get(name) == recipe:
         return name
     texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
@@ -77,9 +96,11 @@ def summarize(
 
 
 def level_name(words: int, writer: str, *, source: str | None) -> str:
-    """Return `WORDS-by-WRITER`, or `WORDS-of-SOURCE-by-WRITER` of captions that are not the default.
+    """Return `WORDS-by-WRITER`, or `WORDS-of-SOURCE-by-WRITER` of captions that are not the
+    default.
 
-    A source that no file could be called after is told from those that look like it by the start of its digest.
+    A source that no file could be called after is told from those that look like it by the start of
+    its digest.
     """
     if source is None:
         return f"{words}-by-{writer}"
@@ -88,7 +109,15 @@ def level_name(words: int, writer: str, *, source: str | None) -> str:
     return f"{words}-of-{safe}{mark}-by-{writer}"
 
 
-def _answers(part: Path, recipe: Recipe, writer: Writer, texts: Sequence[str], *, words: int, report: Progress | None) -> list[str]:
+def _answers(
+    part: Path,
+    recipe: Recipe,
+    writer: Writer,
+    texts: Sequence[str],
+    *,
+    words: int,
+    report: Progress | None,
+) -> list[str]:
     """Ask for what is not on the disk yet, batch by batch, and return all answers."""
     said = _resume(part, recipe, most=len(texts))
     instruction, limit = INSTRUCTION.format(words=words), TOKENS_PER_WORD * words + MORE_TOKENS
@@ -96,7 +125,10 @@ def _answers(part: Path, recipe: Recipe, writer: Writer, texts: Sequence[str], *
         for start in range(len(said), len(texts), BATCH):
             answers = writer.answer(instruction, texts[start : start + BATCH], limit=limit)
             if "" in answers:
-                raise EncoderError(f"{writer.name} gave no answer to caption {start + answers.index('')}; choose another model")
+                raise EncoderError(
+                    f"{writer.name} gave no answer to caption {start + answers.index('')}; choose"
+                    " another model"
+                )
             file.writelines(json.dumps(line) + "\n" for line in enumerate(answers, start=start))
             file.flush()
             os.fsync(file.fileno())
@@ -107,8 +139,12 @@ def _answers(part: Path, recipe: Recipe, writer: Writer, texts: Sequence[str], *
 
 
 def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
-    """Return the answers that a run of this recipe left behind, up to the first line that is damaged; else begin a new file."""
-    lines = part.read_bytes().split(b"\n")[:-1] if part.exists() else []  # behind the last \n is what was cut
+    """Return the answers that a run of this recipe left behind, up to the first line that is
+    damaged; else begin a new file.
+    """
+    lines = (
+        part.read_bytes().split(b"\n")[:-1] if part.exists() else []
+    )  # behind the last \n is what was cut
     said: list[str] = []
     for line in lines[1 : most + 1] if lines[:1] == [recipe.digest.encode()] else []:
         answer = _answer(line, len(said))
@@ -116,7 +152,10 @@ def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
             break
         said.append(answer)
     with writing(part):
-        part.write_text("".join([f"{recipe.digest}\n", *(json.dumps(line) + "\n" for line in enumerate(said))]), encoding="utf-8")
+        part.write_text(
+            "".join([f"{recipe.digest}\n", *(json.dumps(line) + "\n" for line in enumerate(said))]),
+            encoding="utf-8",
+        )
     return said
 
 

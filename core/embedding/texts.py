@@ -1,4 +1,6 @@
-"""What a language model reads at a caption level, and the mean of its vectors where it reads several captions of a stimulus."""
+"""What a language model reads at a caption level, and the mean of its vectors where it reads
+several captions of a stimulus.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from core.store import Store
 
 
 def read_texts(store: Store, dataset: str, level: str) -> Texts:
-    """Return what is read of each stimulus at a level: of the dataset, derived from its captions, or written since.
+    """Return what is read of each stimulus at a level: of the dataset, derived from its captions,
+    or written since.
 
     Raises UnknownNameError for the level, StimuliError for stimuli without a caption of it.
     """
@@ -30,7 +33,9 @@ def read_texts(store: Store, dataset: str, level: str) -> Texts:
 
 @dataclass(frozen=True)
 class AveragingEncoder:
-    """An encoder of several texts per item: the mean of their vectors, the sum of their bits and bytes."""
+    """An encoder of several texts per item: the mean of their vectors, the sum of their bits and
+    bytes.
+    """
 
     encoder: Encoder
 
@@ -51,6 +56,12 @@ class AveragingEncoder:
         found = self.encoder.encode([text for texts in items for text in texts])
         starts = np.cumsum([0, *map(len, items[:-1])])
         counts = np.array(list(map(len, items)), dtype=np.float32)[:, None]
-        layers = tuple((np.add.reduceat(layer, starts, axis=0) / counts).astype(np.float32) for layer in found.layers)
-        bits, texts = (None if part is None else np.add.reduceat(part, starts) for part in (found.bits, found.bytes))
+        layers = tuple(
+            (np.add.reduceat(layer, starts, axis=0) / counts).astype(np.float32)
+            for layer in found.layers
+        )
+        bits, texts = (
+            None if part is None else np.add.reduceat(part, starts)
+            for part in (found.bits, found.bytes)
+        )
         return Encoding(layers, bits, texts)

@@ -18,7 +18,12 @@ from safetensors.torch import load_file
 from core.errors import EncoderError
 
 FORMATS = (".safetensors", ".pt", ".pth")
-WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model")  # where training scripts keep the weights, best first
+WRAPPERS = (
+    "state_dict_ema",
+    "model_ema",
+    "state_dict",
+    "model",
+)  # where training scripts keep the weights, best first
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
@@ -27,15 +32,20 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     Raises EncoderError for another format, a damaged file and one that holds pickled objects.
     """
     if path.suffix not in FORMATS:
-        raise EncoderError(f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}")
+        raise EncoderError(
+            f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
+        )
     try:
         found = load_file(path) if path.suffix == ".safetensors" else load_torch(path)
     except UnsafeFileError as error:
         raise EncoderError(
-            f"{path} holds pickled objects, which could run code; expected tensors alone: save its state dict as .safetensors"
+            f"{path} holds pickled objects, which could run code; expected tensors alone: save its"
+            " state dict as .safetensors"
         ) from error
     except (SafetensorError, RuntimeError, ValueError, OSError) as error:
-        raise EncoderError(f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again") from error
+        raise EncoderError(
+            f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again"
+        ) from error
     return _state_dict(found, path)
 
 
@@ -46,9 +56,12 @@ class UnsafeFileError(Exception):
 def load_torch(path: Path) -> Any:
     """Load what torch.save wrote, tensors and plain containers only.
 
-    Raises UnsafeFileError for any other pickled object, ValueError or RuntimeError for a damaged file.
+    Raises UnsafeFileError for any other pickled object, ValueError or RuntimeError for a damaged
+    file.
     """
-    if not zipfile.is_zipfile(path):  # torch takes these for pickles of before 1.6 and blames their objects
+    if not zipfile.is_zipfile(
+        path
+    ):  # torch takes these for pickles of before 1.6 and blames their objects
         raise ValueError("not a whole file of torch.save")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
@@ -59,8 +72,15 @@ def load_torch(path: Path) -> Any:
 def _state_dict(found: Any, path: Path) -> dict[str, torch.Tensor]:
     if isinstance(found, Mapping):
         found = next((found[key] for key in WRAPPERS if isinstance(found.get(key), Mapping)), found)
-    if not isinstance(found, Mapping) or not found or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise EncoderError(f"{path} holds no state dict; expected tensors by parameter name, bare or under {', '.join(WRAPPERS)}")
+    if (
+        not isinstance(found, Mapping)
+        or not found
+        or not all(isinstance(value, torch.Tensor) for value in found.values())
+    ):
+        raise EncoderError(
+            f"{path} holds no state dict; expected tensors by parameter name, bare or under"
+            f" {', '.join(WRAPPERS)}"
+        )
     return {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in found.items()}
 
 
@@ -69,21 +89,29 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise EncoderError(f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8") from error
+        raise EncoderError(
+            f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8"
+        ) from error
     if not isinstance(found, dict):
         raise EncoderError(f"{path} holds {type(found).__name__} where a JSON object was expected")
     return found
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
-    """Read what a model's maker wrote in card.json beside the weights (title, family, objective, training); empty without one."""
+    """Read what a model's maker wrote in card.json beside the weights (title, family, objective,
+    training); empty without one.
+    """
     path = folder / "card.json"
     if not path.exists():
         return {}
     notes = read_json(path)
     texts = ("title", "family", "objective")
-    if not all(isinstance(notes.get(key, ""), str) for key in texts) or not isinstance(notes.get("training", {}), dict):
-        raise EncoderError(f"{path} must hold text for {', '.join(texts)} and an object for training")
+    if not all(isinstance(notes.get(key, ""), str) for key in texts) or not isinstance(
+        notes.get("training", {}), dict
+    ):
+        raise EncoderError(
+            f"{path} must hold text for {', '.join(texts)} and an object for training"
+        )
     return notes
 
 

@@ -1,4 +1,6 @@
-"""What an encoder is: one model with fixed weights that turns a batch of images or texts into one vector per layer."""
+"""What an encoder is: one model with fixed weights that turns a batch of images or texts into one
+vector per layer.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ IMPORTED = "imported"  # in place of the family of a model whose vectors alone a
 class ModelCard:
     """What is known of a model without its weights.
 
-    name: id in the store. title: short and human. spec: what opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`).
-    family: architecture line (ViT, ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
-    parameters: count, None where unknown. weights: digest of the weights. layers: names in order, embedding first if any.
-    training: whatever its maker wrote beside the weights (config, seed, steps, loss, device, versions).
+    name: id in the store. title: short and human. spec: what opens it again (`timm:…`, `hf:…`,
+    `import:…`, `world:…`). family: architecture line (ViT, ResNet, GPT-2 …). objective: what it was
+    trained for (supervised, MAE, CLIP, language …). parameters: count, None where unknown. weights:
+    digest of the weights. layers: names in order, embedding first if any. training: whatever its
+    maker wrote beside the weights (config, seed, steps, loss, device, versions).
     """
 
     name: str
@@ -40,10 +43,14 @@ class ModelCard:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a model makes of one batch: a vector per item and layer (widths may differ) and, for causal models, bits per text."""
+    """What a model makes of one batch: a vector per item and layer (widths may differ) and, for
+    causal models, bits per text.
+    """
 
     layers: tuple[Float32[np.ndarray, "batch _"], ...]
-    bits: Float64[np.ndarray, "batch"] | None = None  # total code length of each text; NaN for a text of one token
+    bits: Float64[np.ndarray, "batch"] | None = (
+        None  # total code length of each text; NaN for a text of one token
+    )
     bytes: Float64[np.ndarray, "batch"] | None = None  # UTF-8 bytes that those bits code for
 
 
@@ -60,14 +67,20 @@ class Encoder(Protocol):
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation, precision."""
+        """Every choice a vector depends on besides the weights: pooling, preprocessing, truncation,
+        precision.
+        """
 
     def encode(self, items: Sequence[Any]) -> Encoding:
-        """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond rounding."""
+        """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond
+        rounding.
+        """
 
 
 def find_layer(card: ModelCard, given: str | int) -> int:
-    """Return the index of the layer that a name or number means; raise UnknownNameError, which lists the nearest names."""
+    """Return the index of the layer that a name or number means; raise UnknownNameError, which
+    lists the nearest names.
+    """
     text = str(given).strip().lower()
     if text in card.layers:
         return card.layers.index(text)

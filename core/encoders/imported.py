@@ -1,10 +1,12 @@
 """Features made elsewhere, read from a file without running or unfolding what it hides.
 
     .npy .parquet          one array: (n, d), or (n, layers, d) for .npy
-    .npz .safetensors .pt  one such array, or several (n, d) ones: a layer each, in the natural order of their names
+    .npz .safetensors .pt  one such array, or several (n, d) ones: a layer each, in the natural
+    order of their names
     .pt of platonic-rep    `feats` (n, layers, d); its other entries are not features
 
-A file may not unfold to more than MAX_BYTES, nor to more than MAX_RATIO times its size, before anything is allocated.
+A file may not unfold to more than MAX_BYTES, nor to more than MAX_RATIO times its size, before
+anything is allocated.
 """
 
 from __future__ import annotations
@@ -33,19 +35,27 @@ REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
 
 
 def read_features(path: Path) -> list[Space]:
-    """Read one (n, d) float32 matrix per layer; raise FeatureError for a file that is not safe or not features."""
+    """Read one (n, d) float32 matrix per layer; raise FeatureError for a file that is not safe or
+    not features.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
     if not path.is_file():
         raise FeatureError(f"there is no file {path}")
     arrays = reader(path)
-    layers = [layer for array in _in_order(arrays) for layer in _split(array, path, alone=len(arrays) == 1)]
+    layers = [
+        layer
+        for array in _in_order(arrays)
+        for layer in _split(array, path, alone=len(arrays) == 1)
+    ]
     if not layers:
         raise FeatureError(f"{path} holds no features; expected (n, d) or (n, layers, d)")
     rows = sorted({len(layer) for layer in layers})
     if len(rows) > 1:
-        raise FeatureError(f"the layers in {path} have {rows} rows; expected one row per stimulus in each")
+        raise FeatureError(
+            f"the layers in {path} have {rows} rows; expected one row per stimulus in each"
+        )
     return layers
 
 
@@ -61,17 +71,25 @@ def _in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
 def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
     if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
         wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
-        raise FeatureError(f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0")
-    with np.errstate(over="ignore"):  # a float64 over float32's range turns to infinity, which no embedding takes
+        raise FeatureError(
+            f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0"
+        )
+    with np.errstate(
+        over="ignore"
+    ):  # a float64 over float32's range turns to infinity, which no embedding takes
         numbers = array.astype(np.float32)
-    return [np.ascontiguousarray(layer) for layer in ([numbers] if array.ndim == 2 else np.moveaxis(numbers, 1, 0))]
+    return [
+        np.ascontiguousarray(layer)
+        for layer in ([numbers] if array.ndim == 2 else np.moveaxis(numbers, 1, 0))
+    ]
 
 
 def _check_size(path: Path, unfolded: int) -> None:
     if unfolded > MAX_BYTES or (unfolded > SMALL and unfolded > MAX_RATIO * path.stat().st_size):
         raise FeatureError(
-            f"{path} is {path.stat().st_size:,} bytes and claims to unfold to {unfolded:,}; at most {MAX_BYTES:,} and"
-            f" {MAX_RATIO} times its size are read: save the features uncompressed, in parts where they are larger"
+            f"{path} is {path.stat().st_size:,} bytes and claims to unfold to {unfolded:,}; at most"
+            f" {MAX_BYTES:,} and {MAX_RATIO} times its size are read: save the features"
+            " uncompressed, in parts where they are larger"
         )
 
 
@@ -91,24 +109,45 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
         for entry in archive.infolist():
             try:
                 member = archive.open(entry)
-            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:  # damaged, or made by a stranger
-                raise FeatureError(f"{path} cannot be read ({error}); expected a file of numpy.savez") from error
+            except (
+                zipfile.BadZipFile,
+                NotImplementedError,
+                RuntimeError,
+                OSError,
+            ) as error:  # damaged, or made by a stranger
+                raise FeatureError(
+                    f"{path} cannot be read ({error}); expected a file of numpy.savez"
+                ) from error
             with member as file:
-                arrays[entry.filename.removesuffix(".npy")] = _read_array(file, path, entry.file_size)
+                arrays[entry.filename.removesuffix(".npy")] = _read_array(
+                    file, path, entry.file_size
+                )
     return arrays
 
 
 def _read_array(file: IO[bytes] | BufferedIOBase, path: Path, size: int) -> np.ndarray:
-    """Read one .npy stream after its header was held against the `size` in bytes of what there is."""
+    """Read one .npy stream after its header was held against the `size` in bytes of what there
+    is.
+    """
     try:
         version = np.lib.format.read_magic(file)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        header = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, in_columns, kind = header(file)
         if kind.hasobject:
-            raise FeatureError(f"{path} holds pickled objects, which could run code; expected plain arrays of {REPRESENTABLE}")
+            raise FeatureError(
+                f"{path} holds pickled objects, which could run code; expected plain arrays of"
+                f" {REPRESENTABLE}"
+            )
         _check_type(path, str(kind), fits=kind.kind in "fiu")
         if min(shape, default=0) < 0 or prod(shape) * kind.itemsize > size:
-            raise FeatureError(f"{path} claims shape {shape} of {kind} but holds {size:,} bytes; expected a whole file")
+            raise FeatureError(
+                f"{path} claims shape {shape} of {kind} but holds {size:,} bytes; expected a whole"
+                " file"
+            )
         _check_size(path, prod(shape) * max(kind.itemsize, 4))
         values = np.frombuffer(file.read(prod(shape) * kind.itemsize), kind)
         return values.reshape(shape, order="F" if in_columns else "C")
@@ -120,7 +159,9 @@ def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
-        raise FeatureError(f"{path} cannot be read ({error}); expected a whole {path.suffix} file") from error
+        raise FeatureError(
+            f"{path} cannot be read ({error}); expected a whole {path.suffix} file"
+        ) from error
     try:
         _check_size(path, sum(entry.file_size for entry in archive.infolist()))
     except FeatureError:
@@ -130,13 +171,18 @@ def _open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
-    from safetensors import SafetensorError, safe_open  # with torch: seconds that the other kinds need not pay
+    from safetensors import (  # with torch: seconds that the other kinds need not pay
+        SafetensorError,
+        safe_open,
+    )
 
     try:
         with safe_open(path, framework="pt") as file:
             return {name: _from_tensor(file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118 — no mapping
     except (SafetensorError, OSError) as error:
-        raise FeatureError(f"{path} cannot be read ({error}); expected a whole safetensors file") from error
+        raise FeatureError(
+            f"{path} cannot be read ({error}); expected a whole safetensors file"
+        ) from error
 
 
 def _read_torch(path: Path) -> dict[str, np.ndarray]:
@@ -148,26 +194,40 @@ def _read_torch(path: Path) -> dict[str, np.ndarray]:
         _open_zip(path).close()
         found = load_torch(path)
     except UnsafeFileError as error:
-        raise FeatureError(f"{path} holds pickled objects, which could run code; expected tensors alone") from error
+        raise FeatureError(
+            f"{path} holds pickled objects, which could run code; expected tensors alone"
+        ) from error
     except (ValueError, RuntimeError, OSError) as error:
-        raise FeatureError(f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole file of torch.save") from error
+        raise FeatureError(
+            f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole file of"
+            " torch.save"
+        ) from error
     if isinstance(found, Mapping) and isinstance(found.get("feats"), Tensor):
         found = {"feats": found["feats"]}
     if isinstance(found, Tensor):
         found = [found]
     if isinstance(found, list | tuple):
         found = {str(i): part for i, part in enumerate(found)}
-    if not isinstance(found, Mapping) or not all(isinstance(part, Tensor) for part in found.values()):
-        raise FeatureError(f"{path} holds {type(found).__name__}; expected a tensor, several, or platonic-rep's feats")
+    if not isinstance(found, Mapping) or not all(
+        isinstance(part, Tensor) for part in found.values()
+    ):
+        raise FeatureError(
+            f"{path} holds {type(found).__name__}; expected a tensor, several, or platonic-rep's"
+            " feats"
+        )
     return {str(name): _from_tensor(part, path) for name, part in found.items()}
 
 
 def _from_tensor(tensor: Any, path: Path) -> np.ndarray:
     import torch  # as above
 
-    plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_complex() or tensor.dtype is torch.bool)
+    plain = tensor.layout is torch.strided and not (
+        tensor.is_quantized or tensor.is_complex() or tensor.dtype is torch.bool
+    )
     _check_type(path, f"{tensor.dtype} ({tensor.layout})", fits=plain)
-    _check_size(path, tensor.numel() * max(tensor.element_size(), 4))  # a view that repeats one value is small on disk
+    _check_size(
+        path, tensor.numel() * max(tensor.element_size(), 4)
+    )  # a view that repeats one value is small on disk
     return tensor.detach().float().numpy()
 
 
@@ -178,15 +238,26 @@ def _read_parquet(path: Path) -> dict[str, np.ndarray]:
     try:
         with pq.ParquetFile(path) as file:
             meta = file.metadata
-            parts = [meta.row_group(i).column(j) for i in range(meta.num_row_groups) for j in range(meta.num_columns)]
-            _check_size(path, sum(max(part.total_uncompressed_size, part.num_values * 8) for part in parts))
+            parts = [
+                meta.row_group(i).column(j)
+                for i in range(meta.num_row_groups)
+                for j in range(meta.num_columns)
+            ]
+            _check_size(
+                path, sum(max(part.total_uncompressed_size, part.num_values * 8) for part in parts)
+            )
             table = file.read()
     except (pa.ArrowInvalid, OSError) as error:
-        raise FeatureError(f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole Parquet file") from error
+        raise FeatureError(
+            f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole Parquet file"
+        ) from error
     names = [name for name in table.column_names if not name.startswith(INDEX)]
     columns = [_from_column(table.column(name).combine_chunks(), path, name) for name in names]
     if len(columns) > 1 and any(column.ndim > 1 for column in columns):
-        raise FeatureError(f"{path} has {len(columns)} columns, some of them lists; expected only numbers, or one column of lists")
+        raise FeatureError(
+            f"{path} has {len(columns)} columns, some of them lists; expected only numbers, or one"
+            " column of lists"
+        )
     if not columns:
         return {}
     return {"": columns[0] if columns[0].ndim > 1 else np.stack(columns, axis=1)}
@@ -196,14 +267,25 @@ def _from_column(column: Any, path: Path, name: str) -> np.ndarray:
     import pyarrow as pa
 
     if column.null_count:
-        raise FeatureError(f"column {name!r} of {path} has {column.null_count} empty cells; expected a number in each")
+        raise FeatureError(
+            f"column {name!r} of {path} has {column.null_count} empty cells; expected a number in"
+            " each"
+        )
     kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)):
-        _check_type(path, f"{kind} in column {name!r}", fits=pa.types.is_floating(kind) or pa.types.is_integer(kind))
+    if not (
+        pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
+    ):
+        _check_type(
+            path,
+            f"{kind} in column {name!r}",
+            fits=pa.types.is_floating(kind) or pa.types.is_integer(kind),
+        )
         return column.to_numpy(zero_copy_only=False)
     lengths = set(column.value_lengths().to_pylist())
     if len(lengths) > 1:
-        raise FeatureError(f"column {name!r} of {path} has lists of {len(lengths)} lengths; expected one")
+        raise FeatureError(
+            f"column {name!r} of {path} has lists of {len(lengths)} lengths; expected one"
+        )
     values = _from_column(column.flatten(), path, name)
     return values.reshape(len(column), *lengths, *values.shape[1:])
 

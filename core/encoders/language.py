@@ -1,4 +1,6 @@
-"""Language models of transformers, read out at every hidden state; the code length of each text comes from the same pass."""
+"""Language models of transformers, read out at every hidden state; the code length of each text
+comes from the same pass.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,29 @@ from core.encoders import naming
 from core.encoders.checkpoint import digest_files, read_notes, store_name
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import forward_on, precision
-from core.encoders.transformers_folder import find_folder, find_weights, is_causal, load_model, load_tokenizer, tokenizer_files
+from core.encoders.transformers_folder import (
+    find_folder,
+    find_weights,
+    is_causal,
+    load_model,
+    load_tokenizer,
+    tokenizer_files,
+)
 from core.errors import EncoderError
 
 Pooling = Literal["mean", "last", "first"]
-POOLED: Mapping[Pooling, str] = {"mean": "mean of tokens", "last": "last token", "first": "first token"}
+POOLED: Mapping[Pooling, str] = {
+    "mean": "mean of tokens",
+    "last": "last token",
+    "first": "first token",
+}
 
 
 @dataclass(frozen=True)
 class LanguageEncoder:
-    """A transformers model that turns texts into one vector per hidden state, and into bits where it is causal."""
+    """A transformers model that turns texts into one vector per hidden state, and into bits where
+    it is causal.
+    """
 
     card: ModelCard
     recipe: Mapping[str, Any]
@@ -39,35 +54,55 @@ class LanguageEncoder:
 
     @torch.inference_mode()
     def encode(self, items: Sequence[str]) -> Encoding:
-        """Encode texts; a text over the limit is cut there, and its bytes are those of the part that was kept."""
+        """Encode texts; a text over the limit is cut there, and its bytes are those of the part
+        that was kept.
+        """
         tokens, kept = self._tokenize(items)
         ids, mask = (part.to(self.device) for part in pad(tokens))
         with forward_on(self.device):
             output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-        layers = tuple(pool(state.float(), mask, how=self.pooling).cpu().numpy() for state in output.hidden_states)
+        layers = tuple(
+            pool(state.float(), mask, how=self.pooling).cpu().numpy()
+            for state in output.hidden_states
+        )
         if not is_causal(self.model.config):
             return Encoding(layers)
-        bits = [count_bits(logits[: len(own)], own) for logits, own in zip(output.logits, tokens, strict=True)]
-        return Encoding(layers, np.array(bits), np.array([len(text.encode()) for text in kept], np.float64))
+        bits = [
+            count_bits(logits[: len(own)], own)
+            for logits, own in zip(output.logits, tokens, strict=True)
+        ]
+        return Encoding(
+            layers, np.array(bits), np.array([len(text.encode()) for text in kept], np.float64)
+        )
 
     def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        batch = self.tokenizer(list(items), truncation=self.limit is not None, max_length=self.limit)
+        batch = self.tokenizer(
+            list(items), truncation=self.limit is not None, max_length=self.limit
+        )
         known = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
             if not ids:
-                raise EncoderError(f"the text {text!r} has no tokens for {self.card.name}; give each stimulus a caption")
+                raise EncoderError(
+                    f"the text {text!r} has no tokens for {self.card.name}; give each stimulus a"
+                    " caption"
+                )
             if max(ids) >= known:
                 raise EncoderError(
-                    f"token {max(ids)} of {text!r} is not among the {known} of {self.card.name}; use its own tokenizer"
+                    f"token {max(ids)} of {text!r} is not among the {known} of {self.card.name};"
+                    " use its own tokenizer"
                 )
-        return batch["input_ids"], [_kept(text, part) for text, part in zip(items, batch.encodings, strict=True)]
+        return batch["input_ids"], [
+            _kept(text, part) for text, part in zip(items, batch.encodings, strict=True)
+        ]
 
 
 def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> LanguageEncoder:
-    """Open `hf:ID` (from the hub or its cache) or `hf:FOLDER` with config.json, model.safetensors and a tokenizer.
+    """Open `hf:ID` (from the hub or its cache) or `hf:FOLDER` with config.json, model.safetensors
+    and a tokenizer.
 
-    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS). A causal model also gives bits.
-    A card.json in the folder gives title, family, objective and training. Raises EncoderError or OfflineError.
+    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
+    A causal model also gives bits. A card.json in the folder gives title, family, objective and
+    training. Raises EncoderError or OfflineError.
     """
     folder = find_folder(spec.removeprefix("hf:"))
     files = find_weights(folder)
@@ -79,8 +114,15 @@ def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean")
         recipe={
             "library": "transformers",
             "pooling": POOLED[pooling],
-            "norm": "as the model returns its hidden states: the last one normalized where the architecture does",
-            "tokens": {"longest": limit, "special": True, "tokenizer": digest_files(tokenizer_files(folder))},
+            "norm": (
+                "as the model returns its hidden states: the last one normalized where the"
+                " architecture does"
+            ),
+            "tokens": {
+                "longest": limit,
+                "special": True,
+                "tokenizer": digest_files(tokenizer_files(folder)),
+            },
             "config": digest_files([folder / "config.json"]),
             "precision": precision(device),
         },
@@ -93,23 +135,34 @@ def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean")
 
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:
-    """Return how many tokens the model can place, special ones included; None where nothing limits them.
+    """Return how many tokens the model can place, special ones included; None where nothing limits
+    them.
 
-    Position embeddings with a padding row (RoBERTa) count from behind it, so fewer of them are places.
+    Position embeddings with a padding row (RoBERTa) count from behind it, so fewer of them are
+    places.
     """
     limits = [tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
     for name, module in model.named_modules():
-        if isinstance(module, nn.Embedding) and name.endswith("position_embeddings") and module.padding_idx is not None:
+        if (
+            isinstance(module, nn.Embedding)
+            and name.endswith("position_embeddings")
+            and module.padding_idx is not None
+        ):
             limits.append(module.num_embeddings - module.padding_idx - 1)
-    known = [limit for limit in limits if limit is not None and 0 < limit < 1 << 24]  # tokenizers write 1e30 for "not known"
+    known = [
+        limit for limit in limits if limit is not None and 0 < limit < 1 << 24
+    ]  # tokenizers write 1e30 for "not known"
     return min(known, default=None)
 
 
-def pad(tokens: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:
+def pad(
+    tokens: Sequence[Sequence[int]],
+) -> tuple[Int[Tensor, "batch length"], Int[Tensor, "batch length"]]:
     """Pad token ids on the right; return them and the mask of real tokens.
 
-    On the right every architecture numbers the real tokens from its own first position, so no position ids are needed.
-    What stands behind them is never attended to or pooled, so any id serves; a text's own last one is in every vocabulary.
+    On the right every architecture numbers the real tokens from its own first position, so no
+    position ids are needed. What stands behind them is never attended to or pooled, so any id
+    serves; a text's own last one is in every vocabulary.
     """
     length = max(len(own) for own in tokens)
     ids = torch.tensor([[*own, *[own[-1]] * (length - len(own))] for own in tokens])
@@ -130,7 +183,9 @@ def pool(
 
 
 def count_bits(logits: Float[Tensor, "length vocabulary"], ids: Sequence[int]) -> float:
-    """Return −Σ log₂ p(token | those before it) over a text's tokens after the first; NaN for a text of one token."""
+    """Return −Σ log₂ p(token | those before it) over a text's tokens after the first; NaN for a
+    text of one token.
+    """
     if len(ids) < 2:
         return float("nan")
     wanted = torch.tensor(ids[1:], device=logits.device)
@@ -149,7 +204,8 @@ def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard
         modality="language",
         spec=spec,
         family=notes.get("family") or naming.language_family(model.config.model_type),
-        objective=notes.get("objective") or naming.language_objective(model.config.architectures or ()),
+        objective=notes.get("objective")
+        or naming.language_objective(model.config.architectures or ()),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         weights=weights,
         layers=("embedding", *(f"block {i}" for i in range(1, _count_states(model)))),
@@ -163,4 +219,7 @@ def _count_states(model: Any) -> int:
     try:
         return len(model(input_ids=token, output_hidden_states=True).hidden_states)
     except (TypeError, ValueError, AttributeError) as error:
-        raise EncoderError(f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal model") from error
+        raise EncoderError(
+            f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal"
+            " model"
+        ) from error

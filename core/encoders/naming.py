@@ -38,7 +38,8 @@ LANGUAGE_FAMILIES = {
     "roberta": "RoBERTa",
     "xlm-roberta": "XLM-RoBERTa",
 }
-# The first pattern that is found in a timm name decides: fine-tuning of a CLIP model comes before CLIP, fcmae before mae.
+# The first pattern that is found in a timm name decides: fine-tuning of a CLIP model comes before
+# CLIP, fcmae before mae.
 OBJECTIVES = (
     (r"siglip", "SigLIP"),
     (r"clip.*_ft_", "CLIP fine-tuned"),
@@ -52,22 +53,39 @@ OBJECTIVES = (
     (r"in2[12]k(?!.*_ft_)", "supervised (ImageNet-21k)"),
     (r"\.", "supervised"),
 )
-SIZES = {"tiny": "Ti", "small": "S", "base": "B", "large": "L", "huge": "H", "giant": "g", "gigantic": "G", "so400m": "So400m"}
+SIZES = {
+    "tiny": "Ti",
+    "small": "S",
+    "base": "B",
+    "large": "L",
+    "huge": "H",
+    "giant": "g",
+    "gigantic": "G",
+    "so400m": "So400m",
+}
 
 
 def vision_family(model_class: str) -> str:
-    """Return the architecture line of a timm class, the class's own name where no shorter one is known."""
+    """Return the architecture line of a timm class, the class's own name where no shorter one is
+    known.
+    """
     return VISION_FAMILIES.get(model_class, model_class)
 
 
 def language_family(model_type: str) -> str:
-    """Return the architecture line of a transformers model type, the type itself where no better one is known."""
+    """Return the architecture line of a transformers model type, the type itself where no better
+    one is known.
+    """
     return LANGUAGE_FAMILIES.get(model_type, model_type)
 
 
 def vision_objective(name: str) -> str:
-    """Return what a published timm model `architecture.tag` was trained for; "unknown" without a tag."""
-    return next((objective for pattern, objective in OBJECTIVES if re.search(pattern, name)), "unknown")
+    """Return what a published timm model `architecture.tag` was trained for; "unknown" without a
+    tag.
+    """
+    return next(
+        (objective for pattern, objective in OBJECTIVES if re.search(pattern, name)), "unknown"
+    )
 
 
 def vision_title(name: str) -> str:
@@ -80,5 +98,7 @@ def vision_title(name: str) -> str:
 
 
 def language_objective(architectures: Iterable[str]) -> str:
-    """Return what a transformers model was trained for, from the architectures that its config names."""
+    """Return what a transformers model was trained for, from the architectures that its config
+    names.
+    """
     return "masked language" if any("MaskedLM" in name for name in architectures) else "language"

@@ -1,4 +1,6 @@
-"""A timm model with its weights in: published ones from the hub, or a checkpoint of one's own, strictly matched."""
+"""A timm model with its weights in: published ones from the hub, or a checkpoint of one's own,
+strictly matched.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,45 @@ import timm
 from huggingface_hub import try_to_load_from_cache
 from torch import Tensor
 
-from core.encoders.checkpoint import FORMATS, digest_files, digest_state, read_json, read_notes, read_weights, store_name
+from core.encoders.checkpoint import (
+    FORMATS,
+    digest_files,
+    digest_state,
+    read_json,
+    read_notes,
+    read_weights,
+    store_name,
+)
 from core.encoders.hub import hub_errors
 from core.errors import EncoderError, UnknownNameError
 
-SOURCES = ("url", "file", "hf_hub_id", "hf_hub_filename", "source", "custom_load")  # where published weights would come from
+SOURCES = (
+    "url",
+    "file",
+    "hf_hub_id",
+    "hf_hub_filename",
+    "source",
+    "custom_load",
+)  # where published weights would come from
 
-CONTROLS = (  # arguments of timm's factory that decide what is loaded and how strictly, not what the model is
-    "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "pretrained_strict", "pretrained_model_args", "pretrained_filter_fn",
-    "checkpoint_path", "cache_dir",
-)  # fmt: skip
+# arguments of timm's factory that decide what is loaded and how strictly, not what the model is
+CONTROLS = (
+    "pretrained",
+    "pretrained_cfg",
+    "pretrained_cfg_overlay",
+    "pretrained_strict",
+    "pretrained_model_args",
+    "pretrained_filter_fn",
+    "checkpoint_path",
+    "cache_dir",
+)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model with its weights in. published: `architecture.tag` of published weights, None for a checkpoint."""
+    """A model with its weights in. published: `architecture.tag` of published weights, None for a
+    checkpoint.
+    """
 
     model: Any
     name: str
@@ -42,23 +68,35 @@ def check_name(name: str) -> None:
 
 
 def load_published(name: str) -> Loaded:
-    """Load the weights that timm publishes for `name`; raise EncoderError where it has none, OfflineError where none is here."""
+    """Load the weights that timm publishes for `name`; raise EncoderError where it has none,
+    OfflineError where none is here.
+    """
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
     if published is None or not published.has_weights:
-        raise EncoderError(f"timm publishes no weights for {name}; give your own as timm:{name}@CHECKPOINT")
+        raise EncoderError(
+            f"timm publishes no weights for {name}; give your own as timm:{name}@CHECKPOINT"
+        )
     with hub_errors(f"timm:{name}", instead=f"timm:{name}@CHECKPOINT with a weights file"):
         model = timm.create_model(name, pretrained=True)
     source = model.pretrained_cfg
     file = source.get("hf_hub_filename") or "model.safetensors"
     cached = try_to_load_from_cache(source["hf_hub_id"], file) if source.get("hf_hub_id") else None
-    digest = digest_files([Path(cached)]) if isinstance(cached, str) else digest_state(model.state_dict())
-    return Loaded(model, store_name(name), f"{source['architecture']}.{source.get('tag') or ''}", {}, digest)
+    digest = (
+        digest_files([Path(cached)])
+        if isinstance(cached, str)
+        else digest_state(model.state_dict())
+    )
+    return Loaded(
+        model, store_name(name), f"{source['architecture']}.{source.get('tag') or ''}", {}, digest
+    )
 
 
 def load_checkpoint(name: str, place: Path) -> Loaded:
-    """Load timm's `name` with the weights of a file, or of a folder in timm's hub format; raise EncoderError.
+    """Load timm's `name` with the weights of a file, or of a folder in timm's hub format; raise
+    EncoderError.
 
-    Every tensor of the state dict must find its place: timm alone would leave what is missing at random.
+    Every tensor of the state dict must find its place: timm alone would leave what is missing at
+    random.
     """
     file = find_weights(place)
     config = read_config(place, name) if place.is_dir() else {}
@@ -67,14 +105,18 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
     settings = {**(published.to_dict() if published else {}), **config.get("pretrained_cfg", {})}
     classes = _count_classes(state, settings.get("classifier"))
     settings = {key: value for key, value in settings.items() if key not in SOURCES}
-    settings.update(architecture=name.partition(".")[0], state_dict=state, num_classes=classes, label_offset=0)
+    settings.update(
+        architecture=name.partition(".")[0], state_dict=state, num_classes=classes, label_offset=0
+    )
     arguments = {**config.get("model_args", {}), "num_classes": classes}
     try:
-        model = timm.create_model(settings["architecture"], pretrained=True, pretrained_cfg=settings, **arguments)
+        model = timm.create_model(
+            settings["architecture"], pretrained=True, pretrained_cfg=settings, **arguments
+        )
     except (RuntimeError, TypeError, ValueError, KeyError, AssertionError) as error:
         raise EncoderError(
-            f"{file} does not fit {name}: {' '.join(str(error).split())[:300]}; expected exactly this architecture's weights"
-            " (a folder's config.json can give its model_args)"
+            f"{file} does not fit {name}: {' '.join(str(error).split())[:300]}; expected exactly"
+            " this architecture's weights (a folder's config.json can give its model_args)"
         ) from error
     model.pretrained_cfg.pop("state_dict", None)  # a second copy of the weights
     notes = read_notes(place if place.is_dir() else place.parent)
@@ -82,33 +124,57 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
 
 
 def find_weights(place: Path) -> Path:
-    """Return the weights file that a checkpoint names: itself, or the one in a folder; EncoderError where there is none."""
+    """Return the weights file that a checkpoint names: itself, or the one in a folder; EncoderError
+    where there is none.
+    """
     if place.is_file():
         return place
     forms = ", ".join(FORMATS)
     if not place.is_dir():
-        raise EncoderError(f"there is no checkpoint at {place}; expected a weights file ({forms}) or a folder with one")
+        raise EncoderError(
+            f"there is no checkpoint at {place}; expected a weights file ({forms}) or a folder"
+            " with one"
+        )
     preferred = place / "model.safetensors"
-    files = [preferred] if preferred.exists() else [path for form in FORMATS for path in sorted(place.glob(f"*{form}"))]
+    files = (
+        [preferred]
+        if preferred.exists()
+        else [path for form in FORMATS for path in sorted(place.glob(f"*{form}"))]
+    )
     if len(files) != 1:
         has = ", ".join(path.name for path in files) or "none"
-        raise EncoderError(f"{place} must hold model.safetensors or one weights file ({forms}); it has {has}")
+        raise EncoderError(
+            f"{place} must hold model.safetensors or one weights file ({forms}); it has {has}"
+        )
     return files[0]
 
 
 def read_config(folder: Path, name: str) -> dict[str, Any]:
-    """Read a folder's config.json in timm's hub format and check that it is of architecture `name`; raise EncoderError."""
+    """Read a folder's config.json in timm's hub format and check that it is of architecture `name`;
+    raise EncoderError.
+    """
     path = folder / "config.json"
     if not path.exists():
-        raise EncoderError(f"{folder} has no config.json; expected timm's, with architecture, model_args and pretrained_cfg")
+        raise EncoderError(
+            f"{folder} has no config.json; expected timm's, with architecture, model_args and"
+            " pretrained_cfg"
+        )
     config = read_json(path)
     architecture = config.get("architecture")
     if architecture != name.partition(".")[0]:
-        raise EncoderError(f"{path} is of architecture {architecture!r}, the spec says {name!r}; use timm:{architecture}@{folder}")
-    if not all(isinstance(config.setdefault(key, {}), dict) for key in ("model_args", "pretrained_cfg")):
+        raise EncoderError(
+            f"{path} is of architecture {architecture!r}, the spec says {name!r}; use"
+            f" timm:{architecture}@{folder}"
+        )
+    if not all(
+        isinstance(config.setdefault(key, {}), dict) for key in ("model_args", "pretrained_cfg")
+    ):
         raise EncoderError(f"{path} must hold objects under model_args and pretrained_cfg")
     if foreign := sorted(config["model_args"].keys() & set(CONTROLS)):
-        raise EncoderError(f"{path} has model_args that would load other weights: {', '.join(foreign)}; take them out")
+        raise EncoderError(
+            f"{path} has model_args that would load other weights: {', '.join(foreign)}; take"
+            " them out"
+        )
     return config
 
 

@@ -1,4 +1,6 @@
-"""A transformers model and its tokenizer from a folder or the hub: tensors and JSON only, no code and no pickles."""
+"""A transformers model and its tokenizer from a folder or the hub: tensors and JSON only, no code
+and no pickles.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,25 @@ from core.encoders.hub import hub_errors
 from core.errors import EncoderError
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
-CAUSAL = ("ForCausalLM", "LMHeadModel")  # how the architectures that predict the next token are named
+CAUSAL = (
+    "ForCausalLM",
+    "LMHeadModel",
+)  # how the architectures that predict the next token are named
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
 FETCHED = ("*.json", "*.txt", "*.model", "model*.safetensors")
 
 
 def find_folder(place: str) -> Path:
-    """Return the local folder of a model, the hub's snapshot for an id; raise EncoderError or OfflineError where there is none."""
+    """Return the local folder of a model, the hub's snapshot for an id; raise EncoderError or
+    OfflineError where there is none.
+    """
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return folder
     if not place or place[0] in "./~" or place.count("/") > 1 or folder.exists():
-        raise EncoderError(f"there is no folder at {place or 'hf:'}; expected hf:ID or hf:FOLDER, {CONTENTS}")
+        raise EncoderError(
+            f"there is no folder at {place or 'hf:'}; expected hf:ID or hf:FOLDER, {CONTENTS}"
+        )
     with hub_errors(f"hf:{place}", instead="hf:FOLDER with a copy of it"):
         return Path(snapshot_download(place, allow_patterns=list(FETCHED)))
 
@@ -41,8 +50,9 @@ def find_weights(folder: Path) -> list[Path]:
     files = sorted(folder.glob("model*.safetensors"))
     if not files:
         raise EncoderError(
-            f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not read: where you trust them,"
-            " convert once with AutoModel (causal: AutoModelForCausalLM).from_pretrained(FOLDER).save_pretrained(FOLDER)"
+            f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not"
+            " read: where you trust them, convert once with AutoModel (causal:"
+            " AutoModelForCausalLM).from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
     return files
 
@@ -53,43 +63,73 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load a fast tokenizer, the only kind that tells what is kept of a cut text; raise EncoderError."""
+    """Load a fast tokenizer, the only kind that tells what is kept of a cut text; raise
+    EncoderError.
+    """
     if not tokenizer_files(folder):
-        raise EncoderError(f"{folder} has no tokenizer; expected tokenizer.json and tokenizer_config.json beside the weights")
+        raise EncoderError(
+            f"{folder} has no tokenizer; expected tokenizer.json and tokenizer_config.json beside"
+            " the weights"
+        )
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
     except Exception as error:  # tokenizers raises the bare class for a damaged file
-        raise EncoderError(f"the tokenizer in {folder} cannot be read: {_short(error)}; save it again with transformers") from error
+        raise EncoderError(
+            f"the tokenizer in {folder} cannot be read: {_short(error)}; save it again with"
+            " transformers"
+        ) from error
     if not tokenizer.is_fast:
-        raise EncoderError(f"the tokenizer in {folder} cannot tell what it keeps of a cut text; add a fast one, tokenizer.json")
+        raise EncoderError(
+            f"the tokenizer in {folder} cannot tell what it keeps of a cut text; add a fast one,"
+            " tokenizer.json"
+        )
     tokenizer.truncation_side = "right"
     return tokenizer
 
 
 def load_model(folder: Path) -> Any:
-    """Load a model in float32: with its head where the config names a causal architecture, the bare encoder otherwise.
+    """Load a model in float32: with its head where the config names a causal architecture, the bare
+    encoder otherwise.
 
-    Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights and encoder-decoders.
+    Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights
+    and encoder-decoders.
     """
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         model, found = _load_weights(folder, config)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RuntimeError,
+        ImportError,
+        SafetensorError,
+    ) as error:
         raise EncoderError(
-            f"{folder} cannot be opened: {_short(error)}; expected whole safetensors weights of an architecture that"
-            " transformers knows without the model's own code"
+            f"{folder} cannot be opened: {_short(error)}; expected whole safetensors weights of an"
+            " architecture that transformers knows without the model's own code"
         ) from error
     if config.is_encoder_decoder:
         raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
-    missing = [name for name in sorted(found["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)]  # never read out
+    missing = [
+        name for name in sorted(found["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
+    ]  # never read out
     if missing:
-        raise EncoderError(f"{folder} lacks weights of {type(model).__name__}: {', '.join(missing[:5])}; save it whole")
+        raise EncoderError(
+            f"{folder} lacks weights of {type(model).__name__}: {', '.join(missing[:5])}; save it"
+            " whole"
+        )
     model.config.use_cache = False  # keys and values of a text that is never continued
     return model
 
 
 def is_causal(config: Any) -> bool:
-    """Tell whether the weights predict the next token: only then do they give a text's code length."""
+    """Tell whether the weights predict the next token: only then do they give a text's code
+    length.
+    """
     return any(name.endswith(CAUSAL) for name in config.architectures or ())
 
 
@@ -109,7 +149,9 @@ def _load_weights(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the loading report and bar off the terminal; what matters in it is checked and raised."""
+    """Keep the loading report and bar off the terminal; what matters in it is checked and
+    raised.
+    """
     level, bars = transformers_log.get_verbosity(), transformers_log.is_progress_bar_enabled()
     transformers_log.set_verbosity_error()
     transformers_log.disable_progress_bar()

@@ -36,16 +36,19 @@ class VisionEncoder:
     @torch.inference_mode()
     def encode(self, items: Sequence[Image.Image]) -> Encoding:
         """Encode RGB images with the model's own preprocessing."""
-        pixels = torch.stack([self.transform(cut_ends(image) if self.cropped else image) for image in items]).to(self.device)
+        pixels = torch.stack(
+            [self.transform(cut_ends(image) if self.cropped else image) for image in items]
+        ).to(self.device)
         return Encoding(tuple(layer.cpu().numpy() for layer in read_layers(self.model, pixels)))
 
 
 def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
     """Open `timm:NAME` (published weights, from the hub or its cache) or `timm:NAME@CHECKPOINT`.
 
-    CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format: config.json with architecture,
-    model_args and pretrained_cfg, beside model.safetensors. A card.json there gives title, family, objective and training.
-    Raises UnknownNameError, EncoderError or OfflineError.
+    CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format:
+    config.json with architecture, model_args and pretrained_cfg, beside model.safetensors. A
+    card.json there gives title, family, objective and training. Raises UnknownNameError,
+    EncoderError or OfflineError.
     """
     name, at, place = spec.removeprefix("timm:").partition("@")
     if not name or (at and not place):
@@ -55,12 +58,19 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
     model = loaded.model.float().eval().requires_grad_(False).to(device)
     data = resolve_data_config({}, model=model)
     return VisionEncoder(
-        card=_describe(spec, loaded, layers=_name_layers(model, torch.zeros(1, *data["input_size"], device=device))),
+        card=_describe(
+            spec,
+            loaded,
+            layers=_name_layers(model, torch.zeros(1, *data["input_size"], device=device)),
+        ),
         recipe={
             "library": "timm",
             "pooling": _pooling(model),
             "norm": "before the final norm",
-            "preprocessing": {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()},
+            "preprocessing": {
+                key: list(value) if isinstance(value, tuple) else value
+                for key, value in data.items()
+            },
             "arguments": getattr(model, "_model_args", {}),
             "precision": precision(device),
         },
@@ -72,7 +82,8 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
 
 
 def cut_ends(image: Image.Image) -> Image.Image:
-    """Cut a very long image to its middle, 8 times as long as wide: a 30,000 × 1 one would be enlarged to gigabytes first.
+    """Cut a very long image to its middle, 8 times as long as wide: a 30,000 × 1 one would be
+    enlarged to gigabytes first.
 
     A center crop sees no more of it than that, so its pixels stay the same but for rounding.
     """
@@ -80,22 +91,31 @@ def cut_ends(image: Image.Image) -> Image.Image:
     spare = (long - LONGEST * short) // 2
     if spare <= 0:
         return image
-    return ImageOps.crop(image, (spare, 0, spare, 0) if image.width > image.height else (0, spare, 0, spare))
+    return ImageOps.crop(
+        image, (spare, 0, spare, 0) if image.width > image.height else (0, spare, 0, spare)
+    )
 
 
 def read_layers(model: Any, pixels: Tensor) -> list[Tensor]:
     """Return one (batch, width) float32 tensor per block or stage.
 
-    Models with a class token: that token after each block, before the final norm. All others: the mean over places (patch
-    tokens of a transformer, the feature map of a convolutional net) after each block or stage.
+    Models with a class token: that token after each block, before the final norm. All others: the
+    mean over places (patch tokens of a transformer, the feature map of a convolutional net) after
+    each block or stage.
     """
     with forward_on(pixels.device):
         if has_class_token(model):
             outputs = model.forward_intermediates(
-                pixels, norm=False, return_prefix_tokens=True, output_fmt="NLC", intermediates_only=True
+                pixels,
+                norm=False,
+                return_prefix_tokens=True,
+                output_fmt="NLC",
+                intermediates_only=True,
             )
             return [prefix[:, 0].float() for _, prefix in outputs]
-        outputs = model.forward_intermediates(pixels, norm=False, output_fmt="NCHW", intermediates_only=True)
+        outputs = model.forward_intermediates(
+            pixels, norm=False, output_fmt="NCHW", intermediates_only=True
+        )
     return [output.float().mean(dim=(2, 3)) for output in outputs]
 
 
@@ -103,7 +123,10 @@ def has_class_token(model: Any) -> bool:
     """Tell whether the first prefix token of the model's intermediate outputs is a class token."""
     token = getattr(model, "cls_token", None)
     token = getattr(getattr(model, "embeds", None), "cls_token", None) if token is None else token
-    return token is not None and "return_prefix_tokens" in inspect.signature(model.forward_intermediates).parameters
+    return (
+        token is not None
+        and "return_prefix_tokens" in inspect.signature(model.forward_intermediates).parameters
+    )
 
 
 def _pooling(model: Any) -> str:
@@ -131,7 +154,8 @@ def _describe(spec: str, loaded: Loaded, *, layers: tuple[str, ...]) -> ModelCar
         modality="vision",
         spec=spec,
         family=notes.get("family") or naming.vision_family(type(loaded.model).__name__),
-        objective=notes.get("objective") or (naming.vision_objective(published) if published else "unknown"),
+        objective=notes.get("objective")
+        or (naming.vision_objective(published) if published else "unknown"),
         parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),
         weights=loaded.weights,
         layers=layers,

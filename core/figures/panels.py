@@ -11,16 +11,28 @@ from plotly.subplots import make_subplots
 from core.figures.theme import Mode, template
 
 
-def grid(heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025) -> go.Figure:
-    """Return an empty panel per heading of up to three lines, `per_row` in a row or, narrow, one below the other."""
+def grid(
+    heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025
+) -> go.Figure:
+    """Return an empty panel per heading of up to three lines, `per_row` in a row or, narrow, one
+    below the other.
+    """
     columns = per_row(len(heads), narrow)
     rows = math.ceil(len(heads) / columns)
     lines = max(head.count("<br>") + 1 for head in heads)
     top = 12 + 19 * lines
-    figure = make_subplots(rows, columns, subplot_titles=list(heads), shared_yaxes=True, horizontal_spacing=gap,
-                           vertical_spacing=min(0.3, (top + 52) / (height * rows)))  # fmt: skip
+    figure = make_subplots(
+        rows,
+        columns,
+        subplot_titles=list(heads),
+        shared_yaxes=True,
+        horizontal_spacing=gap,
+        vertical_spacing=min(0.3, (top + 52) / (height * rows)),
+    )
     figure.update_annotations(font_size=13)
-    return figure.update_layout(template=template(mode), height=height * rows + top + 40, margin_t=top)
+    return figure.update_layout(
+        template=template(mode), height=height * rows + top + 40, margin_t=top
+    )
 
 
 def per_row(panels: int, narrow: bool) -> int:

@@ -6,71 +6,109 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.analyses.alignment import Fit, competence_fit
-from core.analyses.convergence import trained
-from core.analyses.density import by_group, by_level, told_by_group
-from core.analyses.model_map import NEAREST
-from core.analyses.models import FEWER, UNTRAINED
 from core.encoders.encoder import REALITY
+from core.questions.captions.trends import by_group, by_level, told_by_group
+from core.questions.models.map_table import NEAREST
+from core.statistics.fits import Fit, competence_fit
+from core.study.models import FEWER, UNTRAINED, trained
 
 
-def trend_points(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per pair for `core.figures.alignment.trend`: both models described, with the language model's competence."""
+def trend_points(
+    alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row per pair for `core.questions.alignment.figures.trend`: both models described,
+    with the language model's competence.
+    """
     about = models.set_index("model")
     kept = ["title", "group", "parameters"]
     skill = competence.set_index("model")["value"]
-    points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(about[kept].add_suffix("_y"), on="model_y")
+    points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(
+        about[kept].add_suffix("_y"), on="model_y"
+    )
     points["competence"] = points["model_x"].map(skill).astype("float64")
-    return points.rename(columns={"group_y": "facet"}).sort_values("facet", key=lambda facet: facet == REALITY, kind="stable")
+    return points.rename(columns={"group_y": "facet"}).sort_values(
+        "facet", key=lambda facet: facet == REALITY, kind="stable"
+    )
 
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones gets `raw` in its name."""
-    renamed = points.rename(columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"})
+    """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
+    gets `raw` in its name.
+    """
+    renamed = points.rename(
+        columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
+    )
     return renamed.assign(score=renamed["calibrated"], chance=0.0)
 
 
 def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
-    """Fit alignment against competence in each facet, one point per trained language model: its mean over the facet's models.
+    """Fit alignment against competence in each facet, one point per trained language model: its
+    mean over the facet's models.
 
-    Pairs that share a language model are not independent, so that more vision models must not make the band narrower; neither must
-    copies along a training. models: as `core.analyses.models.describe` gives them.
+    Pairs that share a language model are not independent, so that more vision models must not make
+    the band narrower; neither must copies along a training. models: as `core.study.models.describe`
+    gives them.
     """
-    counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(models.loc[models["copy"], "model"])
+    counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
+        models.loc[models["copy"], "model"]
+    )
     found = {}
     for facet, group in points.groupby("facet", sort=False):
-        mean = group[counted[group.index]].groupby("model_x").agg(competence=("competence", "first"), score=("score", "mean"))
+        mean = (
+            group[counted[group.index]]
+            .groupby("model_x")
+            .agg(competence=("competence", "first"), score=("score", "mean"))
+        )
         found[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
     return found
 
 
 def headline_points(points: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per language model and target for `core.figures.overview.headline`: mean and range over the target's models."""
+    """Return a row per language model and target for `core.questions.overview.figures.headline`:
+    mean and range over the target's models.
+    """
     target = points["facet"].where(points["facet"] == REALITY, "vision models").rename("target")
-    names = {"model_x": "model", "title_x": "title", "group_x": "group", "parameters_x": "parameters"}
-    grouped = points.rename(columns=names).groupby([target, "model", "title", "group", "parameters"], sort=False, dropna=False)
+    names = {
+        "model_x": "model",
+        "title_x": "title",
+        "group_x": "group",
+        "parameters_x": "parameters",
+    }
+    grouped = points.rename(columns=names).groupby(
+        [target, "model", "title", "group", "parameters"], sort=False, dropna=False
+    )
     spread = {"score": ("score", "mean"), "low": ("score", "min"), "high": ("score", "max")}
     first = {name: (name, "first") for name in ("competence", "chance", "k")}
     return grouped.agg(**spread, **first).reset_index()
 
 
 def ranking_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per model for `core.figures.overview.ranking`: its mean alignment with the models it was compared with."""
-    mean = alignment.groupby("model_x", sort=False).agg(score=("score", "mean"), chance=("chance", "first"), k=("k", "first"))
+    """Return a row per model for `core.questions.overview.figures.ranking`: its mean alignment with
+    the models it was compared with.
+    """
+    mean = alignment.groupby("model_x", sort=False).agg(
+        score=("score", "mean"), chance=("chance", "first"), k=("k", "first")
+    )
     return mean.join(models.set_index("model")).rename_axis("model").reset_index()
 
 
 def growth_points(ranking: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per model and panel for `core.figures.overview.growth`: what of its making may have brought it closer.
+    """Return a row per model and panel for `core.questions.overview.figures.growth`: what of its
+    making may have brought it closer.
 
-    ranking: as `ranking_points` gives it. solved: model, solved. A line needs two models: the copies along one training (with the
-    finished model), the sizes of one group, the supervised models of one size by number of tasks; vision models by tasks solved.
+    ranking: as `ranking_points` gives it. solved: model, solved. A line needs two models: the
+    copies along one training (with the finished model), the sizes of one group, the supervised
+    models of one size by number of tasks; vision models by tasks solved.
     """
     whole = ranking[~ranking["copy"] & (ranking["group"] != UNTRAINED)]
     copied = ranking[ranking["run"].isin(ranking.loc[ranking["copy"], "run"])]
     sized = whole[(whole["group"] != FEWER) & whole["parameters"].notna()]
     fewer = whole[whole["group"] == FEWER]
-    tasked = whole[whole["tasks"].notna() & whole["objective"].isin(fewer["objective"]) & whole["size"].isin(fewer["size"])]
+    tasked = whole[
+        whole["tasks"].notna()
+        & whole["objective"].isin(fewer["objective"])
+        & whole["size"].isin(fewer["size"])
+    ]
     tasked = tasked[tasked["family"].isin(fewer["family"])]
     seeing = whole.merge(solved[["model", "solved"]].dropna(), on="model")
     panels = {
@@ -79,13 +117,18 @@ def growth_points(ranking: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
         "tasks": tasked.assign(x=tasked["tasks"], line=tasked["objective"]),
         "solved": seeing.assign(x=seeing["solved"], line=seeing["model"]),
     }
-    points = pd.concat([table.assign(panel=name) for name, table in panels.items()], ignore_index=True)
+    points = pd.concat(
+        [table.assign(panel=name) for name, table in panels.items()], ignore_index=True
+    )
     lonely = points.groupby(["panel", "line"])["x"].transform("nunique") < 2
-    return points[~lonely | (points["panel"] == "solved")].sort_values(["panel", "line", "x"], ignore_index=True)
+    return points[~lonely | (points["panel"] == "solved")].sort_values(
+        ["panel", "line", "x"], ignore_index=True
+    )
 
 
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per space `model:layer`: space, model, layer (its name), title, group, parameters.
+    """Return a row per space `model:layer`: space, model, layer (its name), title, group,
+    parameters.
 
     The title is the model's; of two spaces of one model each names its layer.
     """
@@ -94,14 +137,25 @@ def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame
     for space in spaces:
         name, _, layer = space.rpartition(":")
         model = about.loc[name]
-        rows.append((space, name, model["layers"][int(layer)], model["title"], model["group"], model["parameters"]))
+        rows.append(
+            (
+                space,
+                name,
+                model["layers"][int(layer)],
+                model["title"],
+                model["group"],
+                model["parameters"],
+            )
+        )
     found = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
     shared = found["model"].duplicated(keep=False)
     return found.assign(title=found["title"].where(~shared, found["title"] + ", " + found["layer"]))
 
 
 def effect_points(effect: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.studies.trials.effect` for `core.figures.dispersion`, models described; a mean's language is NaN."""
+    """Return the rows of `core.questions.dispersion.trials.effect` for
+    `core.questions.dispersion.figures`, models described; a mean's language is NaN.
+    """
     spaces = describe_spaces(list(dict.fromkeys(effect["vision"])), models).set_index("space")
     language = models.set_index("model")[["title", "group", "parameters"]]
     points = effect.join(spaces[["title", "group"]].add_suffix("_y"), on="vision")
@@ -109,82 +163,125 @@ def effect_points(effect: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
 
 
 def bin_points(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.analyses.convergence_bins.bin_pairs` described for `core.figures.competence.bins`."""
+    """Return the rows of `core.questions.competence.bins.bin_pairs` described for
+    `core.questions.competence.figures.bins`.
+    """
     titles = models.set_index("model")["title"]
     return points.assign(**{f"title_{side}": points[f"model_{side}"].map(titles) for side in "xy"})
 
 
 def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
-    """Return where each model stands among the measured ones of its modality, by name: 0 is the least competent, 1 the most.
+    """Return where each model stands among the measured ones of its modality, by name: 0 is the
+    least competent, 1 the most.
 
-    competence: model, value, of language models. solved: model, solved, of vision models. NaN where it was not measured, and for
-    all of a modality in which fewer than two were.
+    competence: model, value, of language models. solved: model, solved, of vision models. NaN where
+    it was not measured, and for all of a modality in which fewer than two were.
     """
-    values = pd.concat([competence.set_index("model")["value"], solved.set_index("model")["solved"]]).astype("float64")
+    values = pd.concat(
+        [competence.set_index("model")["value"], solved.set_index("model")["solved"]]
+    ).astype("float64")
     return rank_within(values.reindex(models["model"]), models.set_index("model")["modality"])
 
 
 def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
-    """Return the rank of each value within its group from 0, the least, to 1; NaN where it is unknown or the only one."""
+    """Return the rank of each value within its group from 0, the least, to 1; NaN where it is
+    unknown or the only one.
+    """
     ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
     return ((ranks - 1) / (count - 1)).where(count > 1)
 
 
-def score_points(near: pd.DataFrame, score: pd.Series, models: pd.DataFrame, skill: pd.Series) -> pd.DataFrame:
-    """Return a row per model for `core.figures.competence.downstream`, the reason too where it has no alignment.
+def score_points(
+    near: pd.DataFrame, score: pd.Series, models: pd.DataFrame, skill: pd.Series
+) -> pd.DataFrame:
+    """Return a row per model for `core.questions.competence.figures.downstream`, the reason too
+    where it has no alignment.
 
-    near: alignment of each model with the target, as `core.studies.study.Study.align` gives it. score, skill: by model; the rank is
-    that in skill among these models.
+    near: alignment of each model with the target, as `core.study.study.Study.align` gives it.
+    score, skill: by model; the rank is that in skill among these models.
     """
-    table = near.rename(columns={"model_x": "model", "score": "near"})[["model", "near", "chance", "reason"]]
+    table = near.rename(columns={"model_x": "model", "score": "near"})[
+        ["model", "near", "chance", "reason"]
+    ]
     points = table.merge(models[["model", "title", "group", "modality", "parameters"]], on="model")
     points = points.assign(value=points["model"].map(score).astype("float64"))
     values = points["model"].map(skill).astype("float64").where(points["near"].notna())
     return points.assign(rank=rank_within(values, points["modality"]))
 
 
-def map_points(table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per model that the map places, for `core.figures.models.model_map`, in the order of steps within each training.
+def map_points(
+    table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row per model that the map places, for `core.questions.models.figures.model_map`, in
+    the order of steps within each training.
 
-    table: as `core.studies.mapping.map_models` gives it. rank: as `skill_ranks` gives it; skill: the competence in words, "" where
-    unknown; nearest: the titles of the nearest models; followed: whether there are others of its training.
+    table: as `core.questions.models.answer.map_models` gives it. rank: as `skill_ranks` gives it;
+    skill: the competence in words, "" where unknown; nearest: the titles of the nearest models;
+    followed: whether there are others of its training.
     """
     titles = models.set_index("model")["title"]
     skill = {
-        row.model: f"1 − bits per byte of the captions: {row.value:.2f}" for row in competence.dropna(subset="value").itertuples()
+        row.model: f"1 − bits per byte of the captions: {row.value:.2f}"
+        for row in competence.dropna(subset="value").itertuples()
     }
-    skill |= {row.model: f"solves {row.solved:.0%} of the vision tasks" for row in solved.dropna(subset="solved").itertuples()}
+    skill |= {
+        row.model: f"solves {row.solved:.0%} of the vision tasks"
+        for row in solved.dropna(subset="solved").itertuples()
+    }
     points = table[table["reason"] == ""].merge(models, on="model")
-    near = [", ".join(titles[name] for name in names if name) for names in points[list(NEAREST)].itertuples(index=False)]
+    near = [
+        ", ".join(titles[name] for name in names if name)
+        for names in points[list(NEAREST)].itertuples(index=False)
+    ]
     ranks = points["model"].map(skill_ranks(models, competence, solved))
     several = points.groupby("run")["step"].transform("nunique") > 1
     told = [skill.get(name, "") for name in points["model"]]
     described = points.assign(rank=ranks, skill=told, nearest=near, followed=several)
-    return described.sort_values(["modality", "group", "run", "step"], kind="stable", ignore_index=True)
+    return described.sort_values(
+        ["modality", "group", "run", "step"], kind="stable", ignore_index=True
+    )
 
 
 def training_points(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.studies.mapping.follow_training`, each described, for `core.figures.competence.training`."""
+    """Return the rows of `core.questions.models.answer.follow_training`, each described, for
+    `core.questions.competence.figures.training`.
+    """
     return table.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
 
 
-def level_points(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
-    """Return a row per target and caption level, in the panel that `facets` gives it, for `core.figures.captions.by_words`.
+def level_points(
+    rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return a row per target and caption level, in the panel that `facets` gives it, for
+    `core.questions.captions.figures.by_words`.
 
-    rows: as `core.studies.density.compare_levels` gives them. facets: of each target; reality's panel is the last.
+    rows: as `core.questions.captions.answer.compare_levels` gives them. facets: of each target;
+    reality's panel is the last.
     """
     about = models.set_index("model")[["title", "group", "parameters"]].add_suffix("_y")
-    points = by_level(rows).join(about, on="model_y").assign(facet=lambda table: table["model_y"].map(facets))
-    return points.sort_values("group_y", key=lambda group: group == REALITY, kind="stable", ignore_index=True)
+    points = (
+        by_level(rows)
+        .join(about, on="model_y")
+        .assign(facet=lambda table: table["model_y"].map(facets))
+    )
+    return points.sort_values(
+        "group_y", key=lambda group: group == REALITY, kind="stable", ignore_index=True
+    )
 
 
-def language_lines(rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
-    """Return each language model's score by level, its mean over the targets of a panel, for `core.figures.captions.by_words`."""
+def language_lines(
+    rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return each language model's score by level, its mean over the targets of a panel, for
+    `core.questions.captions.figures.by_words`.
+    """
     found = by_group(rows, facets).rename(columns={"model_y": "facet"})
     return found.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
 
 
 def told_points(told: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of `core.studies.density.compare_told` for `core.figures.captions.told`: the mean over a panel's targets."""
+    """Return the rows of `core.questions.captions.answer.compare_told` for
+    `core.questions.captions.figures.told`: the mean over a panel's targets.
+    """
     last = told.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
     return told_by_group(last, facets).rename(columns={"model_y": "facet"})

@@ -1,8 +1,9 @@
 """One visual language on all pages.
 
-Hue is a vision model's objective or a language model's family, the same in every figure; symbol is the modality, size the
-parameter count on a log scale, a dotted gray line is chance, a band is an interval. The two palettes share their hues and differ
-in lightness; within each, any two colors stay apart for people who see no red or no green.
+Hue is a vision model's objective or a language model's family, the same in every figure; symbol is
+the modality, size the parameter count on a log scale, a dotted gray line is chance, a band is an
+interval. The two palettes share their hues and differ in lightness; within each, any two colors
+stay apart for people who see no red or no green.
 """
 
 from __future__ import annotations
@@ -36,11 +37,25 @@ class Ink:
 
 
 INK: Mapping[Mode, Ink] = {
-    "light": Ink("#FBFAF7", "#23262B", "#62676F", "#E6E2DA", "#80858C", "#A8480C",
-                 ("#F5F1E8", "#F0CF9A", "#E0964B", "#B4531B", "#6E2A12", "#330F0A")),
-    "dark": Ink("#15181D", "#E8E4DB", "#A6ABB3", "#2B3038", "#8A9099", "#F0A35E",
-                ("#1B1F26", "#47231A", "#8A3D1C", "#CB6A2C", "#F0A858", "#FBEBC8")),
-}  # fmt: skip
+    "light": Ink(
+        "#FBFAF7",
+        "#23262B",
+        "#62676F",
+        "#E6E2DA",
+        "#80858C",
+        "#A8480C",
+        ("#F5F1E8", "#F0CF9A", "#E0964B", "#B4531B", "#6E2A12", "#330F0A"),
+    ),
+    "dark": Ink(
+        "#15181D",
+        "#E8E4DB",
+        "#A6ABB3",
+        "#2B3038",
+        "#8A9099",
+        "#F0A35E",
+        ("#1B1F26", "#47231A", "#8A3D1C", "#CB6A2C", "#F0A858", "#FBEBC8"),
+    ),
+}
 
 _OBJECTIVES: Mapping[str, tuple[str, str]] = {  # light, dark
     "supervised": ("#3355CF", "#5A75F2"),
@@ -58,22 +73,45 @@ _FAMILIES: Mapping[str, tuple[str, str]] = {
 }
 _UNTRAINED = ("#7C828A", "#9AA0A8")
 _KINDS = (  # the first word found in a lowercase objective or family decides; the order matters
-    ("untrained", "untrained"), ("random", "untrained"),
-    ("fine-tun", "clip-tuned"), ("finetun", "clip-tuned"), ("clip-", "clip-tuned"), ("clip+", "clip-tuned"), ("clip", "clip"),
-    ("mae", "masked"), ("masked auto", "masked"), ("masked image", "masked"),
-    ("dino", "self-distilled"), ("distill", "self-distilled"), ("simclr", "self-distilled"), ("contrast", "self-distilled"),
-    ("multi", "multitask"), ("attribute", "multitask"), ("task", "multitask"),
-    ("supervis", "supervised"), ("classif", "supervised"), ("augreg", "supervised"),
-    ("gpt", "gpt"), ("llama", "llama"), ("bloom", "bloom"), ("bert", "bert"),
-)  # fmt: skip
+    ("untrained", "untrained"),
+    ("random", "untrained"),
+    ("fine-tun", "clip-tuned"),
+    ("finetun", "clip-tuned"),
+    ("clip-", "clip-tuned"),
+    ("clip+", "clip-tuned"),
+    ("clip", "clip"),
+    ("mae", "masked"),
+    ("masked auto", "masked"),
+    ("masked image", "masked"),
+    ("dino", "self-distilled"),
+    ("distill", "self-distilled"),
+    ("simclr", "self-distilled"),
+    ("contrast", "self-distilled"),
+    ("multi", "multitask"),
+    ("attribute", "multitask"),
+    ("task", "multitask"),
+    ("supervis", "supervised"),
+    ("classif", "supervised"),
+    ("augreg", "supervised"),
+    ("gpt", "gpt"),
+    ("llama", "llama"),
+    ("bloom", "bloom"),
+    ("bert", "bert"),
+)
 
 
 def hue(name: str, mode: Mode) -> str:
-    """Return the color of an objective or family: the same for the same name always; unknown ones get a fixed color each."""
+    """Return the color of an objective or family: the same for the same name always; unknown ones
+    get a fixed color each.
+    """
     if name.lower() in ("reality", "world"):
         return INK[mode].text
     kind = next((kind for word, kind in _KINDS if word in name.lower()), None)
-    pair = _UNTRAINED if kind == "untrained" else _OBJECTIVES.get(kind or "") or _FAMILIES.get(kind or "") or _stranger(name)
+    pair = (
+        _UNTRAINED
+        if kind == "untrained"
+        else _OBJECTIVES.get(kind or "") or _FAMILIES.get(kind or "") or _stranger(name)
+    )
     return pair[mode == "dark"]
 
 
@@ -83,7 +121,9 @@ def _stranger(name: str) -> tuple[str, str]:
 
 
 def marker_size(parameters: float | int | None) -> float:
-    """Return a marker's diameter in pixels: 6 px more per factor of ten, 10 px at 100k parameters, 7 px where unknown."""
+    """Return a marker's diameter in pixels: 6 px more per factor of ten, 10 px at 100k parameters,
+    7 px where unknown.
+    """
     if not parameters or math.isnan(parameters):
         return 7.0
     return min(max(10.0 + 6.0 * (math.log10(parameters) - 5.0), 7.0), 26.0)
@@ -109,9 +149,16 @@ def p_text(p: float) -> str:
 
 
 def round_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times the powers of ten from `low` to `high`: what a logarithmic axis is read by; both above 0."""
+    """Return 1, 2 and 5 times the powers of ten from `low` to `high`: what a logarithmic axis is
+    read by; both above 0.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [part * 10.0**power for power in powers for part in (1, 2, 5) if low <= part * 10.0**power <= high]
+    return [
+        part * 10.0**power
+        for power in powers
+        for part in (1, 2, 5)
+        if low <= part * 10.0**power <= high
+    ]
 
 
 def plain(text: object) -> str:
@@ -120,7 +167,9 @@ def plain(text: object) -> str:
 
 
 def heading(name: str) -> str:
-    """Return a group's name as the heading of a panel or row: escaped, its first letter a capital."""
+    """Return a group's name as the heading of a panel or row: escaped, its first letter a
+    capital.
+    """
     return plain(name[:1].upper() + name[1:])
 
 
@@ -131,37 +180,67 @@ def clear(color: str, opacity: float) -> str:
 
 
 def template(mode: Mode) -> go.layout.Template:
-    """Return our Plotly template; every figure names it, because other packages replace Plotly's default."""
+    """Return our Plotly template; every figure names it, because other packages replace Plotly's
+    default.
+    """
     ink = INK[mode]
     axis = {
-        "gridcolor": ink.grid, "linecolor": ink.grid, "zeroline": False, "ticks": "", "automargin": True,
-        "title": {"standoff": 8, "font": {"size": 13, "color": ink.soft}}, "tickfont": {"size": 12, "color": ink.soft},
-    }  # fmt: skip
+        "gridcolor": ink.grid,
+        "linecolor": ink.grid,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "title": {"standoff": 8, "font": {"size": 13, "color": ink.soft}},
+        "tickfont": {"size": 12, "color": ink.soft},
+    }
     font = {"family": FONT, "size": 13, "color": ink.text}
     label = {"font": font, "bgcolor": ink.paper, "bordercolor": ink.chance, "align": "left"}
-    legend = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemsizing": "constant"}
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+        "itemsizing": "constant",
+    }
     return go.layout.Template(
         layout={
             "font": font,
-            "paper_bgcolor": ink.paper, "plot_bgcolor": ink.paper, "colorway": [hue(name, mode) for name in _OBJECTIVES],
-            "xaxis": axis, "yaxis": axis, "margin": {"l": 8, "r": 12, "t": 36, "b": 8},
-            "hoverlabel": label, "legend": {**legend, "font": {"size": 12}},
+            "paper_bgcolor": ink.paper,
+            "plot_bgcolor": ink.paper,
+            "colorway": [hue(name, mode) for name in _OBJECTIVES],
+            "xaxis": axis,
+            "yaxis": axis,
+            "margin": {"l": 8, "r": 12, "t": 36, "b": 8},
+            "hoverlabel": label,
+            "legend": {**legend, "font": {"size": 12}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": ink.chance, "activecolor": ink.text},
             "title": {"x": 0, "xref": "paper", "font": {"size": 15}},
         }
-    )  # fmt: skip
+    )
 
 
 def blank(mode: Mode, *, height: int, title: str = "") -> go.Figure:
-    """Return an empty figure in our look; `title` names exported files and is read aloud, `height` is in pixels."""
-    return go.Figure(layout={"template": template(mode), "height": height, "meta": {"title": title}})
+    """Return an empty figure in our look; `title` names exported files and is read aloud, `height`
+    is in pixels.
+    """
+    return go.Figure(
+        layout={"template": template(mode), "height": height, "meta": {"title": title}}
+    )
 
 
 def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
     """Draw why there is nothing to draw."""
     figure = blank(mode, height=height, title=text)
     figure.update_xaxes(visible=False).update_yaxes(visible=False)
-    words = {"text": wrap(plain(text)), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+    words = {
+        "text": wrap(plain(text)),
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0.5,
+        "y": 0.5,
+        "showarrow": False,
+    }
     return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft})
 
 
@@ -176,7 +255,9 @@ def wrap(text: str, width: int = 44) -> str:
 
 
 def scatter_of(points: int) -> str:
-    """Return the kind of scatter trace that draws so many points quickly: above a thousand the graphics card's."""
+    """Return the kind of scatter trace that draws so many points quickly: above a thousand the
+    graphics card's.
+    """
     return "scattergl" if points > 1000 else "scatter"
 
 

@@ -13,7 +13,9 @@ _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
 
 
 def metrics_table() -> pd.DataFrame:
-    """Return a row per metric: id, title, range, aligned (which end is), scope, symmetric, parameters, sees, misses, formula …"""
+    """Return a row per metric: id, title, range, aligned (which end is), scope, symmetric,
+    parameters, sees, misses, formula …
+    """
     rows = [_row(metric.spec) for metric in METRICS.values()]
     return pd.DataFrame(rows)
 

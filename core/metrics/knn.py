@@ -1,37 +1,50 @@
-"""Metrics over neighbor sets: which stimuli are near, whatever their order. Each is the mean of one term per stimulus."""
+"""Metrics over neighbor sets: which stimuli are near, whatever their order. Each is the mean of one
+term per stimulus.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Float64, Int32, Int64
 
-from core.metrics.neighbors import nearest
 from core.metrics.spec import Metric, MetricSpec
+from core.spaces.neighbors import nearest
 
 
-def count_shared(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Int64[np.ndarray, "n"]:
+def count_shared(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Int64[np.ndarray, "n"]:
     """Count the neighbors that two spaces have in common at each stimulus: |Aᵢ ∩ Bᵢ|, in 0 … k."""
     both = np.sort(np.concatenate([a, b], axis=1), axis=1)
     # a list never repeats a stimulus, so equal entries side by side are common neighbors
     return np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
 
 
-def mutual_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n"]:
+def mutual_terms(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's share of common neighbors: |Aᵢ ∩ Bᵢ| / k."""
     return count_shared(a, b) / a.shape[1]
 
 
-def jaccard_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n"]:
+def jaccard_terms(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's intersection over union of neighbors: |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|."""
     shared = count_shared(a, b)
     return shared / (2 * a.shape[1] - shared)
 
 
-def cycle_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n"]:
-    """Return 1 for each stimulus i that a step to a neighbor in B, then one in A, can lead back to, else 0: ∃ j ∈ Bᵢ: i ∈ Aⱼ."""
+def cycle_terms(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Float64[np.ndarray, "n"]:
+    """Return 1 for each stimulus i that a step to a neighbor in B, then one in A, can lead back to,
+    else 0: ∃ j ∈ Bᵢ: i ∈ Aⱼ.
+    """
     n = len(a)
     own = np.arange(n)[:, None]
-    # a step from j to i is the number j · n + i: n · k of them are compared, where all walks of two steps would be n · k²
+    # a step from j to i is the number j · n + i: n · k of them are compared, where all walks of two
+    # steps would be n · k²
     returned = np.isin(b.astype(np.int64) * n + own, own * n + a)
     return returned.max(axis=1).astype(np.float64)
 
@@ -39,31 +52,37 @@ def cycle_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Flo
 def mutual_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
     """Return the mean share of neighbors that two spaces have in common: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
 
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more aligned; chance is
-    k/(n − 1). Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Huh et al. 2024, appendix A.
+    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
+    is more aligned; chance is k/(n − 1). Raises MetricError for k outside 1 … n − 1 and degenerate
+    spaces. Source: Huh et al. 2024, appendix A.
     """
     shared = count_shared(nearest(x, k=k), nearest(y, k=k))
-    return float(shared.sum() / (len(x) * k))  # counts divided once: equal to the last bit however they are added up
+    return float(
+        shared.sum() / (len(x) * k)
+    )  # counts divided once: equal to the last bit however they are added up
 
 
 def jaccard_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
     """Return the mean intersection over union of neighbors: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|.
 
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more aligned; a term is
-    s / (2 − s) where mutual kNN's is s, so it is never above mutual kNN.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Klabunde et al. 2023 (k-NN Jaccard similarity).
+    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
+    is more aligned; a term is s / (2 − s) where mutual kNN's is s, so it is never above mutual kNN.
+    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Klabunde et al. 2023
+    (k-NN Jaccard similarity).
     """
     return float(jaccard_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
 def cycle_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return the share of stimuli that a step to a neighbor in y, then to a neighbor in x, can return to.
+    """Return the share of stimuli that a step to a neighbor in y, then to a neighbor in x, can
+    return to.
 
-    (1/n) Σᵢ [∃ j ∈ Bᵢ: i ∈ Aⱼ], with A the neighbors in x and B those in y. Not symmetric, and below 1 even for a space with
-    itself where a stimulus is no neighbor of its neighbors.
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more aligned; chance is
-    about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n chance is 0.95.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: released code of Huh et al. 2024.
+    (1/n) Σᵢ [∃ j ∈ Bᵢ: i ∈ Aⱼ], with A the neighbors in x and B those in y. Not symmetric, and
+    below 1 even for a space with itself where a stimulus is no neighbor of its neighbors. x, y:
+    spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more
+    aligned; chance is about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n
+    chance is 0.95. Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source:
+    released code of Huh et al. 2024.
     """
     return float(cycle_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
@@ -82,7 +101,9 @@ MUTUAL_KNN = Metric(
         sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
         defaults={"k": 10},
-        reference="Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A",
+        reference=(
+            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
+        ),
     ),
     mutual_knn,
 )
@@ -98,10 +119,15 @@ JACCARD_KNN = Metric(
         scope="local",
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees="The same as mutual k-NN; a stimulus with half of its neighbors in common counts a third.",
+        sees=(
+            "The same as mutual k-NN; a stimulus with half of its neighbors in common counts a"
+            " third."
+        ),
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
         defaults={"k": 10},
-        reference="Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models",
+        reference=(
+            "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
+        ),
     ),
     jaccard_knn,
 )
@@ -117,10 +143,18 @@ CYCLE_KNN = Metric(
         scope="local",
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees="Whether neighborhoods lead back to where they started, even if two spaces name different neighbors.",
-        misses="Most differences once k is above the square root of n, where nearly every walk finds a way back by chance.",
+        sees=(
+            "Whether neighborhoods lead back to where they started, even if two spaces name"
+            " different neighbors."
+        ),
+        misses=(
+            "Most differences once k is above the square root of n, where nearly every walk finds a"
+            " way back by chance."
+        ),
         defaults={"k": 10},
-        reference="Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code",
+        reference=(
+            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code"
+        ),
         self_aligned=False,
     ),
     cycle_knn,

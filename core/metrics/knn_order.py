@@ -1,7 +1,9 @@
-"""Metrics over ordered neighbor lists: which stimuli are near, and in which order. Each is the mean of one term per stimulus.
+"""Metrics over ordered neighbor lists: which stimuli are near, and in which order. Each is the mean
+of one term per stimulus.
 
-Both are dynamic programs over a table of k × k cells. What a row takes from its own left is a running maximum (or minimum), so
-one row of every stimulus's table is filled at once: k steps, n · k cells of memory.
+Both are dynamic programs over a table of k × k cells. What a row takes from its own left is a
+running maximum (or minimum), so one row of every stimulus's table is filled at once: k steps, n · k
+cells of memory.
 """
 
 from __future__ import annotations
@@ -9,22 +11,32 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float64, Int32
 
-from core.metrics.neighbors import nearest
 from core.metrics.spec import Metric, MetricSpec
+from core.spaces.neighbors import nearest
 
 
-def subsequence_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n"]:
-    """Return for each stimulus the length of the longest common subsequence of its two neighbor lists, divided by k."""
+def subsequence_terms(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Float64[np.ndarray, "n"]:
+    """Return for each stimulus the length of the longest common subsequence of its two neighbor
+    lists, divided by k.
+    """
     n, k = a.shape
-    longest = np.zeros((n, k + 1), dtype=np.int32)  # column j: among a's entries so far and b's first j
+    longest = np.zeros(
+        (n, k + 1), dtype=np.int32
+    )  # column j: among a's entries so far and b's first j
     for i in range(k):
         extended = longest[:, :-1] + (b == a[:, i : i + 1])
         longest[:, 1:] = np.maximum.accumulate(np.maximum(longest[:, 1:], extended), axis=1)
     return longest[:, -1] / k
 
 
-def edit_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n"]:
-    """Return for each stimulus 1 − Levenshtein distance of its two neighbor lists / k; an edit inserts, deletes or replaces one."""
+def edit_terms(
+    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
+) -> Float64[np.ndarray, "n"]:
+    """Return for each stimulus 1 − Levenshtein distance of its two neighbor lists / k; an edit
+    inserts, deletes or replaces one.
+    """
     n, k = a.shape
     place = np.arange(k + 1, dtype=np.int32)
     edits = np.tile(place, (n, 1))  # column j: from a's entries so far to b's first j
@@ -32,26 +44,34 @@ def edit_terms(a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]) -> Floa
         replaced = edits[:, :-1] + (b != a[:, i : i + 1])
         edits += 1  # delete a's entry i
         np.minimum(edits[:, 1:], replaced, out=edits[:, 1:])
-        edits = np.minimum.accumulate(edits - place, axis=1) + place  # insert b's entries, one edit each
+        edits = (
+            np.minimum.accumulate(edits - place, axis=1) + place
+        )  # insert b's entries, one edit each
     return 1 - edits[:, -1] / k
 
 
 def lcs_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return the mean length of the longest common subsequence of neighbor lists, in units of k: (1/n) Σᵢ lcs(Aᵢ, Bᵢ) / k.
+    """Return the mean length of the longest common subsequence of neighbor lists, in units of k:
+    (1/n) Σᵢ lcs(Aᵢ, Bᵢ) / k.
 
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more aligned (the released
-    code leaves it in [0, k]). It is never above mutual kNN, and at k = n − 1 it still compares the whole order.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Huh et al. 2024, appendix A and released code.
+    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
+    is more aligned (the released code leaves it in [0, k]). It is never above mutual kNN, and at k
+    = n − 1 it still compares the whole order. Raises MetricError for k outside 1 … n − 1 and
+    degenerate spaces. Source: Huh et al. 2024, appendix A and released code.
     """
     return float(subsequence_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
-def edit_distance_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return how few edits turn one neighbor list into the other: 1 − (1/n) Σᵢ Levenshtein(Aᵢ, Bᵢ) / k.
+def edit_distance_knn(
+    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int
+) -> float:
+    """Return how few edits turn one neighbor list into the other: 1 − (1/n) Σᵢ Levenshtein(Aᵢ, Bᵢ)
+    / k.
 
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more aligned; never
-    above `lcs_knn`, since a common neighbor one place off counts for nothing unless others shift with it.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Huh et al. 2024, appendix A and released code.
+    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
+    is more aligned; never above `lcs_knn`, since a common neighbor one place off counts for nothing
+    unless others shift with it. Raises MetricError for k outside 1 … n − 1 and degenerate spaces.
+    Source: Huh et al. 2024, appendix A and released code.
     """
     return float(edit_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
@@ -67,10 +87,18 @@ LCS_KNN = Metric(
         scope="local",
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees="Which stimuli are close together, and whether they follow each other in the same order.",
-        misses="How close they are, how far a neighbor moved in the order, and everything beyond the k neighbors.",
+        sees=(
+            "Which stimuli are close together, and whether they follow each other in the same"
+            " order."
+        ),
+        misses=(
+            "How close they are, how far a neighbor moved in the order, and everything beyond the k"
+            " neighbors."
+        ),
         defaults={"k": 10},
-        reference="Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A",
+        reference=(
+            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
+        ),
     ),
     lcs_knn,
 )
@@ -86,10 +114,18 @@ EDIT_DISTANCE_KNN = Metric(
         scope="local",
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees="Which stimuli are close together, and whether each stands at the same place in the order.",
-        misses="How close they are, and everything beyond the k neighbors; one place off costs as much as not being there.",
+        sees=(
+            "Which stimuli are close together, and whether each stands at the same place in the"
+            " order."
+        ),
+        misses=(
+            "How close they are, and everything beyond the k neighbors; one place off costs as much"
+            " as not being there."
+        ),
         defaults={"k": 10},
-        reference="Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A",
+        reference=(
+            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
+        ),
     ),
     edit_distance_knn,
 )

@@ -1,7 +1,9 @@
-"""How well one space can be read from another by a linear map, on stimuli that the map was not fitted to.
+"""How well one space can be read from another by a linear map, on stimuli that the map was not
+fitted to.
 
-Stimulus i is in fold i mod `folds`. Each fold is predicted by ridge regression fitted to the others; the penalty is chosen among
-`STRENGTHS` inside those others, each of them held out in turn. Per space: a `Part` for every choice of one or two folds left out.
+Stimulus i is in fold i mod `folds`. Each fold is predicted by ridge regression fitted to the
+others; the penalty is chosen among `STRENGTHS` inside those others, each of them held out in turn.
+Per space: a `Part` for every choice of one or two folds left out.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
-from core.metrics.bases import Basis, center, span
 from core.metrics.spec import Metric, MetricSpec
+from core.spaces.bases import Basis, center, span
 
-STRENGTHS = 10.0 ** np.arange(-6, 2)  # of the penalty, in units of the fitted features' summed variance
+STRENGTHS = 10.0 ** np.arange(
+    -6, 2
+)  # of the penalty, in units of the fitted features' summed variance
 
 
 class Part(NamedTuple):
-    """A space fitted without some folds: all stimuli along the fitted ones' principal axes, and the summed squares of each axis."""
+    """A space fitted without some folds: all stimuli along the fitted ones' principal axes, and the
+    summed squares of each axis.
+    """
 
     fitted: Bool[np.ndarray, "n"]
     scores: Float64[np.ndarray, "n r"]
@@ -31,21 +37,33 @@ Parts = dict[frozenset[int], Part]
 
 
 def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
-    """Number each stimulus's fold: every `folds`-th stimulus is in the same one, so that a sorted dataset is spread over all.
+    """Number each stimulus's fold: every `folds`-th stimulus is in the same one, so that a sorted
+    dataset is spread over all.
 
-    Raises MetricError for fewer than three folds (one to predict, one to choose by, one to fit) or two stimuli in a fold.
+    Raises MetricError for fewer than three folds (one to predict, one to choose by, one to fit) or
+    two stimuli in a fold.
     """
     if folds < 3:
-        raise MetricError(f"at least 3 folds expected: one to predict, one to choose the penalty by, one to fit; given {folds}")
+        raise MetricError(
+            "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
+            f" given {folds}"
+        )
     if n < 2 * folds:
-        raise MetricError(f"{folds} folds need at least {2 * folds} stimuli; given {n}: use fewer folds")
+        raise MetricError(
+            f"{folds} folds need at least {2 * folds} stimuli; given {n}: use fewer folds"
+        )
     return np.arange(n) % folds
 
 
 def fit_parts(space: Basis, *, folds: int) -> Parts:
-    """Decompose a space once for every one or two folds left out, which is all that predicting from it needs."""
+    """Decompose a space once for every one or two folds left out, which is all that predicting from
+    it needs.
+    """
     fold = assign_folds(len(space.directions), folds=folds)
-    return {frozenset(out): _part(space, ~np.isin(fold, out)) for out in combinations_with_replacement(range(folds), 2)}
+    return {
+        frozenset(out): _part(space, ~np.isin(fold, out))
+        for out in combinations_with_replacement(range(folds), 2)
+    }
 
 
 def _part(space: Basis, fitted: Bool[np.ndarray, "n"]) -> Part:
@@ -53,23 +71,28 @@ def _part(space: Basis, fitted: Bool[np.ndarray, "n"]) -> Part:
     squares, axes = np.linalg.eigh(values[fitted].T @ values[fitted])
     if squares[-1] <= space.noise**2:
         raise MetricError(
-            "a space that varies in every part of the stimuli expected; here few stand out from all others, so a fold "
-            "without them has nothing to learn from: choose another layer"
+            "a space that varies in every part of the stimuli expected; here few stand out from all"
+            " others, so a fold without them has nothing to learn from: choose another layer"
         )
     return Part(fitted, values @ axes, squares)
 
 
-def _errors(part: Part, truth: Float64[np.ndarray, "n d"], held_out: Bool[np.ndarray, "n"]) -> Float64[np.ndarray, "strengths"]:
+def _errors(
+    part: Part, truth: Float64[np.ndarray, "n d"], held_out: Bool[np.ndarray, "n"]
+) -> Float64[np.ndarray, "strengths"]:
     """Return the summed squared error on held-out stimuli for each strength of the penalty."""
     off = truth - truth[part.fitted].mean(axis=0)
     products = part.scores[part.fitted].T @ off[part.fitted]
     penalties = STRENGTHS * part.squares.sum()
-    predicted = ((part.scores[held_out] / (part.squares + penalty)) @ products for penalty in penalties)
+    predicted = (
+        (part.scores[held_out] / (part.squares + penalty)) @ products for penalty in penalties
+    )
     return np.array([((off[held_out] - guess) ** 2).sum() for guess in predicted])
 
 
 def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) -> float:
-    """Return R² of predicting one space from another's parts: 1 − Σ ‖y − ŷ‖² / Σ ‖y − ȳ‖², over every stimulus when held out.
+    """Return R² of predicting one space from another's parts: 1 − Σ ‖y − ŷ‖² / Σ ‖y − ȳ‖², over
+    every stimulus when held out.
 
     ȳ is the mean of the stimuli fitted, so predicting no more than that is 0.
     """
@@ -77,21 +100,30 @@ def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) ->
     missed = total = 0.0
     for held_out in range(folds):
         others = [other for other in range(folds) if other != held_out]
-        chosen = np.argmin(sum(_errors(parts[frozenset({held_out, other})], truth, fold == other) for other in others))
+        chosen = np.argmin(
+            sum(
+                _errors(parts[frozenset({held_out, other})], truth, fold == other)
+                for other in others
+            )
+        )
         missed += _errors(parts[frozenset({held_out})], truth, fold == held_out)[chosen]
         total += ((truth[fold == held_out] - truth[fold != held_out].mean(axis=0)) ** 2).sum()
     return float(1 - missed / total)
 
 
-def linear_predictivity(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, folds: int) -> float:
-    """Return how well two spaces predict each other by cross-validated ridge regression: mean of R² of y from x and of x from y.
+def linear_predictivity(
+    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, folds: int
+) -> float:
+    """Return how well two spaces predict each other by cross-validated ridge regression: mean of R²
+    of y from x and of x from y.
 
-    R² is over all dimensions together, so a dimension counts by its variance; `explained` gives one direction.
-    x, y: spaces over the same stimuli; copies of a stimulus in other folds are predicted too easily. folds: 3 or more.
-    Range (−∞, 1], higher is more aligned: 0 is no better than the mean, below 0 is worse; below 1 even for a space with itself.
-    Raises MetricError for degenerate spaces, rank one, fewer than 3 folds, fewer than 2 stimuli per fold, and a space that is
-    constant over a fitted part.
-    Source: Kornblith et al. 2019, table 1 (linear regression), here penalized, cross-validated and both ways.
+    R² is over all dimensions together, so a dimension counts by its variance; `explained` gives one
+    direction. x, y: spaces over the same stimuli; copies of a stimulus in other folds are predicted
+    too easily. folds: 3 or more. Range (−∞, 1], higher is more aligned: 0 is no better than the
+    mean, below 0 is worse; below 1 even for a space with itself. Raises MetricError for degenerate
+    spaces, rank one, fewer than 3 folds, fewer than 2 stimuli per fold, and a space that is
+    constant over a fitted part. Source: Kornblith et al. 2019, table 1 (linear regression), here
+    penalized, cross-validated and both ways.
     """
     a, b = span(center(x)), span(center(y))
     forth = explained(fit_parts(a, folds=folds), b.scores, folds=folds)
@@ -110,10 +142,19 @@ LINEAR_PREDICTIVITY = Metric(
         scope="global",
         ordinal=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
-        sees="What a linear map fitted on some stimuli can tell of the others; chance is 0 or less, however wide the spaces.",
-        misses="Directions of little variance, and what only a curved map finds; folds go by position, so order matters a little.",
+        sees=(
+            "What a linear map fitted on some stimuli can tell of the others; chance is 0 or less,"
+            " however wide the spaces."
+        ),
+        misses=(
+            "Directions of little variance, and what only a curved map finds; folds go by position,"
+            " so order matters a little."
+        ),
         defaults={"folds": 5},
-        reference="Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations Revisited, table 1",
+        reference=(
+            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
+            " Revisited, table 1"
+        ),
         self_aligned=False,
     ),
     linear_predictivity,

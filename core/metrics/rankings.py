@@ -14,12 +14,16 @@ from core.metrics.spec import Metric, MetricSpec
 CORRELATIONS = ("spearman", "pearson")
 
 
-def dissimilarities(space: Float[np.ndarray, "n d"], *, correlation: str) -> Float64[np.ndarray, " pairs"]:
-    """Return the Euclidean distances of all pairs of stimuli i < j, or their ranks, around their mean and of length 1.
+def dissimilarities(
+    space: Float[np.ndarray, "n d"], *, correlation: str
+) -> Float64[np.ndarray, " pairs"]:
+    """Return the Euclidean distances of all pairs of stimuli i < j, or their ranks, around their
+    mean and of length 1.
 
-    Equal distances share their mean rank. They are summed difference by difference, since in a matrix product equal pairs (of
-    duplicates, of one-hot factors) would differ in the last bit and rank by noise.
-    Raises MetricError for another correlation and where all stimuli are equally far apart.
+    Equal distances share their mean rank. They are summed difference by difference, since in a
+    matrix product equal pairs (of duplicates, of one-hot factors) would differ in the last bit and
+    rank by noise. Raises MetricError for another correlation and where all stimuli are equally far
+    apart.
     """
     from scipy.spatial.distance import pdist
     from scipy.stats import rankdata
@@ -28,19 +32,25 @@ def dissimilarities(space: Float[np.ndarray, "n d"], *, correlation: str) -> Flo
         raise MetricError(f"the correlation is {' or '.join(CORRELATIONS)}; given {correlation}")
     distances = pdist(space.astype(np.float64))
     if np.ptp(distances) <= np.finfo(np.float32).eps * distances.max():
-        raise MetricError("all stimuli are equally far apart in this space, so their distances correlate with nothing")
+        raise MetricError(
+            "all stimuli are equally far apart in this space, so their distances correlate with"
+            " nothing"
+        )
     values = rankdata(distances) if correlation == "spearman" else distances
     around = values - values.mean()
     return around / np.linalg.norm(around)
 
 
 def rsa(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, correlation: str) -> float:
-    """Return the correlation of two spaces' dissimilarities over all pairs of stimuli: ρ(‖xᵢ − xⱼ‖, ‖yᵢ − yⱼ‖), i < j.
+    """Return the correlation of two spaces' dissimilarities over all pairs of stimuli: ρ(‖xᵢ − xⱼ‖,
+    ‖yᵢ − yⱼ‖), i < j.
 
-    The dissimilarity is Euclidean: on rows of length 1 it orders pairs as the cosine does, and unlike the cosine it normalizes
-    nothing by itself. x, y: spaces over the same stimuli, clamped and normalized by the caller. correlation: "spearman" compares
-    the order of the distances, "pearson" the distances. Range [−1, 1], higher is more aligned; chance is 0.
-    Raises MetricError for degenerate spaces, also where all stimuli are equally far apart. Source: Kriegeskorte et al. 2008.
+    The dissimilarity is Euclidean: on rows of length 1 it orders pairs as the cosine does, and
+    unlike the cosine it normalizes nothing by itself. x, y: spaces over the same stimuli, clamped
+    and normalized by the caller. correlation: "spearman" compares the order of the distances,
+    "pearson" the distances. Range [−1, 1], higher is more aligned; chance is 0. Raises MetricError
+    for degenerate spaces, also where all stimuli are equally far apart. Source: Kriegeskorte et al.
+    2008.
     """
     return float(np.dot(*(dissimilarities(space, correlation=correlation) for space in (x, y))))
 
@@ -57,7 +67,10 @@ RSA = Metric(
         ordinal=True,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees="Whether the same pairs of stimuli are far apart, in the order of all distances.",
-        misses="Who the nearest neighbors are: they are few among all pairs; and any bending that keeps the order of distances.",
+        misses=(
+            "Who the nearest neighbors are: they are few among all pairs; and any bending that"
+            " keeps the order of distances."
+        ),
         defaults={"correlation": "spearman"},
         reference="Kriegeskorte, Mur, Bandettini 2008, Representational similarity analysis",
     ),

@@ -1,4 +1,5 @@
-"""Metrics over shapes: how well one space can be rotated onto another once both are centered and of size 1.
+"""Metrics over shapes: how well one space can be rotated onto another once both are centered and of
+size 1.
 
 Per space: its `shape`. Per pair: the best rotation's overlap, or the angle that is left after it.
 """
@@ -8,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.metrics.bases import Basis, center, span
 from core.metrics.spec import Metric, MetricSpec
+from core.spaces.bases import Basis, center, span
 
 
 def shape(basis: Basis) -> Float64[np.ndarray, "n r"]:
@@ -18,15 +19,19 @@ def shape(basis: Basis) -> Float64[np.ndarray, "n r"]:
 
 
 def overlap(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:
-    """Return the largest inner product of one shape with the other rotated: ‖aᵀb‖⁎, the sum of singular values."""
-    return min(1.0, float(np.linalg.svd(a.T @ b, compute_uv=False).sum()))  # rounding alone lifts a cosine above 1
+    """Return the largest inner product of one shape with the other rotated: ‖aᵀb‖⁎, the sum of
+    singular values.
+    """
+    return min(
+        1.0, float(np.linalg.svd(a.T @ b, compute_uv=False).sum())
+    )  # rounding alone lifts a cosine above 1
 
 
 def angle(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:
     """Return the angle in radians between one shape and the other rotated onto it.
 
-    It is 2 · arcsin(‖aQ − b‖ / 2) for the best rotation Q, which is the arc cosine of the overlap; taken from the cosine, equal
-    shapes would be 10⁻⁸ apart by rounding.
+    It is 2 · arcsin(‖aQ − b‖ / 2) for the best rotation Q, which is the arc cosine of the overlap;
+    taken from the cosine, equal shapes would be 10⁻⁸ apart by rounding.
     """
     if a.shape[1] > b.shape[1]:
         a, b = b, a  # the narrower one is rotated: in the wider one's dimensions it loses nothing
@@ -36,12 +41,14 @@ def angle(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> flo
 
 
 def procrustes(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the orthogonal Procrustes similarity of two spaces: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y centered.
+    """Return the orthogonal Procrustes similarity of two spaces: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y
+    centered.
 
-    It is the cosine of `shape_angle`, given as a similarity so that higher is more aligned, like the other metrics; the squared
-    Procrustes distance of Ding et al. is 2 − 2 times it.
-    x, y: spaces over the same stimuli; a narrower one is padded with zeros. Range [0, 1].
-    Raises MetricError for degenerate spaces and rank one. Source: Schönemann 1966; Ding, Denain, Steinhardt 2021.
+    It is the cosine of `shape_angle`, given as a similarity so that higher is more aligned, like
+    the other metrics; the squared Procrustes distance of Ding et al. is 2 − 2 times it. x, y:
+    spaces over the same stimuli; a narrower one is padded with zeros. Range [0, 1]. Raises
+    MetricError for degenerate spaces and rank one. Source: Schönemann 1966; Ding, Denain,
+    Steinhardt 2021.
     """
     return overlap(shape(span(center(x))), shape(span(center(y))))
 
@@ -49,9 +56,10 @@ def procrustes(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> fl
 def shape_angle(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
     """Return the angle between two shapes in radians: arccos(‖XᵀY‖⁎ / (‖X‖ ‖Y‖)), X and Y centered.
 
-    A distance: 0 for shapes that are rotations of each other, and the triangle inequality holds.
-    x, y: spaces over the same stimuli; a narrower one is padded with zeros. Range [0, π/2], lower is more aligned.
-    Raises MetricError for degenerate spaces and rank one. Source: Williams et al. 2021 (angular Procrustes distance).
+    A distance: 0 for shapes that are rotations of each other, and the triangle inequality holds. x,
+    y: spaces over the same stimuli; a narrower one is padded with zeros. Range [0, π/2], lower is
+    more aligned. Raises MetricError for degenerate spaces and rank one. Source: Williams et al.
+    2021 (angular Procrustes distance).
     """
     return angle(shape(span(center(x))), shape(span(center(y))))
 
@@ -67,10 +75,19 @@ PROCRUSTES = Metric(
         scope="global",
         ordinal=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
-        sees="How well one space fits the other after a rotation, every stimulus counted by its distance from the mean.",
-        misses="Any match that needs stretching; it is high by chance where spaces are wider than stimuli are many.",
+        sees=(
+            "How well one space fits the other after a rotation, every stimulus counted by its"
+            " distance from the mean."
+        ),
+        misses=(
+            "Any match that needs stretching; it is high by chance where spaces are wider than"
+            " stimuli are many."
+        ),
         defaults={},
-        reference="Ding, Denain, Steinhardt 2021, Grounding Representation Similarity with Statistical Testing",
+        reference=(
+            "Ding, Denain, Steinhardt 2021, Grounding Representation Similarity with Statistical"
+            " Testing"
+        ),
     ),
     procrustes,
 )
@@ -86,10 +103,19 @@ SHAPE_ANGLE = Metric(
         scope="global",
         ordinal=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
-        sees="What Procrustes similarity sees, as a true distance: models can be embedded and clustered by it.",
-        misses="Any match that needs stretching; it is low by chance where spaces are wider than stimuli are many.",
+        sees=(
+            "What Procrustes similarity sees, as a true distance: models can be embedded and"
+            " clustered by it."
+        ),
+        misses=(
+            "Any match that needs stretching; it is low by chance where spaces are wider than"
+            " stimuli are many."
+        ),
         defaults={},
-        reference="Williams, Kunz, Kornblith, Linderman 2021, Generalized Shape Metrics on Neural Representations",
+        reference=(
+            "Williams, Kunz, Kornblith, Linderman 2021, Generalized Shape Metrics on Neural"
+            " Representations"
+        ),
     ),
     shape_angle,
 )

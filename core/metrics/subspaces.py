@@ -1,6 +1,8 @@
-"""Metrics over canonical correlations: how far the directions of two spaces can be turned into each other.
+"""Metrics over canonical correlations: how far the directions of two spaces can be turned into each
+other.
 
-Per space: a `Basis`. Per pair: the cosines of the principal angles between two bases, which are the canonical correlations.
+Per space: a `Basis`. Per pair: the cosines of the principal angles between two bases, which are the
+canonical correlations.
 """
 
 from __future__ import annotations
@@ -9,32 +11,36 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.bases import Basis, center, span, standardize
 from core.metrics.spec import Metric, MetricSpec
+from core.spaces.bases import Basis, center, span, standardize
 
 
 def correlate(
     a: Float64[np.ndarray, "n ra"], b: Float64[np.ndarray, "n rb"]
 ) -> tuple[Float64[np.ndarray, "ra r"], Float64[np.ndarray, "r"]]:
-    """Return the canonical variates of a, as coordinates in its basis, and the canonical correlations, largest first.
+    """Return the canonical variates of a, as coordinates in its basis, and the canonical
+    correlations, largest first.
 
-    a, b: orthonormal bases of centered spaces. The correlations are the r = min(ra, rb) singular values of aᵀb (Björck and Golub
-    1973), in [0, 1].
-    Raises MetricError for ra + rb ≥ n: centered features lie in n − 1 dimensions, where two such subspaces must meet, so some
-    correlations would be 1 whatever the spaces.
+    a, b: orthonormal bases of centered spaces. The correlations are the r = min(ra, rb) singular
+    values of aᵀb (Björck and Golub 1973), in [0, 1]. Raises MetricError for ra + rb ≥ n: centered
+    features lie in n − 1 dimensions, where two such subspaces must meet, so some correlations would
+    be 1 whatever the spaces.
     """
     (n, rank_a), rank_b = a.shape, b.shape[1]
     if rank_a + rank_b >= n:
         raise MetricError(
-            f"canonical correlations of ranks {rank_a} and {rank_b} need more than {rank_a + rank_b} stimuli; given {n}, some "
-            f"would be 1 whatever the spaces: take more stimuli, or svcca with a lower rank"
+            f"canonical correlations of ranks {rank_a} and {rank_b} need more than"
+            f" {rank_a + rank_b} stimuli; given {n}, some would be 1 whatever the spaces: take more"
+            " stimuli, or svcca with a lower rank"
         )
     turn, correlations, _ = np.linalg.svd(a.T @ b, full_matrices=False)
     return turn, np.minimum(correlations, 1)  # rounding alone lifts a cosine above 1
 
 
 def leading_basis(space: Float[np.ndarray, "n d"], *, rank: int) -> Basis:
-    """Return the leading `rank` singular directions of the standardized features (all, where there are fewer)."""
+    """Return the leading `rank` singular directions of the standardized features (all, where there
+    are fewer).
+    """
     if rank < 2:
         raise MetricError(f"rank must be 2 or more; given {rank}")
     return span(standardize(center(space)), rank=rank)
@@ -46,31 +52,36 @@ def mean_correlation(a: Basis, b: Basis) -> float:
 
 
 def weighted_correlation(a: Basis, b: Basis) -> float:
-    """Return the mean canonical correlation of two bases, each weighted by how much of a's features its variate carries."""
+    """Return the mean canonical correlation of two bases, each weighted by how much of a's features
+    its variate carries.
+    """
     turn, correlations = correlate(a.directions, b.directions)
     weights = np.abs((turn.T * a.sizes) @ a.axes).sum(axis=1)
     return float(np.average(correlations, weights=weights))
 
 
 def svcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, rank: int) -> float:
-    """Return the mean canonical correlation of two spaces' leading singular directions: (1/r) Σᵢ σᵢ(UₓᵀU_y).
+    """Return the mean canonical correlation of two spaces' leading singular directions: (1/r) Σᵢ
+    σᵢ(UₓᵀU_y).
 
-    Order of work: center each feature, scale it to unit variance (a constant one is left out), keep the leading `rank` left
-    singular vectors U. The decompositions are exact, where the released code draws a random one anew on each call.
-    x, y: spaces over the same stimuli. rank: directions kept, 2 or more. Range [0, 1], higher is more aligned.
-    Raises MetricError for degenerate spaces, rank one, a cut between equal directions, and kept ranks that sum to n or more.
-    Source: Raghu et al. 2017; standardized and of fixed rank as in the released code of Huh et al. 2024.
+    Order of work: center each feature, scale it to unit variance (a constant one is left out), keep
+    the leading `rank` left singular vectors U. The decompositions are exact, where the released
+    code draws a random one anew on each call. x, y: spaces over the same stimuli. rank: directions
+    kept, 2 or more. Range [0, 1], higher is more aligned. Raises MetricError for degenerate spaces,
+    rank one, a cut between equal directions, and kept ranks that sum to n or more. Source: Raghu et
+    al. 2017; standardized and of fixed rank as in the released code of Huh et al. 2024.
     """
     return mean_correlation(leading_basis(x, rank=rank), leading_basis(y, rank=rank))
 
 
 def pwcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the mean of canonical correlations, weighted by what x says with them: Σᵢ αᵢρᵢ / Σᵢ αᵢ, αᵢ = Σⱼ |⟨hᵢ, xⱼ⟩|.
+    """Return the mean of canonical correlations, weighted by what x says with them: Σᵢ αᵢρᵢ / Σᵢ
+    αᵢ, αᵢ = Σⱼ |⟨hᵢ, xⱼ⟩|.
 
-    hᵢ: x's canonical variate i, of length 1; xⱼ: x's centered feature j. Not symmetric: the weights are x's.
-    x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned.
-    Raises MetricError for degenerate spaces, rank one, and ranks that sum to n or more.
-    Source: Morcos, Raghu, Bengio 2018; Kornblith et al. 2019, table 1.
+    hᵢ: x's canonical variate i, of length 1; xⱼ: x's centered feature j. Not symmetric: the weights
+    are x's. x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned. Raises
+    MetricError for degenerate spaces, rank one, and ranks that sum to n or more. Source: Morcos,
+    Raghu, Bengio 2018; Kornblith et al. 2019, table 1.
     """
     return weighted_correlation(span(center(x)), span(center(y)))
 
@@ -78,9 +89,9 @@ def pwcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
 def mean_cca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
     """Return the mean of all canonical correlations: (1/r) Σᵢ ρᵢ, r the smaller rank.
 
-    x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned; it rises to 1 by chance as the ranks approach n.
-    Raises MetricError for degenerate spaces, rank one, and ranks that sum to n or more.
-    Source: Hotelling 1936; Kornblith et al. 2019, table 1.
+    x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned; it rises to 1 by
+    chance as the ranks approach n. Raises MetricError for degenerate spaces, rank one, and ranks
+    that sum to n or more. Source: Hotelling 1936; Kornblith et al. 2019, table 1.
     """
     return mean_correlation(span(center(x)), span(center(y)))
 
@@ -97,9 +108,14 @@ SVCCA = Metric(
         ordinal=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="Whether the directions in which most features vary are the same.",
-        misses="How much each kept direction varies, all weaker directions, and which stimuli differ.",
+        misses=(
+            "How much each kept direction varies, all weaker directions, and which stimuli differ."
+        ),
         defaults={"rank": 10},
-        reference="Raghu, Gilmer, Yosinski, Sohl-Dickstein 2017, SVCCA: Singular Vector Canonical Correlation Analysis",
+        reference=(
+            "Raghu, Gilmer, Yosinski, Sohl-Dickstein 2017, SVCCA: Singular Vector Canonical"
+            " Correlation Analysis"
+        ),
     ),
     svcca,
 )
@@ -108,7 +124,10 @@ PWCCA = Metric(
     MetricSpec(
         id="pwcca",
         title="Projection-weighted canonical correlation",
-        formula=r"\sum_i \alpha_i \rho_i \big/ \sum_i \alpha_i, \quad \alpha_i = \sum_j |\langle h_i, x_j \rangle|",
+        formula=(
+            r"\sum_i \alpha_i \rho_i \big/ \sum_i \alpha_i, \quad \alpha_i = \sum_j |\langle h_i,"
+            r" x_j \rangle|"
+        ),
         range=(0.0, 1.0),
         higher_is_more_aligned=True,
         symmetric=False,
@@ -116,9 +135,15 @@ PWCCA = Metric(
         ordinal=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="How much of what the first space's features say can be said linearly in the second.",
-        misses="How strongly the second space says it; it is high by chance unless stimuli far outnumber dimensions.",
+        misses=(
+            "How strongly the second space says it; it is high by chance unless stimuli far"
+            " outnumber dimensions."
+        ),
         defaults={},
-        reference="Morcos, Raghu, Bengio 2018, Insights on Representational Similarity with Canonical Correlation",
+        reference=(
+            "Morcos, Raghu, Bengio 2018, Insights on Representational Similarity with Canonical"
+            " Correlation"
+        ),
     ),
     pwcca,
 )
@@ -133,11 +158,21 @@ MEAN_CCA = Metric(
         symmetric=True,
         scope="global",
         ordinal=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation", "invertible_linear"}),
-        sees="Whether the same linear features can be read from both spaces, however faint they are.",
-        misses="How strongly a feature is expressed; it is high by chance unless stimuli far outnumber dimensions.",
+        invariances=frozenset(
+            {"rotation", "isotropic_scaling", "translation", "invertible_linear"}
+        ),
+        sees=(
+            "Whether the same linear features can be read from both spaces, however faint they are."
+        ),
+        misses=(
+            "How strongly a feature is expressed; it is high by chance unless stimuli far outnumber"
+            " dimensions."
+        ),
         defaults={},
-        reference="Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations Revisited, table 1",
+        reference=(
+            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
+            " Revisited, table 1"
+        ),
     ),
     mean_cca,
 )

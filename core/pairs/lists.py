@@ -9,17 +9,19 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
-from core.metrics.neighbors import nearest
-from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.overlap import check_lists
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
 
 Lists = Int32[np.ndarray, "_ _ _"]  # layers, stimuli, neighbors
 
 
 @dataclass(frozen=True)
 class NeighborLists:
-    """Layers as neighbor lists, most similar first; any cached lists of at least k neighbors will do. -1 where there are none."""
+    """Layers as neighbor lists, most similar first; any cached lists of at least k neighbors will
+    do. -1 where there are none.
+    """
 
     compare: Callable[..., np.ndarray]  # lists of two models and k to the scores of all layer pairs
     k: int
@@ -37,9 +39,15 @@ class NeighborLists:
 
 
 def mean_terms(
-    terms: Callable[..., np.ndarray], x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int
+    terms: Callable[..., np.ndarray],
+    x: Int32[np.ndarray, "Lx n kx"],
+    y: Int32[np.ndarray, "Ly m ky"],
+    *,
+    k: int,
 ) -> Float64[np.ndarray, "Lx Ly"]:
-    """Return the mean over stimuli of a metric's terms, pair by pair; NaN for a layer of -1, which has no neighbors."""
+    """Return the mean over stimuli of a metric's terms, pair by pair; NaN for a layer of -1, which
+    has no neighbors.
+    """
     check_lists(x, y, k=k)
     scores = np.full((len(x), len(y)), np.nan)
     for a in np.flatnonzero(x[:, 0, 0] >= 0):

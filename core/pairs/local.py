@@ -12,13 +12,15 @@ from jaxtyping import Float64, Int32, Integer
 
 from core.errors import MetricError
 from core.metrics.cknna import local_kernel
-from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
+from core.spaces.preprocess import normalize_rows
 
 
 @dataclass(frozen=True)
 class LocalKernels:
-    """Local kernels of length 1: which stimuli are near each one, by rising index, and how similar; NaN for a layer without any."""
+    """Local kernels of length 1: which stimuli are near each one, by rising index, and how similar;
+    NaN for a layer without any.
+    """
 
     lists: Int32[np.ndarray, "L n k"]
     values: Float64[np.ndarray, "L n k"]
@@ -26,11 +28,15 @@ class LocalKernels:
 
 @dataclass(frozen=True)
 class CenteredLocal:
-    """CKNNA as the paper defines it: the sum of products of two local kernels over the pairs that are neighbors in both."""
+    """CKNNA as the paper defines it: the sum of products of two local kernels over the pairs that
+    are neighbors in both.
+    """
 
     k: int
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> LocalKernels:
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> LocalKernels:
         parts = each_layer(self._local, layers, preprocess)
         lists = stacked([part and part[0] for part in parts], missing=0)
         return LocalKernels(lists, stacked([part and part[1] for part in parts], missing=np.nan))
@@ -40,18 +46,30 @@ class CenteredLocal:
         return kernel.indices.reshape(-1, self.k).astype(np.int32), kernel.data.reshape(-1, self.k)
 
     def scores(self, x: LocalKernels, y: LocalKernels) -> Float64[np.ndarray, "Lx Ly"]:
-        """Share x's layers among threads; each sum runs over stimuli and neighbors in order, so threads cannot change it."""
-        from core.pairs.scattered import add_products
+        """Share x's layers among threads; each sum runs over stimuli and neighbors in order, so
+        threads cannot change it.
+        """
+        from core.pairs.loops.scattered import add_products
 
         if x.lists.shape[1] != y.lists.shape[1]:
-            raise MetricError(f"kernels over the same stimuli expected; given {x.lists.shape[1]} and {y.lists.shape[1]} stimuli")
-        near_x, near_y, values_x, values_y = map(_by_stimulus, (x.lists, y.lists, x.values, y.values))
+            raise MetricError(
+                f"kernels over the same stimuli expected; given {x.lists.shape[1]} and"
+                f" {y.lists.shape[1]} stimuli"
+            )
+        near_x, near_y, values_x, values_y = map(
+            _by_stimulus, (x.lists, y.lists, x.values, y.values)
+        )
         totals = np.zeros((len(x.lists), len(y.lists)))
         cores = os.cpu_count() or 1
-        parts = (np.array_split(near_x, cores, axis=1), np.array_split(values_x, cores, axis=1), np.array_split(totals, cores))
+        parts = (
+            np.array_split(near_x, cores, axis=1),
+            np.array_split(values_x, cores, axis=1),
+            np.array_split(totals, cores),
+        )
         with ThreadPoolExecutor(cores) as pool:
             done = [
-                pool.submit(add_products, near, values, near_y, values_y, total) for near, values, total in zip(*parts, strict=True)
+                pool.submit(add_products, near, values, near_y, values_y, total)
+                for near, values, total in zip(*parts, strict=True)
             ]
             for each in done:
                 each.result()

@@ -1,6 +1,8 @@
-"""The engines of mutual kNN, CKA and CKNNA on a device that torch knows: the same values as on the CPU, all work on the device.
+"""The engines of mutual kNN, CKA and CKNNA on a device that torch knows: the same values as on the
+CPU, all work on the device.
 
-A layer without scores is NaN throughout, as lists -1. Importing this takes seconds: import it on first use only.
+A layer without scores is NaN throughout, as lists -1. Importing this takes seconds: import it on
+first use only.
 """
 
 from __future__ import annotations
@@ -16,17 +18,19 @@ from jaxtyping import Float64, Integer
 from torch import Tensor
 
 from core.errors import MetricError
-from core.metrics.inputs import check_k
 from core.metrics.kernels import ROUNDING, check_unbiased
-from core.metrics.neighbors import check_ties, tie_order, unit_scaled
-from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer
+from core.spaces.inputs import check_k
+from core.spaces.neighbors import check_ties, tie_order, unit_scaled
+from core.spaces.preprocess import normalize_rows
 
 BLOCK = 2**25  # numbers in one block of similarities, or in the tiles that are multiplied at once
 
 
 class Local(NamedTuple):
-    """Layers as what lies near each stimulus, (layers, n, k): which stimuli, and a value for each."""
+    """Layers as what lies near each stimulus, (layers, n, k): which stimuli, and a value for
+    each.
+    """
 
     lists: Tensor
     values: Tensor
@@ -80,12 +84,16 @@ class TorchLocal:
 
 @dataclass(frozen=True)
 class TorchKernels:
-    """CKA, linear or unbiased: layers as centered kernels of length 1, (layers, n, n) in float32."""
+    """CKA, linear or unbiased: layers as centered kernels of length 1, (layers, n, n) in
+    float32.
+    """
 
     device: torch.device
     center: Callable[[Tensor], Tensor]
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Tensor:
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Tensor:
         return _stacked(each_layer(self._kernel, layers, preprocess), missing=torch.nan)
 
     def _kernel(self, space: Space) -> Tensor:
@@ -105,13 +113,19 @@ class TorchKernels:
 
 
 def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
-    """Find each stimulus's k nearest by the rule of `core.metrics.neighbors.nearest`, packed and unpacked the same way."""
+    """Find each stimulus's k nearest by the rule of `core.spaces.neighbors.nearest`, packed and
+    unpacked the same way.
+    """
     n = len(space)
     check_k(k, n)
     scaled_here = unit_scaled(space)
     check_ties(scaled_here, k)
-    scaled, order = (torch.from_numpy(values).to(device) for values in (scaled_here, tie_order(scaled_here)))
-    return torch.cat([_nearest_of(scaled, order, start, k) for start in range(0, n, max(1, BLOCK // n))])
+    scaled, order = (
+        torch.from_numpy(values).to(device) for values in (scaled_here, tie_order(scaled_here))
+    )
+    return torch.cat(
+        [_nearest_of(scaled, order, start, k) for start in range(0, n, max(1, BLOCK // n))]
+    )
 
 
 def _nearest_of(scaled: Tensor, order: Tensor, start: int, k: int) -> Tensor:
@@ -120,7 +134,9 @@ def _nearest_of(scaled: Tensor, order: Tensor, start: int, k: int) -> Tensor:
     similar.diagonal(start).fill_(-torch.inf)
     bits = (similar + 0).view(torch.int32)  # + 0 turns −0 into 0: equal values must have equal bits
     rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
-    keys = rising << 32 | (n - 1 - torch.argsort(order))  # no two are equal, so that ties have one order
+    keys = rising << 32 | (
+        n - 1 - torch.argsort(order)
+    )  # no two are equal, so that ties have one order
     return order[n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)]
 
 
@@ -131,7 +147,9 @@ def _centered(kernel: Tensor) -> Tensor:
 
 
 def _u_centered(kernel: Tensor) -> Tensor:
-    """Return the kernel centered as if it had no diagonal, of length 1; see `core.metrics.kernels.u_centered`."""
+    """Return the kernel centered as if it had no diagonal, of length 1; see
+    `core.metrics.kernels.u_centered`.
+    """
     n = len(kernel)
     check_unbiased(n)
     off = kernel.clone().fill_diagonal_(0)
@@ -143,21 +161,31 @@ def _u_centered(kernel: Tensor) -> Tensor:
 def _of_length_one(rest: Tensor, kernel: Tensor) -> Tensor:
     length = rest.norm()
     if length <= np.sqrt(len(kernel)) * ROUNDING * kernel.norm():
-        raise MetricError("all similarities in this space are equal, so that centering leaves only rounding; choose another layer")
+        raise MetricError(
+            "all similarities in this space are equal, so that centering leaves only rounding;"
+            " choose another layer"
+        )
     return rest / length
 
 
 def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
-    """Sum the products of values that two layers have for one stimulus near another, a block of stimuli at a time."""
+    """Sum the products of values that two layers have for one stimulus near another, a block of
+    stimuli at a time.
+    """
     _check_same_stimuli(x.lists, y.lists)
     n = x.lists.shape[1]
     rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
     blocks = zip(*(part.split(rows, dim=1) for part in (*x, *y)), strict=True)
-    return _added(_spread(near_x, values_x, n) @ _spread(near_y, values_y, n).T for near_x, values_x, near_y, values_y in blocks)
+    return _added(
+        _spread(near_x, values_x, n) @ _spread(near_y, values_y, n).T
+        for near_x, values_x, near_y, values_y in blocks
+    )
 
 
 def _spread(lists: Tensor, values: Tensor, n: int) -> Tensor:
-    """Write each layer's values to the places of their stimuli in rows of zeros; NaN of a layer without scores stays."""
+    """Write each layer's values to the places of their stimuli in rows of zeros; NaN of a layer
+    without scores stays.
+    """
     rows = torch.zeros((*lists.shape[:2], n), dtype=torch.float64, device=lists.device)
     return rows.scatter_(2, lists.clamp(min=0), values).flatten(1)
 
@@ -179,12 +207,16 @@ def _stacked(parts: Sequence[Tensor | None], missing: int | float) -> Tensor:
 
 def _check_same_stimuli(x: Tensor, y: Tensor) -> None:
     if x.shape[1] != y.shape[1]:
-        raise MetricError(f"layers over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
+        raise MetricError(
+            f"layers over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli"
+        )
 
 
 def _cknna(device: torch.device, *, k: int, variant: str) -> TorchLocal:
     if variant != "paper":
-        raise MetricError(f"on a device cknna has the variant paper alone; for {variant} name no device")
+        raise MetricError(
+            f"on a device cknna has the variant paper alone; for {variant} name no device"
+        )
     return TorchLocal(device, k)
 
 

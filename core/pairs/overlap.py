@@ -13,13 +13,15 @@ from core.errors import MetricError
 LEAST_STIMULI = 128  # per thread; fewer are done before a thread has started
 
 
-def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int) -> Float64[np.ndarray, "Lx Ly"]:
+def overlaps(
+    x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int
+) -> Float64[np.ndarray, "Lx Ly"]:
     """Return mutual kNN for each layer of x with each layer of y: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
 
-    x, y: neighbors of each layer, most similar first, as `core.metrics.neighbors.nearest` gives them; the first k are compared.
-    A layer of -1 has no neighbors (its space is degenerate) and its scores are NaN.
-    Range [0, 1], higher is more aligned. Counts are integers, so threads cannot change the result.
-    Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
+    x, y: neighbors of each layer, most similar first, as `core.spaces.neighbors.nearest` gives
+    them; the first k are compared. A layer of -1 has no neighbors (its space is degenerate) and its
+    scores are NaN. Range [0, 1], higher is more aligned. Counts are integers, so threads cannot
+    change the result. Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
     """
     check_lists(x, y, k=k)
     scores = _common(by_stimulus(x, k), by_stimulus(y, k)) / (x.shape[1] * k)
@@ -28,13 +30,19 @@ def overlaps(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *
     return scores
 
 
-def check_lists(x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int) -> None:
+def check_lists(
+    x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int
+) -> None:
     """Refuse neighbors over other stimuli, and k outside what was kept of both."""
     if x.shape[1] != y.shape[1]:
-        raise MetricError(f"neighbors over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli")
+        raise MetricError(
+            f"neighbors over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli"
+        )
     kept = min(x.shape[2], y.shape[2])
     if not 1 <= k <= kept:
-        raise MetricError(f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}")
+        raise MetricError(
+            f"k must lie in 1 … {kept}, the neighbors kept for each stimulus; given {k}"
+        )
 
 
 def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.ndarray, "n L k"]:
@@ -42,12 +50,15 @@ def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.nd
     return np.array(neighbors[:, :, :k].transpose(1, 0, 2), order="C")
 
 
-def _common(x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"]) -> Int64[np.ndarray, "Lx Ly"]:
+def _common(
+    x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"]
+) -> Int64[np.ndarray, "Lx Ly"]:
     """Count common neighbors over all stimuli, a share of the stimuli in each thread.
 
-    Python's threads rather than numba's: its default threading layer ends the process when two pages compute at once.
+    Python's threads rather than numba's: its default threading layer ends the process when two
+    pages compute at once.
     """
-    from core.pairs.bitsets import count_common
+    from core.pairs.loops.bitsets import count_common
 
     n = len(x)
     shares = max(1, min(os.cpu_count() or 1, n // LEAST_STIMULI))

@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Float64, Integer
 
 from core.errors import MetricError
-from core.metrics.bases import Basis, center, span
 from core.metrics.predictivity import explained, fit_parts
-from core.metrics.preprocess import normalize_rows
 from core.pairs.layers import Preprocess, Space, each_layer
+from core.spaces.bases import Basis, center, span
+from core.spaces.preprocess import normalize_rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class Parts:
 def check_same_stimuli(x: Parts, y: Parts) -> None:
     """Refuse models over other stimuli."""
     if x.stimuli != y.stimuli:
-        raise MetricError(f"layers over the same stimuli expected; given {x.stimuli} and {y.stimuli} stimuli")
+        raise MetricError(
+            f"layers over the same stimuli expected; given {x.stimuli} and {y.stimuli} stimuli"
+        )
 
 
 def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarray:
@@ -37,7 +39,9 @@ def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarra
 
 
 def basis_of(space: Space) -> Basis:
-    """Return the basis of all of a space without its axes, which are as large as the space itself."""
+    """Return the basis of all of a space without its axes, which are as large as the space
+    itself.
+    """
     basis = span(center(space))
     return basis._replace(axes=np.empty((len(basis.sizes), 0)))
 
@@ -52,8 +56,12 @@ def reorder_both(kernel: Any, order: Integer[np.ndarray, "n"]) -> Any:
     return kernel[order][:, order]
 
 
-def first_refusal(compare: Callable[[Any, Any], Any], x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
-    """Return why the first two sound layers without a score are refused; empty where all sound layers have one."""
+def first_refusal(
+    compare: Callable[[Any, Any], Any], x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]
+) -> str:
+    """Return why the first two sound layers without a score are refused; empty where all sound
+    layers have one.
+    """
     for a, b in np.argwhere(np.isnan(scores)):
         if x.layers[a] is not None and y.layers[b] is not None:
             try:
@@ -65,7 +73,9 @@ def first_refusal(compare: Callable[[Any, Any], Any], x: Parts, y: Parts, scores
 
 @dataclass(frozen=True)
 class EachPair:
-    """Layers as whatever `part` makes of one, None where it refuses; a pair that `compare` refuses has the score NaN."""
+    """Layers as whatever `part` makes of one, None where it refuses; a pair that `compare` refuses
+    has the score NaN.
+    """
 
     part: Callable[[Space], Any]
     compare: Callable[[Any, Any], float]
@@ -79,7 +89,9 @@ class EachPair:
         return np.array([[self._score(a, b) for b in y.layers] for a in x.layers])
 
     def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
-        """Return why the first two sound layers without a score are refused, given the scores; empty where there are none."""
+        """Return why the first two sound layers without a score are refused, given the scores;
+        empty where there are none.
+        """
         return first_refusal(self.compare, x, y, scores)
 
     def _score(self, a: Any, b: Any) -> float:
@@ -91,12 +103,17 @@ class EachPair:
             return np.nan
 
     def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
-        return Parts([None if part is None else self.reorder(part, order) for part in prepared.layers], prepared.stimuli)
+        return Parts(
+            [None if part is None else self.reorder(part, order) for part in prepared.layers],
+            prepared.stimuli,
+        )
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Linear predictivity: layers as bases. A layer is fitted once for all that it predicts, then forgotten: fits are large."""
+    """Linear predictivity: layers as bases. A layer is fitted once for all that it predicts, then
+    forgotten: fits are large.
+    """
 
     folds: int
 
@@ -110,11 +127,19 @@ class Predictions:
         return (forth + back.T) / 2
 
     def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
-        """Return why the first two sound layers without a score are refused, given the scores; empty where there are none."""
-        return first_refusal(lambda *pair: [fit_parts(basis, folds=self.folds) for basis in pair], x, y, scores)
+        """Return why the first two sound layers without a score are refused, given the scores;
+        empty where there are none.
+        """
+        return first_refusal(
+            lambda *pair: [fit_parts(basis, folds=self.folds) for basis in pair], x, y, scores
+        )
 
-    def _explained(self, basis: Basis | None, others: Sequence[Basis | None]) -> Float64[np.ndarray, "L"]:
-        """Return R² of predicting each of the other layers from one; NaN where either is degenerate."""
+    def _explained(
+        self, basis: Basis | None, others: Sequence[Basis | None]
+    ) -> Float64[np.ndarray, "L"]:
+        """Return R² of predicting each of the other layers from one; NaN where either is
+        degenerate.
+        """
         found = np.full(len(others), np.nan)
         with suppress(MetricError):
             fits = basis and fit_parts(basis, folds=self.folds)
@@ -124,4 +149,6 @@ class Predictions:
         return found
 
     def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
-        return Parts([basis and reorder_basis(basis, order) for basis in prepared.layers], prepared.stimuli)
+        return Parts(
+            [basis and reorder_basis(basis, order) for basis in prepared.layers], prepared.stimuli
+        )

@@ -1,7 +1,9 @@
-"""Mutual kNN of all layer pairs under permutations of one side's stimuli, from cached neighbors: none is found again.
+"""Mutual kNN of all layer pairs under permutations of one side's stimuli, from cached neighbors:
+none is found again.
 
-Shuffling a space renames its stimuli and reorders their lists. Unrelated lists rarely share a neighbor (k²/(n − 1) of them per
-stimulus), so the work is a look-up for each of y's neighbors and a step for each shared one, for all models of x at once.
+Shuffling a space renames its stimuli and reorders their lists. Unrelated lists rarely share a
+neighbor (k²/(n − 1) of them per stimulus), so the work is a look-up for each of y's neighbors and a
+step for each shared one, for all models of x at once.
 """
 
 from __future__ import annotations
@@ -17,14 +19,20 @@ from core.pairs.overlap import by_stimulus, check_lists
 
 
 def permuted_overlaps(
-    x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], orders: Integer[np.ndarray, "P _"], *, k: int
+    x: Int32[np.ndarray, "Lx n kx"],
+    y: Int32[np.ndarray, "Ly m ky"],
+    orders: Integer[np.ndarray, "P _"],
+    *,
+    k: int,
 ) -> Float64[np.ndarray, "P Lx Ly"]:
-    """Return `core.pairs.overlap.overlaps` of x with y, y's stimuli in each of the given orders: stimulus i becomes order[i].
+    """Return `core.pairs.overlap.overlaps` of x with y, y's stimuli in each of the given orders:
+    stimulus i becomes order[i].
 
-    x, y: neighbors of each layer, of one model or of many stacked, most similar first. A layer of -1 has no neighbors, and its
-    scores are NaN. Equal to finding the shuffled space's neighbors anew, but exact ties keep the order that they had.
-    Range [0, 1], higher is more aligned. Counts are integers, so threads cannot change the result.
-    Raises MetricError where k is not in 1 … kx, ky, the stimuli differ, or an order is no permutation of them.
+    x, y: neighbors of each layer, of one model or of many stacked, most similar first. A layer of
+    -1 has no neighbors, and its scores are NaN. Equal to finding the shuffled space's neighbors
+    anew, but exact ties keep the order that they had. Range [0, 1], higher is more aligned. Counts
+    are integers, so threads cannot change the result. Raises MetricError where k is not in 1 … kx,
+    ky, the stimuli differ, or an order is no permutation of them.
     """
     check_lists(x, y, k=k)
     n = x.shape[1]
@@ -39,14 +47,18 @@ def permuted_overlaps(
 def check_orders(orders: Integer[np.ndarray, "P m"], n: int) -> None:
     """Refuse rows that are not permutations of 0 … n − 1."""
     if orders.shape[1] != n or (np.sort(orders, axis=1) != np.arange(n)).any():
-        raise MetricError(f"permutations of 0 … {n - 1} expected, one in each row; draw them with draw_orders")
+        raise MetricError(
+            f"permutations of 0 … {n - 1} expected, one in each row; draw them with draw_orders"
+        )
 
 
 def _counts(
-    x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"], orders: Integer[np.ndarray, "P n"]
+    x: Int32[np.ndarray, "n Lx k"],
+    y: Int32[np.ndarray, "n Ly k"],
+    orders: Integer[np.ndarray, "P n"],
 ) -> Int32[np.ndarray, "P Ly Lx"]:
     """Count the shared neighbors, a share of the permutations in each thread."""
-    from core.pairs.inverted import count_permuted
+    from core.pairs.loops.inverted import count_permuted
 
     orders = orders.astype(np.int32)
     renamed = np.argsort(orders, axis=1).astype(np.int32)

@@ -1,4 +1,6 @@
-"""Threads that do one thing each: what is compared in many small parts gains more by them than by cores within a part."""
+"""Threads that do one thing each: what is compared in many small parts gains more by them than by
+cores within a part.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from contextlib import contextmanager
 def one_core_each() -> Iterator[ThreadPoolExecutor]:
     """Give as many threads as there are cores, and keep linear algebra to one core in each.
 
-    Decompositions gain little from more cores and lose much where those are busy; and no result then depends on their number.
+    Decompositions gain little from more cores and lose much where those are busy; and no result
+    then depends on their number.
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 

@@ -1,7 +1,8 @@
 """Scores over many sets of stimuli: what is made ready of all stimuli once is cut down to each set.
 
-A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking of all, and a local kernel's
-values are similarities that are known. Other metrics are made ready anew.
+A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking
+of all, and a local kernel's values are similarities that are known. Other metrics are made ready
+anew.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from jaxtyping import Float32, Float64, Int16, Int32, Int64
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.kernels import ROUNDING
-from core.metrics.neighbors import check_ties, nearest, unit_scaled
-from core.metrics.preprocess import normalize_rows
 from core.pairs.engine import make_engine
 from core.pairs.layers import Space
 from core.pairs.lists import NeighborLists
 from core.pairs.local import CenteredLocal
+from core.spaces.neighbors import check_ties, nearest, unit_scaled
+from core.spaces.preprocess import normalize_rows
 
 LARGEST = 2048  # stimuli whose rankings are held: n² of them for each space
 
@@ -30,7 +31,9 @@ Order = Int16[np.ndarray, "L n others"]  # of each stimulus all others, most sim
 
 
 class Held(NamedTuple):
-    """What local kernels are cut from: each space's ranking with its similarities, and all spaces side by side between edges."""
+    """What local kernels are cut from: each space's ranking with its similarities, and all spaces
+    side by side between edges.
+    """
 
     order: Order
     similar: Float32[np.ndarray, "L n others"]
@@ -38,29 +41,36 @@ class Held(NamedTuple):
     edges: Int64[np.ndarray, " L1"]
 
 
-def score_sets(x: Sequence[Space], y: Sequence[Space], *, metric: str, **parameters: Any) -> SetScores:
-    """Return what scores every space of x with every space of y over a set of stimuli, given by its indices, rising.
+def score_sets(
+    x: Sequence[Space], y: Sequence[Space], *, metric: str, **parameters: Any
+) -> SetScores:
+    """Return what scores every space of x with every space of y over a set of stimuli, given by its
+    indices, rising.
 
-    Each score is what the metric gives for these rows of the normalized spaces, NaN where it refuses them; only which of equally
-    similar stimuli are neighbors may differ, and similarities are rounded to float32. It may be called from several threads.
-    x, y: clamped spaces over the same stimuli.
-    Raises UnknownNameError for the metric, MetricError for its parameters, for spaces that it refuses over all stimuli and, once it
-    is called, for sets of k stimuli or fewer.
+    Each score is what the metric gives for these rows of the normalized spaces, NaN where it
+    refuses them; only which of equally similar stimuli are neighbors may differ, and similarities
+    are rounded to float32. It may be called from several threads. x, y: clamped spaces over the
+    same stimuli. Raises UnknownNameError for the metric, MetricError for its parameters, for spaces
+    that it refuses over all stimuli and, once it is called, for sets of k stimuli or fewer.
     """
     engine, k = make_engine(metric, **parameters), METRICS[metric].complete(parameters).get("k", 0)
     known = len(x[0]) <= LARGEST
     if known and isinstance(engine, NeighborLists):
-        score = _over_lists(engine, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y])
+        score = _over_lists(
+            engine, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y]
+        )
     elif known and isinstance(engine, CenteredLocal):
-        score = _over_kernels(k, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y])
+        score = _over_kernels(
+            k, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y]
+        )
     else:
         score = _anew(engine, x, y)
 
     def scores(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         if len(rows) <= k:
             raise MetricError(
-                f"k must lie in 1 … {len(rows) - 1} for a set, or a part of one, of {len(rows)} stimuli; given {k}: "
-                "take larger sets or a smaller k"
+                f"k must lie in 1 … {len(rows) - 1} for a set, or a part of one, of {len(rows)}"
+                f" stimuli; given {k}: take larger sets or a smaller k"
             )
         return score(rows)
 
@@ -70,7 +80,9 @@ def score_sets(x: Sequence[Space], y: Sequence[Space], *, metric: str, **paramet
 def _anew(engine: Any, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         try:
-            return engine.scores(*(engine.prepare([space[rows] for space in spaces]) for spaces in (x, y)))
+            return engine.scores(
+                *(engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
+            )
         except MetricError:  # all spaces of a side are degenerate on this set
             return np.full((len(x), len(y)), np.nan)
 
@@ -79,12 +91,16 @@ def _anew(engine: Any, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
 
 def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     orders = [_rank_all(spaces, engine.k) for spaces in (x, y)]
-    return lambda rows: engine.scores(*(_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders))
+    return lambda rows: engine.scores(
+        *(_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders)
+    )
 
 
 def _over_kernels(k: int, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
-    """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a value."""
-    from core.pairs.scattered import add_products
+    """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a
+    value.
+    """
+    from core.pairs.loops.scattered import add_products
 
     held = [_hold(spaces, k) for spaces in (x, y)]
 
@@ -101,7 +117,9 @@ def _over_kernels(k: int, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
 
 def _rank_all(spaces: Sequence[Space], k: int) -> Order:
     order = np.stack([nearest(space, k=len(space) - 1).astype(np.int16) for space in spaces])
-    for space in spaces:  # after their own checks; that of `nearest` was for all others as neighbors
+    for (
+        space
+    ) in spaces:  # after their own checks; that of `nearest` was for all others as neighbors
         check_ties(unit_scaled(space), k)
     return order
 
@@ -111,13 +129,24 @@ def _hold(spaces: Sequence[Space], k: int) -> Held:
     falling = []
     for space, own in zip(spaces, order, strict=True):
         wide = space.astype(np.float64)
-        falling.append(np.take_along_axis((wide @ wide.T).astype(np.float32), own.astype(np.int64), axis=1))
-    return Held(order, np.stack(falling), np.hstack(spaces), np.cumsum([0, *(space.shape[1] for space in spaces)]))
+        falling.append(
+            np.take_along_axis((wide @ wide.T).astype(np.float32), own.astype(np.int64), axis=1)
+        )
+    return Held(
+        order,
+        np.stack(falling),
+        np.hstack(spaces),
+        np.cumsum([0, *(space.shape[1] for space in spaces)]),
+    )
 
 
-def _lists_within(order: Order, rows: Rows, k: int) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
-    """Return the k nearest of each stimulus of a set among the others of it, counted within the set, and their ranks among all."""
-    from core.pairs.walks import first_within
+def _lists_within(
+    order: Order, rows: Rows, k: int
+) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
+    """Return the k nearest of each stimulus of a set among the others of it, counted within the
+    set, and their ranks among all.
+    """
+    from core.pairs.loops.walks import first_within
 
     place = np.full(order.shape[1], -1, dtype=np.int32)
     place[rows] = np.arange(len(rows))
@@ -126,12 +155,19 @@ def _lists_within(order: Order, rows: Rows, k: int) -> tuple[Int32[np.ndarray, "
     return lists, ranks
 
 
-def _kernels_within(held: Held, rows: Rows, k: int) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
-    """Return local kernels of length 1, NaN where centering leaves no more than rounding; see `core.metrics.cknna.local_kernel`."""
-    from core.pairs.walks import centered_within
+def _kernels_within(
+    held: Held, rows: Rows, k: int
+) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
+    """Return local kernels of length 1, NaN where centering leaves no more than rounding; see
+    `core.metrics.cknna.local_kernel`.
+    """
+    from core.pairs.loops.walks import centered_within
 
     lists, ranks = _lists_within(held.order, rows, k)
     values = np.empty(ranks.shape)
     centered_within(held.similar, held.wide, held.edges, rows, ranks, values)
     lengths = np.sqrt((values**2).sum(axis=(0, 2)))
-    return lists, values / np.where(lengths > ROUNDING * len(rows), lengths, np.nan)[:, None]  # rows have length 1: tr(K) = m
+    return (
+        lists,
+        values / np.where(lengths > ROUNDING * len(rows), lengths, np.nan)[:, None],
+    )  # rows have length 1: tr(K) = m

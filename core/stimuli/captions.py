@@ -1,4 +1,6 @@
-"""From rows to stimuli: every caption checked, stimuli and levels in order of first appearance, all that is wrong said at once."""
+"""From rows to stimuli: every caption checked, stimuli and levels in order of first appearance, all
+that is wrong said at once.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,17 @@ from core.errors import StimuliError
 
 SHOWN_PROBLEMS = 10
 _LONGEST_REASON = 300
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})")  # no leading zeros: "007" is a name; 15 digits also fit a float, beside gaps
+_WHOLE = re.compile(
+    r"-?(0|[1-9][0-9]{0,14})"
+)  # no leading zeros: "007" is a name; 15 digits also fit a float, beside gaps
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One caption of one stimulus as given; `number` counts from 1, `text` and factors may be anything."""
+    """One caption of one stimulus as given; `number` counts from 1, `text` and factors may be
+    anything.
+    """
 
     number: int
     stimulus: str
@@ -40,7 +46,10 @@ class Problem:
 
     def __str__(self) -> str:
         # names come from the table: nothing in them may steer a terminal or fill a screen
-        shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in self.reason[:_LONGEST_REASON])
+        shown = "".join(
+            char if char.isprintable() else ascii(char)[1:-1]
+            for char in self.reason[:_LONGEST_REASON]
+        )
         return f"row {self.row}: {shown}{' …' if len(self.reason) > _LONGEST_REASON else ''}"
 
 
@@ -59,17 +68,21 @@ class Captioned:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader should know though nothing is wrong: captions that several stimuli share."""
+        """Return what a reader should know though nothing is wrong: captions that several stimuli
+        share.
+        """
         stimuli_of = self.captions.groupby("text")["index"].nunique()
         shared = int((stimuli_of > 1).sum())
         return (f"captions that two or more stimuli share: {shared:,}",) if shared else ()
 
 
 def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captioned, list[Problem]]:
-    """Put rows together, leaving out the stimuli in `broken` and every row or stimulus that has a problem.
+    """Put rows together, leaving out the stimuli in `broken` and every row or stimulus that has a
+    problem.
 
-    The first row's level is the default. A row without text, and the second row of the same stimulus and level, are left out; a
-    stimulus without the default level, or with two values of one factor, is left out as a whole.
+    The first row's level is the default. A row without text, and the second row of the same
+    stimulus and level, are left out; a stimulus without the default level, or with two values of
+    one factor, is left out as a whole.
     """
     levels = tuple(dict.fromkeys(row.level for row in rows if row.level))
     sound = [row for row in rows if row.stimulus not in broken]
@@ -79,8 +92,14 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
         first.setdefault(row.stimulus, row)
     contradictions = _contradictions(sound, first)
     lacking = _lacking(texts, levels[0] if levels else None, sound)
-    named = [*wrong, *contradictions.values(), *(problem for problem in lacking.values() if problem)]
-    kept = [row for name, row in first.items() if name not in contradictions and name not in lacking]
+    named = [
+        *wrong,
+        *contradictions.values(),
+        *(problem for problem in lacking.values() if problem),
+    ]
+    kept = [
+        row for name, row in first.items() if name not in contradictions and name not in lacking
+    ]
     return _tabulate(kept, texts, levels), sorted(named, key=lambda problem: problem.row)
 
 
@@ -96,10 +115,14 @@ def refuse(where: str, problems: Sequence[Problem]) -> StimuliError:
 
 
 def read_level(value: Any) -> str:
-    """Return a level as text; empty where there is none. A whole number has no decimals however it was stored."""
+    """Return a level as text; empty where there is none. A whole number has no decimals however it
+    was stored.
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    return (
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    )
 
 
 def _texts(rows: Iterable[Row]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
@@ -137,7 +160,11 @@ def _unfit(text: str) -> str | None:
     """Return what keeps a text from being stored as UTF-8."""
     if "\0" in text:
         return "a NUL character"
-    return "half a character (a lone surrogate)" if any("\ud800" <= char <= "\udfff" for char in text) else None
+    return (
+        "half a character (a lone surrogate)"
+        if any("\ud800" <= char <= "\udfff" for char in text)
+        else None
+    )
 
 
 def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, Problem]:
@@ -146,23 +173,34 @@ def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, 
         origin = first[row.stimulus]
         for name, value in row.factors.items():
             if value != origin.factors[name] and row.stimulus not in found:
-                reason = f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row {origin.number}"
+                reason = (
+                    f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row"
+                    f" {origin.number}"
+                )
                 found[row.stimulus] = Problem(row.number, reason)
     return found
 
 
-def _lacking(texts: Mapping[tuple[str, str], str], default: str | None, rows: Sequence[Row]) -> dict[str, Problem | None]:
-    """Return the stimuli without a caption at the default level; None where the row that broke it has been named already."""
+def _lacking(
+    texts: Mapping[tuple[str, str], str], default: str | None, rows: Sequence[Row]
+) -> dict[str, Problem | None]:
+    """Return the stimuli without a caption at the default level; None where the row that broke it
+    has been named already.
+    """
     named = {row.stimulus for row in rows if row.level == default}
     lacking: dict[str, Problem | None] = {}
     for row in rows:
         if (row.stimulus, default) not in texts and row.stimulus not in lacking:
             reason = f"{row.stimulus} has no caption of level {default}, the first in the table"
-            lacking[row.stimulus] = None if row.stimulus in named or default is None else Problem(row.number, reason)
+            lacking[row.stimulus] = (
+                None if row.stimulus in named or default is None else Problem(row.number, reason)
+            )
     return lacking
 
 
-def _tabulate(rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels: Sequence[str]) -> Captioned:
+def _tabulate(
+    rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels: Sequence[str]
+) -> Captioned:
     """Make the tables of the stimuli that `rows` stand for, one row each."""
     columns = {"stimulus": pd.Series([row.stimulus for row in rows], dtype="str")}
     for name in rows[0].factors if rows else ():
@@ -175,11 +213,15 @@ def _tabulate(rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels:
     ]
     present = {level for _, level, _ in lines}
     captions = pd.DataFrame(lines, columns=["index", "level", "text"])
-    return Captioned(pd.DataFrame(columns), captions, tuple(level for level in levels if level in present))
+    return Captioned(
+        pd.DataFrame(columns), captions, tuple(level for level in levels if level in present)
+    )
 
 
 def type_values(values: Sequence[Any]) -> pd.Series:
-    """Return a factor's values as all numbers or all text, missing where None; "007" and numbers over 15 digits stay text."""
+    """Return a factor's values as all numbers or all text, missing where None; "007" and numbers
+    over 15 digits stay text.
+    """
     written = [str(value) for value in values if value is not None]
     if written and all(_WHOLE.fullmatch(text) for text in written):
         return pd.Series([None if value is None else int(value) for value in values])
@@ -190,5 +232,8 @@ def type_values(values: Sequence[Any]) -> pd.Series:
 
 def _plain(table: pd.DataFrame) -> list[Any]:
     """Return a table as names and columns of JSON values, None where missing."""
-    columns = [[None if pd.isna(value) else value for value in table[name].tolist()] for name in table.columns]
+    columns = [
+        [None if pd.isna(value) else value for value in table[name].tolist()]
+        for name in table.columns
+    ]
     return [list(table.columns), columns]

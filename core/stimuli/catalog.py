@@ -13,8 +13,8 @@ from core.stimuli.dataset import Dataset, DatasetCard
 def open_dataset(card: DatasetCard) -> Dataset:
     """Open the dataset that a card describes.
 
-    Raises UnknownNameError for a kind of source that does not exist, and StimuliError where the captions, factors or images are
-    no longer those of the card's revision.
+    Raises UnknownNameError for a kind of source that does not exist, and StimuliError where the
+    captions, factors or images are no longer those of the card's revision.
     """
     kind = str(card.source.get("kind"))
     if kind not in _OPENERS:
@@ -22,22 +22,32 @@ def open_dataset(card: DatasetCard) -> Dataset:
     dataset = _OPENERS[kind](card.name, card.source)
     if dataset.card.revision != card.revision:
         raise StimuliError(
-            f"dataset {card.name!r} has changed: its revision was {card.revision[:12]} and is now {dataset.card.revision[:12]}; "
-            "put the old captions and images back, or add what there is now under a new name"
+            f"dataset {card.name!r} has changed: its revision was {card.revision[:12]} and is now"
+            f" {dataset.card.revision[:12]}; put the old captions and images back, or add what"
+            " there is now under a new name"
         )
     return dataset
 
 
 def _open_cave(_name: str, source: Mapping[str, Any]) -> Dataset:
-    from core.stimuli.cave.dataset import CaveDataset  # each source brings libraries that the others do not need
+    from core.stimuli.cave.dataset import (
+        CaveDataset,  # each source brings libraries that the others do not need
+    )
 
-    return CaveDataset(size=source["size"])  # another seed gives another revision, which open_dataset refuses
+    return CaveDataset(
+        size=source["size"]
+    )  # another seed gives another revision, which open_dataset refuses
 
 
 def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
     from core.stimuli.folder import FolderDataset
 
-    return FolderDataset.open(Path(source["folder"]), name=name, table=Path(source["table"]), skip_broken=source["skip_broken"])
+    return FolderDataset.open(
+        Path(source["folder"]),
+        name=name,
+        table=Path(source["table"]),
+        skip_broken=source["skip_broken"],
+    )
 
 
 def _open_hub(name: str, source: Mapping[str, Any]) -> Dataset:

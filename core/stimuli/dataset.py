@@ -1,4 +1,6 @@
-"""What a dataset is: an ordered, immutable list of stimuli with an id and a revision. Cave, folder and hub all give one."""
+"""What a dataset is: an ordered, immutable list of stimuli with an id and a revision. Cave, folder
+and hub all give one.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ _EMBEDDED = "cave"  # the demo would put its own stimuli in the place of others 
 class DatasetCard:
     """What is known of a dataset without its stimuli.
 
-    name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of ids, captions, factors and
-    images. source: the choices that open it again, `{"kind": "cave" | "folder" | "hub", …}`. levels: the caption levels, the
-    default one first. size: number of stimuli.
+    name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
+    ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
+    "folder" | "hub", …}`. levels: the caption levels, the default one first. size: number of
+    stimuli.
     """
 
     name: str
@@ -45,33 +48,44 @@ class Dataset(Protocol):
 
     @property
     def stimuli(self) -> pd.DataFrame:
-        """One row per stimulus in order: `stimulus` (unique id), then one column per factor (text or number, may be missing)."""
+        """One row per stimulus in order: `stimulus` (unique id), then one column per factor (text
+        or number, may be missing).
+        """
 
     @property
     def captions(self) -> pd.DataFrame:
-        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level; sorted by index, then level order."""
+        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level; sorted
+        by index, then level order.
+        """
 
     @property
     def world(self) -> Float32[np.ndarray, "n dims"] | None:
         """The factors as vectors, where the dataset knows reality itself."""
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file is broken."""
+        """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file
+        is broken.
+        """
 
 
 def check_name(name: str) -> str:
-    """Return the name of a dataset from elsewhere if it can stand as a file name: 1 to 100 letters, digits, `.`, `_` and `-`.
+    """Return the name of a dataset from elsewhere if it can stand as a file name: 1 to 100 letters,
+    digits, `.`, `_` and `-`.
 
     Raises StimuliError for any other, and for names that are taken.
     """
     if not _NAME.fullmatch(name):
         raise StimuliError(
-            f"{name!r} cannot name a dataset; use up to 100 letters, digits, '.', '_' and '-', the first no '.' or '-'"
+            f"{name!r} cannot name a dataset; use up to 100 letters, digits, '.', '_' and '-', the"
+            " first no '.' or '-'"
         )
     if name.endswith(_TAKEN):
         raise StimuliError(
-            f"{name!r} cannot name a dataset; names that end in {', '.join(_TAKEN)} are the store's own; choose another"
+            f"{name!r} cannot name a dataset; names that end in {', '.join(_TAKEN)} are the store's"
+            " own; choose another"
         )
     if name == _EMBEDDED:
-        raise StimuliError(f"{name!r} is the embedded dataset's name, which `platoscope demo` adds; choose another")
+        raise StimuliError(
+            f"{name!r} is the embedded dataset's name, which `platoscope demo` adds; choose another"
+        )
     return name

@@ -23,7 +23,8 @@ from core.stimuli.table import Table, find_table, read_table
 
 @dataclass(frozen=True, eq=False)
 class FolderDataset:
-    """Stimuli of a folder in the table's order of first appearance; an image is read when asked for.
+    """Stimuli of a folder in the table's order of first appearance; an image is read when asked
+    for.
 
     skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
     """
@@ -33,16 +34,22 @@ class FolderDataset:
     captions: pd.DataFrame
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
-    _files: tuple[tuple[Path, str], ...] = field(repr=False)  # each image and the sha256 that it had on opening
+    _files: tuple[tuple[Path, str], ...] = field(
+        repr=False
+    )  # each image and the sha256 that it had on opening
 
     @classmethod
-    def open(cls, folder: Path, *, name: str, table: Path | None = None, skip_broken: bool = False) -> FolderDataset:
-        """Open a folder, checking every row and decoding every image once (the digest alone takes about 1 s per gigabyte).
+    def open(
+        cls, folder: Path, *, name: str, table: Path | None = None, skip_broken: bool = False
+    ) -> FolderDataset:
+        """Open a folder, checking every row and decoding every image once (the digest alone takes
+        about 1 s per gigabyte).
 
-        table: CSV, JSONL or Parquet with `image` (relative to the folder or its `images`), `caption`, optional `caption_index` or
-        `level` (else the captions of an image are numbered from 0), other columns being factors; relative to the folder; found
-        by itself where the folder has only one.
-        Raises StimuliError with all problems together, unless `skip_broken`, and always where nothing is left.
+        table: CSV, JSONL or Parquet with `image` (relative to the folder or its `images`),
+        `caption`, optional `caption_index` or `level` (else the captions of an image are numbered
+        from 0), other columns being factors; relative to the folder; found by itself where the
+        folder has only one. Raises StimuliError with all problems together, unless `skip_broken`,
+        and always where nothing is left.
         """
         check_name(name)
         path = folder / table if table else find_table(folder)
@@ -55,7 +62,12 @@ class FolderDataset:
             raise refuse(str(path), problems)
         if whole.stimuli.empty:
             raise _nothing_left(path, problems)
-        source = {"kind": "folder", "folder": str(folder.resolve()), "table": str(table or path.name), "skip_broken": skip_broken}
+        source = {
+            "kind": "folder",
+            "folder": str(folder.resolve()),
+            "table": str(table or path.name),
+            "skip_broken": skip_broken,
+        }
         return cls._of(name, folder, whole, files, source=source, skipped=tuple(map(str, problems)))
 
     @classmethod
@@ -80,16 +92,25 @@ class FolderDataset:
         return None
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raises StimuliError where its file is gone or no longer what was opened."""
+        """Return a stimulus's image; raises StimuliError where its file is gone or no longer what
+        was opened.
+        """
         if not 0 <= index < len(self._files):
-            raise StimuliError(f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}")
+            raise StimuliError(
+                f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}"
+            )
         path, digest = self._files[index]
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise StimuliError(f"image {path} cannot be read any more: {error.strerror}; put it back") from error
+            raise StimuliError(
+                f"image {path} cannot be read any more: {error.strerror}; put it back"
+            ) from error
         if hashlib.sha256(data).hexdigest() != digest:
-            raise StimuliError(f"image {path} has changed since the dataset was opened; add the folder again under a new name")
+            raise StimuliError(
+                f"image {path} has changed since the dataset was opened; add the folder again under"
+                " a new name"
+            )
         return load_image(data, name=str(path))
 
 
@@ -102,7 +123,9 @@ def _rows(table: Table) -> tuple[list[Row], list[Problem]]:
         if not stimulus:
             problems.append(Problem(number, "names no image"))
             continue
-        level = read_level(values[table.level_column]) if table.level_column else str(counts[stimulus])
+        level = (
+            read_level(values[table.level_column]) if table.level_column else str(counts[stimulus])
+        )
         counts[stimulus] += 1
         factors = {name: _factor(name, values[name]) for name in table.factor_columns}
         rows.append(Row(number, stimulus, level, values["caption"], factors))
@@ -110,7 +133,9 @@ def _rows(table: Table) -> tuple[list[Row], list[Problem]]:
 
 
 def _image_name(value: Any) -> str:
-    """Return an image's path in one spelling ("./a//b.jpg" is "a/b.jpg"), empty where there is none."""
+    """Return an image's path in one spelling ("./a//b.jpg" is "a/b.jpg"), empty where there is
+    none.
+    """
     return os.path.normpath(value.strip()) if isinstance(value, str) and value.strip() else ""
 
 
@@ -120,12 +145,19 @@ def _factor(name: str, value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict | list | bytes):
-        raise StimuliError(f"factor {name!r} holds a {type(value).__name__}; expected text or numbers; drop or rewrite that column")
+        raise StimuliError(
+            f"factor {name!r} holds a {type(value).__name__}; expected text or numbers; drop or"
+            " rewrite that column"
+        )
     return value if isinstance(value, int | float) else str(value)
 
 
-def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
-    """Read and check each image once; return path and digest of the good ones and the problem of the others."""
+def _read_images(
+    folder: Path, rows: Sequence[Row]
+) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
+    """Read and check each image once; return path and digest of the good ones and the problem of
+    the others.
+    """
     good: dict[str, tuple[Path, str]] = {}
     bad: dict[str, Problem] = {}
     names: dict[Path, str] = {}
@@ -135,7 +167,9 @@ def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Pat
         try:
             path = find_image(folder, row.stimulus)
             if path in names:
-                raise StimuliError(f"{row.stimulus} and {names[path]} are the same file; use one name")
+                raise StimuliError(
+                    f"{row.stimulus} and {names[path]} are the same file; use one name"
+                )
             names[path] = row.stimulus
             good[row.stimulus] = (path, _check_file(path, row.stimulus))
         except StimuliError as error:
@@ -144,12 +178,17 @@ def _read_images(folder: Path, rows: Sequence[Row]) -> tuple[dict[str, tuple[Pat
 
 
 def find_image(folder: Path, name: str) -> Path:
-    """Return the file of an image; raises StimuliError where it is missing or leads out of the folder, by .. or by a link."""
+    """Return the file of an image; raises StimuliError where it is missing or leads out of the
+    folder, by .. or by a link.
+    """
     astray = StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
     if os.path.isabs(name) or Path(name).parts[0] == os.pardir:
         raise astray
     # os.path.isfile, as Path.is_file raises for names that no file can have
-    path = next((place for place in (folder / name, folder / "images" / name) if os.path.isfile(place)), None)
+    path = next(
+        (place for place in (folder / name, folder / "images" / name) if os.path.isfile(place)),
+        None,
+    )
     if path is None:
         raise StimuliError(f"image {name} is not in the folder or its images/")
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -169,4 +208,6 @@ def _check_file(path: Path, name: str) -> str:
 def _nothing_left(path: Path, problems: Sequence[Problem]) -> StimuliError:
     if not problems:
         return StimuliError(f"{path} has no rows; expected at least one stimulus")
-    return StimuliError(f"nothing is left of {path}: all its stimuli are broken, first {problems[0]}")
+    return StimuliError(
+        f"nothing is left of {path}: all its stimuli are broken, first {problems[0]}"
+    )

@@ -1,6 +1,7 @@
 """A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
 
-Data files only are read: `datasets` runs no code of a repository, and an image that is only an address is not fetched.
+Data files only are read: `datasets` runs no code of a repository, and an image that is only an
+address is not fetched.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from core.stimuli.table import missing_column
 if TYPE_CHECKING:
     import datasets
 
-# Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of Wikipedia images and texts that Huh
-# et al. (2024) measured on; its texts are lists, whose first one, level 0, is theirs. flickr30k: 31,783 photographs with five
-# captions each, levels 0 to 4; `--split test[:5000]` takes the first 5,000.
+# Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of
+# Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
+# one, level 0, is theirs. flickr30k: 31,783 photographs with five captions each, levels 0 to 4;
+# `--split test[:5000]` takes the first 5,000.
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "wit_1024": {"hub_id": "minhuh/prh", "revision": "wit_1024"},
     "flickr30k": {"hub_id": "lmms-lab/flickr30k", "split": "test", "text_column": "caption"},
@@ -61,18 +63,28 @@ class HubDataset:
     ) -> HubDataset:
         """Open one split, from the cache where it is there.
 
-        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else those of DEFAULTS, where None.
-        text_column: a text, or a list of texts, whose places are the caption levels; empty ones after the first are captions that a
-        stimulus does not have.
-        Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all else.
+        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else
+        those of DEFAULTS, where None. text_column: a text, or a list of texts, whose places are the
+        caption levels; empty ones after the first are captions that a stimulus does not have.
+        Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all
+        else.
         """
         check_name(name)
-        given = {"revision": revision, "split": split, "image_column": image_column, "text_column": text_column}
+        given = {
+            "revision": revision,
+            "split": split,
+            "image_column": image_column,
+            "text_column": text_column,
+        }
         source = _source(hub_id, given, skip_broken)
         hub_id, split, texts = source["hub_id"], source["split"], source["text_column"]
         table = _load(source)
         images = _undecoded(table, source["image_column"])
-        rows = [row for number, text in enumerate(_column(table, texts)[texts]) for row in _captions(number, text)]
+        rows = [
+            row
+            for number, text in enumerate(_column(table, texts)[texts])
+            for row in _captions(number, text)
+        ]
         digests, unusable = _check_images(images)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
@@ -80,13 +92,23 @@ class HubDataset:
             raise refuse(hub_id, problems)
         if whole.stimuli.empty:
             raise StimuliError(
-                f"split {split} of {hub_id} has no usable stimulus{f'; {problems[0]}' if problems else ''}; try another"
+                f"split {split} of {hub_id} has no usable"
+                f" stimulus{f'; {problems[0]}' if problems else ''}; try another"
             )
         kept = whole.stimuli["stimulus"].tolist()
         title = Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
-        card = DatasetCard(name, title, whole.revision([digests[each] for each in kept]), source, whole.levels, len(kept))
+        card = DatasetCard(
+            name,
+            title,
+            whole.revision([digests[each] for each in kept]),
+            source,
+            whole.levels,
+            len(kept),
+        )
         chosen = images.select([int(each) for each in kept])
-        return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), whole.notes, chosen)
+        return cls(
+            card, whole.stimuli, whole.captions, tuple(map(str, problems)), whole.notes, chosen
+        )
 
     @property
     def world(self) -> None:
@@ -96,19 +118,28 @@ class HubDataset:
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image; raises StimuliError where there is no such stimulus."""
         if not 0 <= index < self.card.size:
-            raise StimuliError(f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}")
+            raise StimuliError(
+                f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
+            )
         name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
         return load_image(_image_bytes(self._table[index]["image"], name), name=name)
 
 
 def _source(hub_id: str, given: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
-    """Return every choice that opens the data set again: those given, else the preset's, else the defaults."""
+    """Return every choice that opens the data set again: those given, else the preset's, else the
+    defaults.
+    """
     local = Path(hub_id).is_dir()
     if local and given["revision"] is not None:
-        raise StimuliError(f"{hub_id} is a local folder and has no revision {given['revision']!r}; leave the revision out")
+        raise StimuliError(
+            f"{hub_id} is a local folder and has no revision {given['revision']!r}; leave the"
+            " revision out"
+        )
     preset = {} if local else PRESETS.get(hub_id, {})
     place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
-    chosen = {name: value or preset.get(name) or DEFAULTS.get(name) for name, value in given.items()}
+    chosen = {
+        name: value or preset.get(name) or DEFAULTS.get(name) for name, value in given.items()
+    }
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
 
@@ -118,14 +149,19 @@ def _load(source: Mapping[str, Any]) -> datasets.Dataset:
     hub_id = source["hub_id"]
     try:
         return datasets.load_dataset(hub_id, revision=source["revision"], split=source["split"])
-    except Exception as error:  # the library raises many kinds: ValueError, FileNotFoundError, its own, pyarrow's …
+    # the library raises many kinds: ValueError, FileNotFoundError, its own, pyarrow's …
+    except Exception as error:
         if _unreachable(error) or (error.__cause__ and _unreachable(error.__cause__)):
             raise OfflineError(
-                f"the hub cannot be reached ({error}) and {hub_id} is not in the cache {datasets.config.HF_DATASETS_CACHE}; "
-                "connect once, or copy a cache that has it there; HF_HOME or HF_DATASETS_CACHE names another cache, "
-                "and HF_HUB_OFFLINE=1 forbids the network"
+                f"the hub cannot be reached ({error}) and {hub_id} is not in the cache"
+                f" {datasets.config.HF_DATASETS_CACHE}; connect once, or copy a cache that has it"
+                " there; HF_HOME or HF_DATASETS_CACHE names another cache, and HF_HUB_OFFLINE=1"
+                " forbids the network"
             ) from error
-        raise StimuliError(f"cannot open {hub_id} as a hub data set: {error}; check the id, the revision and the split") from error
+        raise StimuliError(
+            f"cannot open {hub_id} as a hub data set: {error}; check the id, the revision and the"
+            " split"
+        ) from error
 
 
 def _unreachable(error: BaseException) -> bool:
@@ -151,7 +187,9 @@ def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
     try:
         return only.cast_column("image", datasets.Image(decode=False))
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise StimuliError(f"column {column!r} holds no images ({error}); name the column that does") from error
+        raise StimuliError(
+            f"column {column!r} holds no images ({error}); name the column that does"
+        ) from error
 
 
 def _captions(number: int, given: Any) -> Iterator[Row]:
@@ -179,5 +217,8 @@ def _image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
         return value["bytes"]
     path = Path(value["path"]) if value and value["path"] else None
     if path is None or not path.is_file():
-        raise StimuliError(f"image {name} is not in the data set{f' but at {path}' if path else ''}; only images that are are read")
+        raise StimuliError(
+            f"image {name} is not in the data set{f' but at {path}' if path else ''}; only images"
+            " that are are read"
+        )
     return path.read_bytes()

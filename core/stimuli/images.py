@@ -1,7 +1,8 @@
 """Images from anywhere, made safe: bounded, first frame, upright, RGB, transparent parts on white.
 
-Only plain raster formats are opened (none that would start another program), the number of pixels is known before anything is
-decoded, and whatever a decoder raises on foreign bytes becomes a StimuliError.
+Only plain raster formats are opened (none that would start another program), the number of pixels
+is known before anything is decoded, and whatever a decoder raises on foreign bytes becomes a
+StimuliError.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from core.errors import StimuliError
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
 MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
 
-_SHORT_SIDE = (64, 64)  # a JPEG is checked at an eighth of its size where that is not smaller than this
+_SHORT_SIDE = (
+    64,
+    64,
+)  # a JPEG is checked at an eighth of its size where that is not smaller than this
 _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
@@ -26,21 +30,25 @@ _OPENING = Lock()  # catch_warnings changes the filters of every thread
 def load_image(data: bytes, *, name: str) -> Image.Image:
     """Decode an image to RGB at full size.
 
-    First frame of an animation; EXIF orientation applied; 16-bit values divided by 257, not cut; transparent parts over white;
-    color profiles are not applied. `name` is what a message calls it.
-    Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values have no stated range.
+    First frame of an animation; EXIF orientation applied; 16-bit values divided by 257, not cut;
+    transparent parts over white; color profiles are not applied. `name` is what a message calls it.
+    Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values
+    have no stated range.
     """
     image = _open(data, name)
     try:
         return _flatten(_upright(image), name)
     except StimuliError:
         raise
-    except Exception as error:  # decoders raise anything on broken bytes: OSError, SyntaxError, struct.error, KeyError …
+    # decoders raise anything on broken bytes: OSError, SyntaxError, struct.error, KeyError …
+    except Exception as error:
         raise StimuliError(_broken(name, error)) from error
 
 
 def check_image(data: bytes, *, name: str) -> None:
-    """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size, all others in full."""
+    """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size,
+    all others in full.
+    """
     image = _open(data, name)
     try:
         image.draft("RGB", _SHORT_SIDE)
@@ -55,15 +63,21 @@ def check_image(data: bytes, *, name: str) -> None:
 
 def _open(data: bytes, name: str) -> Image.Image:
     if not data:
-        raise StimuliError(f"image {name} is empty (0 bytes); an image file was expected; copy it again")
+        raise StimuliError(
+            f"image {name} is empty (0 bytes); an image file was expected; copy it again"
+        )
     try:
         with _OPENING, warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own bound is checked below
+            warnings.simplefilter(
+                "ignore", Image.DecompressionBombWarning
+            )  # our own bound is checked below
             image = Image.open(BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise StimuliError(_too_large(name)) from error
     except Exception as error:  # as above
-        raise StimuliError(f"{name} is not an image; expected one of {', '.join(FORMATS)}") from error
+        raise StimuliError(
+            f"{name} is not an image; expected one of {', '.join(FORMATS)}"
+        ) from error
     if image.width * image.height > MAX_PIXELS:
         raise StimuliError(_too_large(name, image))
     return image
@@ -73,7 +87,9 @@ def _upright(image: Image.Image) -> Image.Image:
     image.load()
     try:
         return ImageOps.exif_transpose(image)
-    except Exception:  # a damaged tag block says nothing of the pixels; a browser shows such an image unturned
+    except (
+        Exception
+    ):  # a damaged tag block says nothing of the pixels; a browser shows such an image unturned
         return image
 
 
@@ -81,7 +97,9 @@ def _flatten(image: Image.Image, name: str) -> Image.Image:
     if image.mode.startswith("I"):
         return _from_16_bit(image, name).convert("RGB")
     if image.mode == "F":
-        raise StimuliError(f"image {name} has floating-point pixels of no stated range; convert it to 8 or 16 bits")
+        raise StimuliError(
+            f"image {name} has floating-point pixels of no stated range; convert it to 8 or 16 bits"
+        )
     if not image.has_transparency_data:
         return image.convert("RGB")
     colors = image.convert("RGBA")
@@ -92,7 +110,9 @@ def _flatten(image: Image.Image, name: str) -> Image.Image:
 def _from_16_bit(image: Image.Image, name: str) -> Image.Image:
     values = np.asarray(image).astype(np.int64)
     if values.min() < 0 or values.max() > 65535:
-        raise StimuliError(f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits")
+        raise StimuliError(
+            f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits"
+        )
     return Image.fromarray(np.rint(values / 257).astype(np.uint8))
 
 

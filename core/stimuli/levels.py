@@ -1,4 +1,6 @@
-"""Caption levels beyond those that a dataset names, made of them where a stimulus has several captions: more text to read."""
+"""Caption levels beyond those that a dataset names, made of them where a stimulus has several
+captions: more text to read.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,29 @@ from core.errors import StimuliError, UnknownNameError
 LONGEST, CONCATENATED, MEAN = "longest", "concatenated", "mean"
 DERIVED = (LONGEST, CONCATENATED, MEAN)
 
-Texts = list[tuple[str, ...]]  # by stimulus: what a model reads of it; of several texts, the vectors' mean is taken
+Texts = list[
+    tuple[str, ...]
+]  # by stimulus: what a model reads of it; of several texts, the vectors' mean is taken
 
 
 def offered_levels(own: Sequence[str], written: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return every level that can be embedded: the dataset's own, those that follow from several, and those written since."""
+    """Return every level that can be embedded: the dataset's own, those that follow from several,
+    and those written since.
+    """
     derived = [level for level in DERIVED if level not in own] if len(own) > 1 else []
     return tuple(dict.fromkeys((*own, *derived, *written)))
 
 
-def texts_at(captions: pd.DataFrame, level: str, *, own: Sequence[str], stimuli: Sequence[str]) -> Texts:
+def texts_at(
+    captions: pd.DataFrame, level: str, *, own: Sequence[str], stimuli: Sequence[str]
+) -> Texts:
     """Return what is read of each stimulus at a level.
 
-    captions: index, level, text, in the order of stimuli and levels. own: the levels they have. stimuli: the ids in order.
-    `longest` is a stimulus's caption of most characters (the first of equals), `concatenated` all of them with spaces between,
-    `mean` all of them each for itself, in the order of the levels; a level that the dataset has by that name is the dataset's.
-    Raises UnknownNameError for the level, StimuliError for stimuli without a caption of it.
+    captions: index, level, text, in the order of stimuli and levels. own: the levels they have.
+    stimuli: the ids in order. `longest` is a stimulus's caption of most characters (the first of
+    equals), `concatenated` all of them with spaces between, `mean` all of them each for itself, in
+    the order of the levels; a level that the dataset has by that name is the dataset's. Raises
+    UnknownNameError for the level, StimuliError for stimuli without a caption of it.
     """
     if level not in offered_levels(own):
         raise UnknownNameError("caption level", level, offered_levels(own))
@@ -35,10 +44,13 @@ def texts_at(captions: pd.DataFrame, level: str, *, own: Sequence[str], stimuli:
     if lacking := [name for index, name in enumerate(stimuli) if index not in found]:
         some = ", ".join(map(repr, lacking[:3])) + (" …" if len(lacking) > 3 else "")
         raise StimuliError(
-            f"{len(lacking)} of {len(stimuli)} stimuli have no caption of level {level!r}: {some}; add them, or choose another of: "
-            f"{', '.join(own)}"
+            f"{len(lacking)} of {len(stimuli)} stimuli have no caption of level {level!r}: {some};"
+            f" add them, or choose another of: {', '.join(own)}"
         )
-    combine = {LONGEST: lambda texts: (max(texts, key=len),), CONCATENATED: lambda texts: (" ".join(texts),)}
+    combine = {
+        LONGEST: lambda texts: (max(texts, key=len),),
+        CONCATENATED: lambda texts: (" ".join(texts),),
+    }
     if level in own or level == MEAN:
         return [found[index] for index in range(len(stimuli))]
     return [combine[level](found[index]) for index in range(len(stimuli))]

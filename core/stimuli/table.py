@@ -1,6 +1,8 @@
-"""Caption tables as files: CSV, JSONL or Parquet, read as rows of plain values with nothing guessed and nothing dropped.
+"""Caption tables as files: CSV, JSONL or Parquet, read as rows of plain values with nothing guessed
+and nothing dropped.
 
-In CSV every value is text exactly as written ("NA", "null" and "007" are captions like any other); fields are separated by commas.
+In CSV every value is text exactly as written ("NA", "null" and "007" are captions like any other);
+fields are separated by commas.
 """
 
 from __future__ import annotations
@@ -45,42 +47,66 @@ class Table:
 
 
 def find_table(folder: Path) -> Path:
-    """Return the only CSV, JSONL or Parquet file of a folder; raises StimuliError where there is none or a choice."""
+    """Return the only CSV, JSONL or Parquet file of a folder; raises StimuliError where there is
+    none or a choice.
+    """
     if not folder.is_dir():
-        raise StimuliError(f"{folder} is not a folder; expected one with image files and a caption table")
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and not path.name.startswith("."))
+        raise StimuliError(
+            f"{folder} is not a folder; expected one with image files and a caption table"
+        )
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in _READERS and not path.name.startswith(".")
+    )
     if not files:
-        raise StimuliError(f"no caption table in {folder}; expected one such as captions.csv, with the columns image and caption")
+        raise StimuliError(
+            f"no caption table in {folder}; expected one such as captions.csv, with the columns"
+            " image and caption"
+        )
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
         raise StimuliError(
-            f"{folder} has {len(files)} tables: {names}; say which one holds the captions (--table), or keep only one"
+            f"{folder} has {len(files)} tables: {names}; say which one holds the captions"
+            " (--table), or keep only one"
         )
     return files[0]
 
 
 def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS) -> Table:
-    """Read a table by its suffix and check its columns; wanted: those that it must have, a caption table's by default.
+    """Read a table by its suffix and check its columns; wanted: those that it must have, a caption
+    table's by default.
 
-    Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a column.
+    Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a
+    column.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise StimuliError(f"{path.name} is no caption table; expected a name ending in {', '.join(_READERS)}")
+        raise StimuliError(
+            f"{path.name} is no caption table; expected a name ending in {', '.join(_READERS)}"
+        )
     try:
         columns, rows = reader(path)
     except OSError as error:
-        raise StimuliError(f"cannot read the caption table {path}: {error.strerror or error}") from error
+        raise StimuliError(
+            f"cannot read the caption table {path}: {error.strerror or error}"
+        ) from error
     _check_columns(path.name, columns, wanted)
     return Table(path, tuple(columns), tuple(rows))
 
 
 def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliError:
     """Return the error for a column that is not there: what was found, and the nearest names."""
-    near = [name for name in columns if name.strip().lower() in (wanted, *OTHER_NAMES.get(wanted, ()))]
+    near = [
+        name for name in columns if name.strip().lower() in (wanted, *OTHER_NAMES.get(wanted, ()))
+    ]
     near = near or get_close_matches(wanted, columns, n=3)
     found = ", ".join(repr(name) for name in columns) or "no columns"
-    hint = f"; did you mean {' or '.join(repr(name) for name in near)}? Rename it to {wanted!r}" if near else ""
+    hint = (
+        f"; did you mean {' or '.join(repr(name) for name in near)}? Rename it to {wanted!r}"
+        if near
+        else ""
+    )
     return StimuliError(f"{where} has no column {wanted!r}; it has {found}{hint}")
 
 
@@ -89,33 +115,48 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
         if name not in columns:
             raise missing_column(where, name, columns)
     if all(name in columns for name in LEVEL_COLUMNS):
-        raise StimuliError(f"{where} has both {' and '.join(LEVEL_COLUMNS)}, which mean the same; keep one")
+        raise StimuliError(
+            f"{where} has both {' and '.join(LEVEL_COLUMNS)}, which mean the same; keep one"
+        )
     if not all(name.strip() for name in columns):
         raise StimuliError(
-            f"column {[not name.strip() for name in columns].index(True) + 1} of {where} has no name; name or drop it"
+            f"column {[not name.strip() for name in columns].index(True) + 1} of {where} has no"
+            " name; name or drop it"
         )
     if odd := [name for name in columns if not name.isprintable()]:
-        raise StimuliError(f"{where} has a column {odd[0]!a}, a name with characters that cannot be shown; rename it")
+        raise StimuliError(
+            f"{where} has a column {odd[0]!a}, a name with characters that cannot be shown;"
+            " rename it"
+        )
     if "stimulus" in columns:
-        raise StimuliError(f"{where} has a column 'stimulus', a name that is taken by the stimulus id; rename it")
+        raise StimuliError(
+            f"{where} has a column 'stimulus', a name that is taken by the stimulus id; rename it"
+        )
     again = [name for name, count in Counter(name.lower() for name in columns).items() if count > 1]
     if again:  # the store's column names do not tell upper from lower case
-        raise StimuliError(f"{where} has several columns named {again[0]!r} (upper and lower case are alike); rename or drop one")
+        raise StimuliError(
+            f"{where} has several columns named {again[0]!r} (upper and lower case are alike);"
+            " rename or drop one"
+        )
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     text = _read_text(path)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a caption may be as long as the file
+    csv.field_size_limit(
+        max(csv.field_size_limit(), len(text))
+    )  # a caption may be as long as the file
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns, *cells = [line for line in lines if line] or [[]]
     except csv.Error as error:
-        raise StimuliError(f"{path.name} is no CSV table: {error} at line {lines.line_num}") from error
+        raise StimuliError(
+            f"{path.name} is no CSV table: {error} at line {lines.line_num}"
+        ) from error
     for number, line in enumerate(cells, start=1):
         if len(line) != len(columns):
             raise StimuliError(
-                f"row {number} of {path.name} has {len(line)} fields where the header has {len(columns)}; "
-                "put captions with commas or line breaks in double quotes"
+                f"row {number} of {path.name} has {len(line)} fields where the header has"
+                f" {len(columns)}; put captions with commas or line breaks in double quotes"
             )
     return columns, [dict(zip(columns, line, strict=True)) for line in cells]
 
@@ -136,7 +177,10 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise StimuliError(f"line {number} of {path.name} is not JSON: {error}") from error
         if not isinstance(record, dict):
-            raise StimuliError(f'line {number} of {path.name} is no JSON object; expected {{"image": …, "caption": …}}')
+            raise StimuliError(
+                f'line {number} of {path.name} is no JSON object; expected {{"image": …,'
+                ' "caption": …}'
+            )
         yield record
 
 
@@ -146,7 +190,9 @@ def _read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
     try:
         table = pq.ParquetFile(io.BytesIO(path.read_bytes())).read()
-        names = [name for name in table.column_names if not name.startswith("__index_level_")]  # pandas' own row numbers
+        names = [
+            name for name in table.column_names if not name.startswith("__index_level_")
+        ]  # pandas' own row numbers
         return names, table.select(names).to_pylist()
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise StimuliError(f"{path.name} is no Parquet table that can be read: {error}") from error
@@ -155,13 +201,19 @@ def _read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _read_text(path: Path) -> str:
     data = path.read_bytes()
     try:
-        text = data.decode("utf-8").removeprefix("\ufeff")  # the utf-8-sig codec would count bytes from behind the mark
+        text = data.decode("utf-8").removeprefix(
+            "\ufeff"
+        )  # the utf-8-sig codec would count bytes from behind the mark
     except UnicodeDecodeError as error:
         raise StimuliError(
-            f"{path.name} is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}; UTF-8 was expected; save it as UTF-8"
+            f"{path.name} is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}; UTF-8"
+            " was expected; save it as UTF-8"
         ) from error
     if "\0" in text:
-        raise StimuliError(f"{path.name} has a NUL character at byte {data.index(0):,}; UTF-8 text was expected; save it as UTF-8")
+        raise StimuliError(
+            f"{path.name} has a NUL character at byte {data.index(0):,}; UTF-8 text was expected;"
+            " save it as UTF-8"
+        )
     return text
 
 

@@ -8,4 +8,12 @@ from core.store.reader import Store
 from core.store.schema import ModelEntry
 from core.store.writer import add_dataset, write_embedding, write_result
 
-__all__ = ["ModelEntry", "Store", "add_dataset", "is_locked", "locked", "write_embedding", "write_result"]
+__all__ = [
+    "ModelEntry",
+    "Store",
+    "add_dataset",
+    "is_locked",
+    "locked",
+    "write_embedding",
+    "write_result",
+]

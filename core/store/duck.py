@@ -1,8 +1,9 @@
 """Finished files, opened for reading: the one place that attaches them.
 
-A file is attached read-only to a private in-memory database for the length of one call. Connecting to the path itself would
-cost 12 ms instead of 1 (a DuckDB instance starts up), would show a replaced file's old content for as long as any thread of the
-process still holds it, and would let DuckDB guess the format: for a SQLite file it tries to download an extension.
+A file is attached read-only to a private in-memory database for the length of one call. Connecting
+to the path itself would cost 12 ms instead of 1 (a DuckDB instance starts up), would show a
+replaced file's old content for as long as any thread of the process still holds it, and would let
+DuckDB guess the format: for a SQLite file it tries to download an extension.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ CONFIG = {"autoinstall_known_extensions": False, "autoload_known_extensions": Fa
 MAGIC = b"DUCK"  # at byte 8 of every DuckDB file
 HEADERS = 3 * 4096  # bytes before the first block
 
-_idle: dict[int, list[duckdb.DuckDBPyConnection]] = {}  # by process: an instance does not survive a fork
+_idle: dict[
+    int, list[duckdb.DuckDBPyConnection]
+] = {}  # by process: an instance does not survive a fork
 
 
 @contextmanager
 def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection of the caller's own with the file at `path` attached as `file`, read-only, until the block ends.
+    """Give a connection of the caller's own with the file at `path` attached as `file`, read-only,
+    until the block ends.
 
-    Raises StoreDamagedError for a file that is truncated or none of DuckDB's, StoreVersionError for one of a newer DuckDB,
-    FileNotFoundError where there is none.
+    Raises StoreDamagedError for a file that is truncated or none of DuckDB's, StoreVersionError for
+    one of a newer DuckDB, FileNotFoundError where there is none.
     """
     check_magic(path)
     idle = _idle.setdefault(os.getpid(), [])
@@ -54,19 +58,33 @@ def check_magic(path: Path) -> None:
         with path.open("rb") as file:
             head = file.read(12)
     except PermissionError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}; give yourself the right to read it") from error
+        raise StoreError(
+            f"{path} cannot be read: {error.strerror}; give yourself the right to read it"
+        ) from error
     except IsADirectoryError as error:
-        raise StoreDamagedError(f"{path} is a folder, and a file was expected; move it out of the store") from error
+        raise StoreDamagedError(
+            f"{path} is a folder, and a file was expected; move it out of the store"
+        ) from error
     if head[8:] != MAGIC:
-        raise StoreDamagedError(f"{path} is not a DuckDB file: truncated, or made by another program; delete it and make it again")
+        raise StoreDamagedError(
+            f"{path} is not a DuckDB file: truncated, or made by another program; delete it and"
+            " make it again"
+        )
 
 
 def check_whole(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    """Raise StoreDamagedError where the attached file is shorter than the blocks that its header counts."""
-    row = connection.execute("SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = 'file'").fetchone()
+    """Raise StoreDamagedError where the attached file is shorter than the blocks that its header
+    counts.
+    """
+    row = connection.execute(
+        "SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = 'file'"
+    ).fetchone()
     expected, given = HEADERS + (row[0] if row else 0), path.stat().st_size
     if given < expected:
-        raise StoreDamagedError(f"{path} is truncated: {given} of {expected} bytes are left; delete it and make it again")
+        raise StoreDamagedError(
+            f"{path} is truncated: {given} of {expected} bytes are left; delete it and make it"
+            " again"
+        )
 
 
 def _explained(path: Path, error: duckdb.Error) -> Exception:
@@ -74,5 +92,8 @@ def _explained(path: Path, error: duckdb.Error) -> Exception:
         return FileNotFoundError(str(path))
     reason = str(error).splitlines()[0]
     if "version number" in reason:
-        return StoreVersionError(f"{path} was written by a newer DuckDB than {duckdb.__version__}; update duckdb ({reason})")
+        return StoreVersionError(
+            f"{path} was written by a newer DuckDB than {duckdb.__version__}; update duckdb"
+            f" ({reason})"
+        )
     return StoreDamagedError(f"{path} is damaged; delete it and make it again ({reason})")

@@ -15,7 +15,9 @@ Stamp = tuple[int, int, int]
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what tells one content of a path from the next: time of change in ns, size in bytes, inode."""
+    """Return what tells one content of a path from the next: time of change in ns, size in bytes,
+    inode.
+    """
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino
 
@@ -23,9 +25,11 @@ def stamp(path: Path) -> Stamp:
 def examine(path: Path) -> Meta:
     """Return the meta of a file of the store.
 
-    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema, FileNotFoundError.
+    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema,
+    FileNotFoundError.
     """
-    # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never comes back.
+    # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never
+    # comes back.
     found = _examine_once(path, stamp(path))
     if isinstance(found, Meta):
         return found
@@ -34,7 +38,9 @@ def examine(path: Path) -> Meta:
 
 
 def examine_if_usable(path: Path) -> Meta | None:
-    """Return the meta of a file, None where there is none or it cannot be used: then it may be replaced."""
+    """Return the meta of a file, None where there is none or it cannot be used: then it may be
+    replaced.
+    """
     try:
         return examine(path)
     except (FileNotFoundError, NotADirectoryError, StoreDamagedError, StoreVersionError):
@@ -45,7 +51,10 @@ def examine_if_usable(path: Path) -> Meta | None:
 def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
     try:
         return _read(path)
-    except (StoreDamagedError, StoreVersionError) as error:  # lasting, like the file; what may pass is not kept
+    except (
+        StoreDamagedError,
+        StoreVersionError,
+    ) as error:  # lasting, like the file; what may pass is not kept
         return type(error), str(error)
 
 
@@ -55,13 +64,18 @@ def _read(path: Path) -> Meta:
         try:
             rows = dict(connection.execute("SELECT key, value FROM file.meta").fetchall())
         except (duckdb.CatalogException, duckdb.BinderException) as error:
-            raise StoreDamagedError(f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store") from error
+            raise StoreDamagedError(
+                f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store"
+            ) from error
     schema = rows.get("schema")
     if schema != str(SCHEMA):
         raise StoreVersionError(
-            f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use the Platoscope that wrote it"
+            f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use the"
+            " Platoscope that wrote it"
         )
     try:
         return load_meta(rows)
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreDamagedError(f"{path} does not say what it holds; delete it and make it again ({error})") from error
+        raise StoreDamagedError(
+            f"{path} does not say what it holds; delete it and make it again ({error})"
+        ) from error

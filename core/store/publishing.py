@@ -1,7 +1,8 @@
 """Publishing a file: all of it at once, by one writer at a time, or not at all.
 
-A writer builds NAME.new.duckdb, flushes it to the disk and renames it over NAME.duckdb, so that a reader sees the old file or
-the new one and never a part. It holds a lock on NAME.lock, which dies with its process: a killed writer blocks nobody.
+A writer builds NAME.new.duckdb, flushes it to the disk and renames it over NAME.duckdb, so that a
+reader sees the old file or the new one and never a part. It holds a lock on NAME.lock, which dies
+with its process: a killed writer blocks nobody.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from core.store.schema import SUFFIX
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
-_DUCKDB_REFUSED = (duckdb.OperationalError, duckdb.FatalException)  # the latter where a checkpoint finds the disk full
+_DUCKDB_REFUSED = (
+    duckdb.OperationalError,
+    duckdb.FatalException,
+)  # the latter where a checkpoint finds the disk full
 
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
     """Be the only writer of `target` until the block ends; makes its folder.
 
-    The lock file is removed while it is still held, and whoever opened it before that notices and opens the next one, so that
-    no two writers ever hold different files of one name. Raises StoreBusyError at once where another writer has it.
+    The lock file is removed while it is still held, and whoever opened it before that notices and
+    opens the next one, so that no two writers ever hold different files of one name. Raises
+    StoreBusyError at once where another writer has it.
     """
     path = target.with_name(f"{target.stem}.lock")
     with writing(target):
@@ -55,9 +60,11 @@ def is_locked(target: Path) -> bool:
 
 
 def publish(target: Path, fill: Fill) -> Path:
-    """Build a file with `fill` and put it in the place of `target` in one step; the caller holds the lock.
+    """Build a file with `fill` and put it in the place of `target` in one step; the caller holds
+    the lock.
 
-    Raises StoreWriteError where the folder is read-only or the disk full; what was published before stays as it was.
+    Raises StoreWriteError where the folder is read-only or the disk full; what was published before
+    stays as it was.
     """
     new = target.with_name(f"{target.stem}.new{SUFFIX}")
     with writing(target):
@@ -103,7 +110,10 @@ def _acquire(path: Path) -> int:
         except BlockingIOError as error:
             owner = os.pread(handle, 80, 0).decode(errors="replace") or "another process"
             os.close(handle)
-            raise StoreBusyError(f"{owner} is writing {path.stem!r} in {path.parent}; wait until it is done, or stop it") from error
+            raise StoreBusyError(
+                f"{owner} is writing {path.stem!r} in {path.parent}; wait until it is done, or"
+                " stop it"
+            ) from error
         except BaseException:
             os.close(handle)
             raise
@@ -111,7 +121,9 @@ def _acquire(path: Path) -> int:
 
 
 def _sign(handle: int, path: Path) -> None:
-    """Write into the lock file who holds it; where the disk has no room for that, remove the file while it is still held."""
+    """Write into the lock file who holds it; where the disk has no room for that, remove the file
+    while it is still held.
+    """
     try:
         os.truncate(handle, 0)
         os.write(handle, f"process {os.getpid()}".encode())
@@ -144,10 +156,23 @@ def _remove(new: Path) -> None:
 def _explained(target: Path, error: OSError | duckdb.Error) -> StoreError:
     code = getattr(error, "errno", None)
     reason = str(error).splitlines()[0]
-    if code in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason or isinstance(error, duckdb.OutOfMemoryException):
-        advice = f"the disk has no room for {target}; free some and start again, what is published is unharmed"
-    elif code in (errno.EACCES, errno.EPERM, errno.EROFS) or "Permission denied" in reason or "Read-only" in reason:
-        advice = f"{target.parent} is read-only; choose another store with --store, or change its rights"
+    if (
+        code in (errno.ENOSPC, errno.EDQUOT)
+        or "No space left" in reason
+        or isinstance(error, duckdb.OutOfMemoryException)
+    ):
+        advice = (
+            f"the disk has no room for {target}; free some and start again, what is published is"
+            " unharmed"
+        )
+    elif (
+        code in (errno.EACCES, errno.EPERM, errno.EROFS)
+        or "Permission denied" in reason
+        or "Read-only" in reason
+    ):
+        advice = (
+            f"{target.parent} is read-only; choose another store with --store, or change its rights"
+        )
     else:
         advice = f"{target} cannot be written; choose another store with --store"
     return StoreWriteError(f"{advice} ({reason})")

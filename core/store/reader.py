@@ -16,7 +16,14 @@ import pandas as pd
 import pyarrow as pa
 from jaxtyping import Float32
 
-from core.errors import InputError, StimuliError, StoreDamagedError, StoreError, StoreVersionError, UnknownNameError
+from core.errors import (
+    InputError,
+    StimuliError,
+    StoreDamagedError,
+    StoreError,
+    StoreVersionError,
+    UnknownNameError,
+)
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store.duck import attached
@@ -40,10 +47,11 @@ from core.store.schema import (
 
 
 class Store:
-    """A folder of datasets, embeddings and results, for reading; a folder that is missing or empty is an empty store.
+    """A folder of datasets, embeddings and results, for reading; a folder that is missing or empty
+    is an empty store.
 
-    Cheap to make and safe to share between threads. What a file says about itself is kept in memory while the file stays the
-    same; vectors and tables are read at each call.
+    Cheap to make and safe to share between threads. What a file says about itself is kept in memory
+    while the file stays the same; vectors and tables are read at each call.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -61,12 +69,20 @@ class Store:
         return cards[name]
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
-        """Return what is embedded of a dataset, by name; raises UnknownNameError for the dataset."""
+        """Return what is embedded of a dataset, by name; raises UnknownNameError for the
+        dataset.
+        """
         card = self.dataset(dataset)
-        return [model_entry(meta) for meta in self._over(self.root / "embeddings" / dataset, "embedding", card.revision, [])]
+        return [
+            model_entry(meta)
+            for meta in self._over(
+                self.root / "embeddings" / dataset, "embedding", card.revision, []
+            )
+        ]
 
     def models(self, dataset: str) -> list[ModelEntry]:
-        """Return the embeddings of a dataset, each model once: those of its captions at further levels are left out.
+        """Return the embeddings of a dataset, each model once: those of its captions at further
+        levels are left out.
 
         Raises UnknownNameError for the dataset.
         """
@@ -75,16 +91,26 @@ class Store:
         return [entry for entry in entries if entry.card.name not in retold]
 
     def retellings(self, dataset: str) -> dict[str, str]:
-        """Return the names of the embeddings that are no models of their own, and of which model; see `find_retellings`."""
+        """Return the names of the embeddings that are no models of their own, and of which model;
+        see `find_retellings`.
+        """
         return find_retellings(self.embeddings(dataset), self.dataset(dataset).levels)
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry; raises UnknownNameError."""
         card, meta = self.dataset(dataset), None
         with suppress(InputError):  # a name that no file may have is no model's
-            meta = _usable(embedding_file(self.root, dataset, name), "embedding", dataset, card.revision, refused=[])
+            meta = _usable(
+                embedding_file(self.root, dataset, name),
+                "embedding",
+                dataset,
+                card.revision,
+                refused=[],
+            )
         if meta is None:
-            raise UnknownNameError("model", name, [entry.card.name for entry in self.embeddings(dataset)])
+            raise UnknownNameError(
+                "model", name, [entry.card.name for entry in self.embeddings(dataset)]
+            )
         return model_entry(meta)
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
@@ -96,7 +122,9 @@ class Store:
         return _frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
-        """Return the caption levels that were written for a dataset after it was added, and how each was; see `summary`."""
+        """Return the caption levels that were written for a dataset after it was added, and how
+        each was; see `summary`.
+        """
         names = self.results(dataset, SUMMARY)
         found = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
         return {level: kept[1] for level, kept in found.items() if kept}
@@ -109,28 +137,35 @@ class Store:
         return kept[0]
 
     def thumbnail(self, dataset: str, index: int) -> bytes:
-        """Return a stimulus's image as WebP, its longer side at most 224 px; raises StimuliError for an index that is not there."""
+        """Return a stimulus's image as WebP, its longer side at most 224 px; raises StimuliError
+        for an index that is not there.
+        """
         return self.thumbnails(dataset, [index])[0]
 
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
         """Return the thumbnails of several stimuli in the order asked for."""
         card = self.dataset(dataset)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
-            raise StimuliError(f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}")
+            raise StimuliError(
+                f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}"
+            )
         query = "SELECT index, webp FROM file.thumbnails WHERE list_contains(?, index)"
         with _reading(dataset_file(self.root, card.name)) as connection:
             found = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
         return [found[index] for index in indices]
 
     def image_sizes(self, dataset: str) -> pd.DataFrame | None:
-        """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset that was added without them."""
+        """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset
+        that was added without them.
+        """
         path = dataset_file(self.root, self.dataset(dataset).name)
         with _reading(path) as connection:
             known = _has_table(connection, "sizes")
         return _frame(path, "sizes") if known else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
-        """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not copied on the way.
+        """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
+        copied on the way.
 
         Raises UnknownNameError for a dataset, model or layer that is not there.
         """
@@ -138,7 +173,9 @@ class Store:
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
         with _reading(embedding_file(self.root, dataset, model)) as connection:
-            table = connection.sql(f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus").to_arrow_table()
+            table = connection.sql(
+                f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
+            ).to_arrow_table()
         return _matrix(table.column("vector"))
 
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
@@ -158,12 +195,16 @@ class Store:
         return (_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
-        """Return the names of a dataset's results that begin so, whether or not they can be used; raises UnknownNameError."""
+        """Return the names of a dataset's results that begin so, whether or not they can be used;
+        raises UnknownNameError.
+        """
         folder = self.root / "results" / self.dataset(dataset).name
         return [path.stem for path in published_files(folder) if path.stem.startswith(beginning)]
 
     def problems(self) -> list[str]:
-        """Return one sentence for each file that is left out: damaged, of another schema, over another revision, out of place."""
+        """Return one sentence for each file that is left out: damaged, of another schema, over
+        another revision, out of place.
+        """
         refused: list[str] = []
         revisions = {meta.name: meta.revision for meta in self._datasets(refused)}
         for folder, kind in (("embeddings", "embedding"), ("results", "result")):
@@ -171,17 +212,26 @@ class Store:
                 if inside.name in revisions:
                     self._over(inside, kind, revisions[inside.name], refused)  # type: ignore[arg-type]
                 elif published_files(inside):
-                    refused.append(f"{inside} is left out: its dataset is not in the store; add it, or delete the folder")
+                    refused.append(
+                        f"{inside} is left out: its dataset is not in the store; add it, or delete"
+                        " the folder"
+                    )
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is published over a dataset now; it changes whenever any of it does.
+        """Return a name for all that is published over a dataset now; it changes whenever any of it
+        does.
 
-        Results that follow from the embeddings alone are left out: keeping one must not make cached answers stale.
+        Results that follow from the embeddings alone are left out: keeping one must not make cached
+        answers stale.
         """
         paths = [dataset_file(self.root, self.dataset(dataset).name)]
         for folder in ("embeddings", "results"):
-            paths += [path for path in published_files(self.root / folder / dataset) if not path.stem.startswith(DERIVED)]
+            paths += [
+                path
+                for path in published_files(self.root / folder / dataset)
+                if not path.stem.startswith(DERIVED)
+            ]
         stamps = []
         for path in paths:
             with suppress(FileNotFoundError):  # removed between the listing and now
@@ -194,12 +244,19 @@ class Store:
         return [meta for meta in found if meta]
 
     def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
-        found = [_usable(path, kind, folder.name, revision, refused=refused) for path in published_files(folder)]
+        found = [
+            _usable(path, kind, folder.name, revision, refused=refused)
+            for path in published_files(folder)
+        ]
         return [meta for meta in found if meta]
 
 
-def _usable(path: Path, kind: Kind, dataset: str, revision: str | None, *, refused: list[str]) -> Meta | None:
-    """Return a file's meta, None where it is not there or, with the reason added to `refused`, where it cannot be used."""
+def _usable(
+    path: Path, kind: Kind, dataset: str, revision: str | None, *, refused: list[str]
+) -> Meta | None:
+    """Return a file's meta, None where it is not there or, with the reason added to `refused`,
+    where it cannot be used.
+    """
     try:
         meta = examine(path)
         _check_place(path, meta, kind, dataset, revision)
@@ -212,15 +269,18 @@ def _usable(path: Path, kind: Kind, dataset: str, revision: str | None, *, refus
 
 
 def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
-    """Raise StoreError for a file that was moved or renamed, or that was made over another revision of its dataset."""
+    """Raise StoreError for a file that was moved or renamed, or that was made over another revision
+    of its dataset.
+    """
     if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
         raise StoreDamagedError(
-            f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it to where that belongs, or delete it"
+            f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it to"
+            " where that belongs, or delete it"
         )
     if revision is not None and meta.revision != revision:
         raise StoreVersionError(
-            f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision} now; make it again, or add that "
-            "revision again"
+            f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision}"
+            " now; make it again, or add that revision again"
         )
 
 
@@ -245,6 +305,8 @@ def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
-    """View a column of vectors as a matrix; more than a million rows come in chunks and are joined."""
+    """View a column of vectors as a matrix; more than a million rows come in chunks and are
+    joined.
+    """
     vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)

@@ -1,4 +1,6 @@
-"""A language model embedded over several caption levels is one model: which of its embeddings stands for it."""
+"""A language model embedded over several caption levels is one model: which of its embeddings
+stands for it.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,26 @@ from core.store.schema import ModelEntry
 
 
 def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
-    """Return, for each embedding that tells a model again in other captions, the name of the embedding that is the model.
+    """Return, for each embedding that tells a model again in other captions, the name of the
+    embedding that is the model.
 
-    Of the embeddings of equal weights and pooling those of the earliest caption level are models, all others retellings of the
-    first of them. levels: the dataset's, the default first; any other level comes after them.
+    Of the embeddings of equal weights and pooling those of the earliest caption level are models,
+    all others retellings of the first of them. levels: the dataset's, the default first; any other
+    level comes after them.
     """
     order = {level: place for place, level in enumerate(levels)}
-    told = sorted((entry for entry in entries if entry.level is not None), key=lambda entry: (*_reader(entry), entry.card.name))
+    told = sorted(
+        (entry for entry in entries if entry.level is not None),
+        key=lambda entry: (*_reader(entry), entry.card.name),
+    )
     found: dict[str, str] = {}
     for _, group in groupby(told, key=_reader):
-        first, *others = sorted(group, key=lambda entry: (order.get(str(entry.level), len(order)), str(entry.level)))
-        found |= {entry.card.name: first.card.name for entry in others if entry.level != first.level}
+        first, *others = sorted(
+            group, key=lambda entry: (order.get(str(entry.level), len(order)), str(entry.level))
+        )
+        found |= {
+            entry.card.name: first.card.name for entry in others if entry.level != first.level
+        }
     return found
 
 

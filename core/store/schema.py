@@ -1,10 +1,13 @@
 """What the files of a store are called and what every one of them says about itself.
 
-    ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older files: none)
-    ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model codes texts)
+    ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older
+    files: none)
+    ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
+    codes texts)
     ROOT/results/DATASET/NAME.duckdb         meta, result
 
-`meta` is a table of keys and values, so that a file of any schema can at least say which schema it has.
+`meta` is a table of keys and values, so that a file of any schema can at least say which schema it
+has.
 """
 
 from __future__ import annotations
@@ -28,9 +31,13 @@ SUFFIX = ".duckdb"
 PACKAGES = ("platoscope", "numpy", "duckdb", "torch", "timm", "transformers", "pillow")
 ORDER = "#"  # the column that keeps the order of a table's rows; a name that no factor bears
 
-DERIVED = ("neighbors-", "alignment-")  # what the names of results begin with that follow from the embeddings alone
+DERIVED = (
+    "neighbors-",
+    "alignment-",
+)  # what the names of results begin with that follow from the embeddings alone
 
-SUMMARY = "captions-"  # what the names of results begin with that are captions, written after the dataset was added
+# what the names of results begin with that are captions, written after the dataset was added
+SUMMARY = "captions-"
 
 Kind = Literal["dataset", "embedding", "result"]
 
@@ -39,8 +46,9 @@ Kind = Literal["dataset", "embedding", "result"]
 class Meta:
     """What a file says about itself.
 
-    card: the DatasetCard or ModelCard as plain data, empty for a result. dims: widths of an embedding's layers. device and
-    seconds: where and how long it was computed. made_at: ISO 8601, UTC. versions: of the packages that took part.
+    card: the DatasetCard or ModelCard as plain data, empty for a result. dims: widths of an
+    embedding's layers. device and seconds: where and how long it was computed. made_at: ISO 8601,
+    UTC. versions: of the packages that took part.
     """
 
     kind: Kind
@@ -83,28 +91,49 @@ def embedding_file(root: Path, dataset: str, model: str) -> Path:
 
 def result_file(root: Path, dataset: str, name: str) -> Path:
     """Return where a result over a dataset is published."""
-    return root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{SUFFIX}"  # a model's name with a word before it
+    return (
+        root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{SUFFIX}"
+    )  # a model's name with a word before it
 
 
 def layer_table(index: int) -> str:
-    """Return the name of a layer's table; it is made from an integer alone, since names cannot be parameters of SQL."""
+    """Return the name of a layer's table; it is made from an integer alone, since names cannot be
+    parameters of SQL.
+    """
     return f"layer_{index:02d}"
 
 
 def published_files(folder: Path) -> list[Path]:
-    """Return the finished files of a folder in order of their names; none where there is no folder."""
+    """Return the finished files of a folder in order of their names; none where there is no
+    folder.
+    """
     return sorted(path for path in folder.glob(f"[!.]*{SUFFIX}") if not path.stem.endswith(".new"))
 
 
 def dump_meta(meta: Meta) -> dict[str, str]:
-    """Return `meta` as keys and JSON values, stamped with the schema, the time and the packages' versions."""
-    stamped = {"schema": SCHEMA, "made_at": meta.made_at or now(), "versions": meta.versions or package_versions()}
-    recipe = {"recipe": meta.recipe.choices, "recipe_kind": meta.recipe.kind, "recipe_digest": meta.recipe.digest}
-    return {key: json.dumps(value, default=dict) for key, value in (vars(meta) | stamped | recipe).items()}
+    """Return `meta` as keys and JSON values, stamped with the schema, the time and the packages'
+    versions.
+    """
+    stamped = {
+        "schema": SCHEMA,
+        "made_at": meta.made_at or now(),
+        "versions": meta.versions or package_versions(),
+    }
+    recipe = {
+        "recipe": meta.recipe.choices,
+        "recipe_kind": meta.recipe.kind,
+        "recipe_digest": meta.recipe.digest,
+    }
+    return {
+        key: json.dumps(value, default=dict)
+        for key, value in (vars(meta) | stamped | recipe).items()
+    }
 
 
 def load_meta(rows: Mapping[str, str]) -> Meta:
-    """Return the Meta that `dump_meta` wrote; raises KeyError, TypeError or ValueError where it did not."""
+    """Return the Meta that `dump_meta` wrote; raises KeyError, TypeError or ValueError where it did
+    not.
+    """
     values = {key: json.loads(text) for key, text in rows.items()}
     recipe = Recipe.of(values["recipe_kind"], **values["recipe"])
     if recipe.digest != values["recipe_digest"]:
@@ -112,7 +141,9 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     fields = {name: values[name] for name in Meta.__dataclass_fields__}
     meta = Meta(**(fields | {"recipe": recipe, "dims": tuple(fields["dims"])}))
     if meta.kind != "result":
-        (dataset_card if meta.kind == "dataset" else model_entry)(meta)  # a card that cannot be read is found here
+        (dataset_card if meta.kind == "dataset" else model_entry)(
+            meta
+        )  # a card that cannot be read is found here
     return meta
 
 
@@ -124,7 +155,16 @@ def dataset_card(meta: Meta) -> DatasetCard:
 def model_entry(meta: Meta) -> ModelEntry:
     """Return the entry of an embedding's file."""
     card = ModelCard(**{**meta.card, "layers": tuple(meta.card["layers"])})
-    return ModelEntry(card, meta.level, meta.recipe.digest, meta.recipe, meta.dims, meta.device, meta.seconds, meta.made_at)
+    return ModelEntry(
+        card,
+        meta.level,
+        meta.recipe.digest,
+        meta.recipe,
+        meta.dims,
+        meta.device,
+        meta.seconds,
+        meta.made_at,
+    )
 
 
 def now() -> str:
@@ -138,16 +178,24 @@ def package_versions() -> dict[str, str]:
     for name in PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # a checkout that was never installed has no version of its own
+        except (
+            PackageNotFoundError
+        ):  # a checkout that was never installed has no version of its own
             found[name] = "not installed"
     return found
 
 
 def _safe(name: str, *, most: int = 120) -> str:
-    """Return a name that may stand in a path; raises InputError for one that could leave its folder or pass for another file."""
-    if len(name) > most or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._~-]*", name) or name.endswith(".new"):
+    """Return a name that may stand in a path; raises InputError for one that could leave its folder
+    or pass for another file.
+    """
+    if (
+        len(name) > most
+        or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._~-]*", name)
+        or name.endswith(".new")
+    ):
         raise InputError(
-            f"{name!r} cannot name a file of the store: use 1 to {most} letters, digits, '.', '_', '-' or '~', "
-            "beginning with a letter, digit or '_' and not ending in '.new'"
+            f"{name!r} cannot name a file of the store: use 1 to {most} letters, digits, '.', '_',"
+            " '-' or '~', beginning with a letter, digit or '_' and not ending in '.new'"
         )
     return name

@@ -40,7 +40,9 @@ WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 @dataclass(frozen=True)
 class Embedding:
-    """One model's spaces over a dataset and all that its file says of them; the fields are those of `write_embedding`."""
+    """One model's spaces over a dataset and all that its file says of them; the fields are those of
+    `write_embedding`.
+    """
 
     dataset: DatasetCard
     card: ModelCard
@@ -54,10 +56,12 @@ class Embedding:
 
 
 def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None) -> Path:
-    """Publish a dataset's stimuli, factors, captions, thumbnails and image sizes; returns at once where it is published already.
+    """Publish a dataset's stimuli, factors, captions, thumbnails and image sizes; returns at once
+    where it is published already.
 
-    Another revision takes the place of the one before; its embeddings are then left out until they are made again.
-    Raises StimuliError for repeated ids or captions, and whatever the dataset raises for a broken image.
+    Another revision takes the place of the one before; its embeddings are then left out until they
+    are made again. Raises StimuliError for repeated ids or captions, and whatever the dataset
+    raises for a broken image.
     """
     card = dataset.card
     target = dataset_file(root, card.name)
@@ -69,8 +73,12 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
         _write_frame(connection, "stimuli", dataset.stimuli)
         _write_frame(connection, "captions", dataset.captions)
         _write_images(connection, dataset, report)
-        recipe = Recipe.of("dataset", name=card.name, revision=card.revision, source=dict(card.source))
-        _write_meta(connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(card)))
+        recipe = Recipe.of(
+            "dataset", name=card.name, revision=card.revision, source=dict(card.source)
+        )
+        _write_meta(
+            connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(card))
+        )
 
     with locked(target):
         return publish(target, fill)
@@ -91,9 +99,10 @@ def write_embedding(
 ) -> Path:
     """Publish one model's spaces over a dataset, in place of what the model had there.
 
-    layers: one (n, dims) matrix per layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit
-    into memory. bits, bytes: each text's code length and its UTF-8 length, for models that code texts.
-    Raises FeatureError where the layers do not fit the dataset or the card.
+    layers: one (n, dims) matrix per layer, in the dataset's order; taken one at a time, so that a
+    lazy sequence need not fit into memory. bits, bytes: each text's code length and its UTF-8
+    length, for models that code texts. Raises FeatureError where the layers do not fit the dataset
+    or the card.
     """
     target = embedding_file(root, dataset.name, card.name)
     embedding = Embedding(dataset, card, level, layers, bits, bytes, recipe, device, seconds)
@@ -105,22 +114,38 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
     """Publish an embedding at `target`; the caller holds its lock."""
     card, dataset = embedding.card, embedding.dataset
     if len(embedding.layers) != len(card.layers):
-        raise FeatureError(f"{card.name} names {len(card.layers)} layers, but {len(embedding.layers)} were given")
+        raise FeatureError(
+            f"{card.name} names {len(card.layers)} layers, but {len(embedding.layers)} were given"
+        )
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
-        dims = tuple(_write_layer(connection, index, embedding) for index in range(len(card.layers)))
+        dims = tuple(
+            _write_layer(connection, index, embedding) for index in range(len(card.layers))
+        )
         _write_texts(connection, embedding)
         meta = Meta(
-            "embedding", card.name, dataset.name, dataset.revision, embedding.recipe, vars(card), embedding.level, dims,
-            device=embedding.device, seconds=embedding.seconds,
-        )  # fmt: skip
+            "embedding",
+            card.name,
+            dataset.name,
+            dataset.revision,
+            embedding.recipe,
+            vars(card),
+            embedding.level,
+            dims,
+            device=embedding.device,
+            seconds=embedding.seconds,
+        )
         _write_meta(connection, meta)
 
     return publish(target, fill)
 
 
-def write_result(root: Path, *, dataset: DatasetCard, name: str, table: pd.DataFrame | pa.Table, recipe: Recipe) -> Path:
-    """Publish a table that was computed over a dataset's embeddings, in place of the one of that name."""
+def write_result(
+    root: Path, *, dataset: DatasetCard, name: str, table: pd.DataFrame | pa.Table, recipe: Recipe
+) -> Path:
+    """Publish a table that was computed over a dataset's embeddings, in place of the one of that
+    name.
+    """
     target = result_file(root, dataset.name, name)
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
@@ -136,7 +161,9 @@ def thumbnail(image: Image.Image) -> bytes:
     small = image.copy()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     file = io.BytesIO()
-    small.save(file, "WEBP", quality=QUALITY, method=2)  # 4 takes twice as long for 3 % of the bytes
+    small.save(
+        file, "WEBP", quality=QUALITY, method=2
+    )  # 4 takes twice as long for 3 % of the bytes
     return file.getvalue()
 
 
@@ -149,14 +176,24 @@ def _check_dataset(dataset: Dataset) -> None:
     """Raise StimuliError where a dataset breaks the contract that every page relies on."""
     card, stimuli, captions = dataset.card, dataset.stimuli, dataset.captions
     if not card.size:
-        raise StimuliError(f"dataset {card.name!r} has no stimuli; give at least one image with a caption")
+        raise StimuliError(
+            f"dataset {card.name!r} has no stimuli; give at least one image with a caption"
+        )
     if len(stimuli) != card.size:
-        raise StimuliError(f"dataset {card.name!r} states {card.size} stimuli, but its table has {len(stimuli)}")
+        raise StimuliError(
+            f"dataset {card.name!r} states {card.size} stimuli, but its table has {len(stimuli)}"
+        )
     if stimuli["stimulus"].duplicated().any():
-        raise StimuliError(f"dataset {card.name!r} has two stimuli of one id: {_some(stimuli['stimulus'])}; ids must differ")
+        raise StimuliError(
+            f"dataset {card.name!r} has two stimuli of one id: {_some(stimuli['stimulus'])}; ids"
+            " must differ"
+        )
     if (twice := captions.duplicated(["index", "level"])).any():
         index, level = captions.loc[twice, ["index", "level"]].iloc[0]
-        raise StimuliError(f"dataset {card.name!r} has two captions of level {level!r} for stimulus {index}; levels must differ")
+        raise StimuliError(
+            f"dataset {card.name!r} has two captions of level {level!r} for stimulus {index};"
+            " levels must differ"
+        )
 
 
 def _some(ids: pd.Series) -> str:
@@ -165,11 +202,15 @@ def _some(ids: pd.Series) -> str:
 
 def _write_meta(connection: duckdb.DuckDBPyConnection, meta: Meta) -> None:
     rows = dump_meta(meta)
-    table = pa.table({"key": pa.array(rows, pa.string()), "value": pa.array(rows.values(), pa.string())})
+    table = pa.table(
+        {"key": pa.array(rows, pa.string()), "value": pa.array(rows.values(), pa.string())}
+    )
     _create(connection, "meta", table)
 
 
-def _write_frame(connection: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame | pa.Table) -> None:
+def _write_frame(
+    connection: duckdb.DuckDBPyConnection, name: str, frame: pd.DataFrame | pa.Table
+) -> None:
     """Write a table with its columns as they are and, in ORDER, the order of its rows.
 
     Raises InputError for columns that SQL cannot tell apart and for cells of mixed types.
@@ -178,7 +219,10 @@ def _write_frame(connection: duckdb.DuckDBPyConnection, name: str, frame: pd.Dat
     known = {ORDER}
     for column in table.column_names:
         if column.casefold() in known:
-            raise InputError(f"the table of {name} has two columns {column!r}, or one {ORDER!r}; rename one (case does not count)")
+            raise InputError(
+                f"the table of {name} has two columns {column!r}, or one {ORDER!r}; rename one"
+                " (case does not count)"
+            )
         known.add(column.casefold())
     order = pa.array(np.arange(table.num_rows, dtype=np.int32))
     _create(connection, name, table.add_column(0, ORDER, order))
@@ -190,10 +234,15 @@ def _arrow(name: str, frame: pd.DataFrame | pa.Table) -> pa.Table:
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"the table of {name} mixes text and numbers in one column; make each one kind ({error})") from error
+        raise InputError(
+            f"the table of {name} mixes text and numbers in one column; make each one kind"
+            f" ({error})"
+        ) from error
 
 
-def _write_images(connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None) -> None:
+def _write_images(
+    connection: duckdb.DuckDBPyConnection, dataset: Dataset, report: Progress | None
+) -> None:
     connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
     size, sizes = dataset.card.size, []
     for start in range(0, size, CHUNK):
@@ -205,7 +254,13 @@ def _write_images(connection: duckdb.DuckDBPyConnection, dataset: Dataset, repor
             sizes.append(image.size)
             if report:
                 report(index + 1, size, f"thumbnails of {dataset.card.name}")
-        _insert(connection, "thumbnails", pa.table({"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())}))
+        _insert(
+            connection,
+            "thumbnails",
+            pa.table(
+                {"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())}
+            ),
+        )
     _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
 
 
@@ -214,15 +269,21 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
     space = embedding.layers[index]
     n, dims = space.shape
     if not 1 <= dims <= WIDEST:
-        raise FeatureError(f"layer {index} of {embedding.card.name} has {dims} dimensions, not 1 … {WIDEST}; project it first")
+        raise FeatureError(
+            f"layer {index} of {embedding.card.name} has {dims} dimensions, not 1 … {WIDEST};"
+            " project it first"
+        )
     if n != embedding.dataset.size:
         raise FeatureError(
-            f"layer {index} of {embedding.card.name} has shape ({n}, {dims}), but {embedding.dataset.name!r} has "
-            f"{embedding.dataset.size} stimuli; give one vector per stimulus, in the dataset's order"
+            f"layer {index} of {embedding.card.name} has shape ({n}, {dims}), but"
+            f" {embedding.dataset.name!r} has {embedding.dataset.size} stimuli; give one vector per"
+            " stimulus, in the dataset's order"
         )
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(space).ravel()), dims)
     table = pa.table({"stimulus": pa.array(np.arange(n, dtype=np.int32)), "vector": vectors})
-    connection.execute(f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])")
+    connection.execute(
+        f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
+    )
     _insert(connection, layer_table(index), table)
     return dims
 

@@ -1,1 +1,3 @@
-"""Worlds in which the hypothesis can be proved, and broken. They know no store: a seed makes everything."""
+"""Worlds in which the hypothesis can be proved, and broken. They know no store: a seed makes
+everything.
+"""

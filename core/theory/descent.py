@@ -1,4 +1,6 @@
-"""Descent on any smooth objective over matrices, a few steps at a time, so that it can be watched and stopped."""
+"""Descent on any smooth objective over matrices, a few steps at a time, so that it can be watched
+and stopped.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,22 @@ MOST_STEPS = 1500  # of L-BFGS
 _SETTLED = 1e-10  # relative change between two looks below which nothing moves any more
 
 
-def descend(weights: Sequence[Matrix], objective: Objective, *, every: int = 25) -> Iterator[list[Matrix]]:
-    """Descend on an objective by L-BFGS with a line search; yield the weights every so many steps until nothing moves.
+def descend(
+    weights: Sequence[Matrix], objective: Objective, *, every: int = 25
+) -> Iterator[list[Matrix]]:
+    """Descend on an objective by L-BFGS with a line search; yield the weights every so many steps
+    until nothing moves.
 
     Raises TrainingError where the objective stops being a number.
     """
     moving = [weight.clone().requires_grad_() for weight in weights]
     solver = torch.optim.LBFGS(
-        moving, max_iter=every, history_size=60, tolerance_grad=0.0, tolerance_change=0.0, line_search_fn="strong_wolfe"
+        moving,
+        max_iter=every,
+        history_size=60,
+        tolerance_grad=0.0,
+        tolerance_change=0.0,
+        line_search_fn="strong_wolfe",
     )
 
     def evaluate() -> Tensor:
@@ -37,7 +47,9 @@ def descend(weights: Sequence[Matrix], objective: Objective, *, every: int = 25)
     for _ in range(MOST_STEPS // every):
         value = float(solver.step(evaluate).detach())  # before these steps
         if not np.isfinite(value):
-            raise TrainingError("the loss is no number any more; start from smaller weights, or take a smaller step")
+            raise TrainingError(
+                "the loss is no number any more; start from smaller weights, or take a smaller step"
+            )
         yield [weight.detach().clone() for weight in moving]
         if last - value <= _SETTLED * abs(value):
             return

@@ -1,4 +1,6 @@
-"""A simulation as it is watched: one look after the other, so that pages can draw it while it runs and stop it."""
+"""A simulation as it is watched: one look after the other, so that pages can draw it while it runs
+and stop it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from torch import Tensor
 
 
 class Look(NamedTuple):
-    """One look: figures, a value by name, as a row of the table; matrix, what is drawn as a map beside them, where there is one."""
+    """One look: figures, a value by name, as a row of the table; matrix, what is drawn as a map
+    beside them, where there is one.
+    """
 
     figures: Mapping[str, float | str]
     matrix: Float64[Tensor, "_ _"] | None = None
@@ -20,7 +24,8 @@ class Look(NamedTuple):
 class Run(NamedTuple):
     """Looks to come, each computed when it is asked for.
 
-    total: how many there will be, 0 where nobody knows. ends: whether the last one is the outcome, as that of a training is.
+    total: how many there will be, 0 where nobody knows. ends: whether the last one is the outcome,
+    as that of a training is.
     """
 
     looks: Iterator[Look]
@@ -29,7 +34,9 @@ class Run(NamedTuple):
 
 
 def in_one_thread(looks: Iterator[Look]) -> Iterator[Look]:
-    """Yield the looks, each computed by one thread: matrices are so small that several would only wait for each other."""
+    """Yield the looks, each computed by one thread: matrices are so small that several would only
+    wait for each other.
+    """
     from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
     pools = ThreadpoolController()

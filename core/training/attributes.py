@@ -1,4 +1,5 @@
-"""What a supervised model is asked about an image: facts of its event, each as one class among a few.
+"""What a supervised model is asked about an image: facts of its event, each as one class among a
+few.
 
 The order is the curriculum of the multitask hypothesis: a model of n tasks learns the first n.
 """
@@ -11,7 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import UInt8
 
-from core.stimuli.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, TIMES, WEATHERS, Event, Thing
+from core.stimuli.cave.events import (
+    COLORS,
+    KINDS,
+    MAX_OBJECTS,
+    SCENES,
+    SIZES,
+    TIMES,
+    WEATHERS,
+    Event,
+    Thing,
+)
 
 THIRDS = ("first", "second", "third")
 TURNS = ("left", "right")
@@ -52,7 +63,11 @@ def _third(value: float) -> str:
 
 
 def _presence(kind: str) -> Attribute:
-    return Attribute(f"has {kind}", ("no", "yes"), lambda event: "yes" if any(t.kind == kind for t in event.things) else "no")
+    return Attribute(
+        f"has {kind}",
+        ("no", "yes"),
+        lambda event: "yes" if any(t.kind == kind for t in event.things) else "no",
+    )
 
 
 ATTRIBUTES = (

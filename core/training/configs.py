@@ -1,7 +1,8 @@
 """Every model of the Cave's family, one config each, keyed by name.
 
-A config says what is built (`model`: arguments of timm.create_model or of the transformers config), what it learns (`objective` and
-its `options`) and how long. `tier` says when it is trained: `starter` and `core` are made for two CPU cores, `family` for a GPU.
+A config says what is built (`model`: arguments of timm.create_model or of the transformers config),
+what it learns (`objective` and its `options`) and how long. `tier` says when it is trained:
+`starter` and `core` are made for two CPU cores, `family` for a GPU.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ FAMILIES = {
 class Config:
     """How one model is made.
 
-    architecture: a timm model, or gpt2, llama, bloom, roberta. steps, batch: number of updates and items in each; 0 steps: left as
-    it was initialized. rate: peak learning rate, reached after `warmup` steps, then down a cosine. snapshots: steps after which a
-    copy is published as NAME-step00000. start: the model whose published weights it begins with.
+    architecture: a timm model, or gpt2, llama, bloom, roberta. steps, batch: number of updates and
+    items in each; 0 steps: left as it was initialized. rate: peak learning rate, reached after
+    `warmup` steps, then down a cosine. snapshots: steps after which a copy is published as
+    NAME-step00000. start: the model whose published weights it begins with.
     """
 
     name: str
@@ -68,8 +70,18 @@ class Config:
 
 
 _VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, heads
-_RESNET = {"xs": (8, [8, 16, 32, 48]), "s": (16, [16, 32, 64, 96]), "m": (32, [32, 64, 96, 160])}  # stem, channels
-_TEXT = {"xs": (2, 32, 2), "s": (3, 64, 4), "m": (4, 96, 6), "l": (5, 120, 5), "xl": (6, 144, 6)}  # depth, width, heads
+_RESNET = {
+    "xs": (8, [8, 16, 32, 48]),
+    "s": (16, [16, 32, 64, 96]),
+    "m": (32, [32, 64, 96, 160]),
+}  # stem, channels
+_TEXT = {
+    "xs": (2, 32, 2),
+    "s": (3, 64, 4),
+    "m": (4, 96, 6),
+    "l": (5, 120, 5),
+    "xl": (6, 144, 6),
+}  # depth, width, heads
 _IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
 _TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
@@ -88,7 +100,14 @@ def _vision(line: str, objective: str, size: str, *, label: str = "", **more: An
     recipe = _OBJECTIVES[objective]
     name = f"{line}-{label or objective.split()[-1].lower()}-{size}"
     title = f"{FAMILIES[architecture]} {size.upper()} · {more.pop('title', objective)}"
-    return Config(name, title, architecture, objective, model, **{"steps": _IMAGES[size] // recipe["batch"], **recipe, **more})
+    return Config(
+        name,
+        title,
+        architecture,
+        objective,
+        model,
+        **{"steps": _IMAGES[size] // recipe["batch"], **recipe, **more},
+    )
 
 
 def _vit(size: str) -> tuple[str, dict[str, Any]]:
@@ -104,9 +123,22 @@ def _resnet(size: str) -> tuple[str, dict[str, Any]]:
 
 def _language(architecture: str, size: str, **more: Any) -> Config:
     objective = "masked language" if architecture == "roberta" else "language"
-    recipe = {"steps": _TEXT_STEPS[size], "batch": 32, "rate": _TEXT_RATE[size], "decay": 0.01, **more}
+    recipe = {
+        "steps": _TEXT_STEPS[size],
+        "batch": 32,
+        "rate": _TEXT_RATE[size],
+        "decay": 0.01,
+        **more,
+    }
     title = f"{FAMILIES[architecture]} {size.upper()}"
-    return Config(f"{architecture}-{size}", title, architecture, objective, _text(architecture, size), **recipe)
+    return Config(
+        f"{architecture}-{size}",
+        title,
+        architecture,
+        objective,
+        _text(architecture, size),
+        **recipe,
+    )
 
 
 def _text(architecture: str, size: str) -> dict[str, Any]:
@@ -117,8 +149,17 @@ def _text(architecture: str, size: str) -> dict[str, Any]:
         return {"n_layer": depth, "hidden_size": width, "n_head": heads}
     shape = {"num_hidden_layers": depth, "hidden_size": width, "num_attention_heads": heads}
     if architecture == "llama":  # three matrices in its feed-forward where the others have two
-        return {**shape, "intermediate_size": 8 * width // 3, "max_position_embeddings": CONTEXT, "tie_word_embeddings": True}
-    return {**shape, "intermediate_size": 4 * width, "max_position_embeddings": CONTEXT + 8}  # it counts from its padding id on
+        return {
+            **shape,
+            "intermediate_size": 8 * width // 3,
+            "max_position_embeddings": CONTEXT,
+            "tie_word_embeddings": True,
+        }
+    return {
+        **shape,
+        "intermediate_size": 4 * width,
+        "max_position_embeddings": CONTEXT + 8,
+    }  # it counts from its padding id on
 
 
 def _milestones(config: Config) -> Config:
@@ -130,7 +171,13 @@ def _untrained(config: Config) -> Config:
     """Leave it as it was initialized."""
     name = f"{config.architecture}-untrained-{config.name.rpartition('-')[2]}"
     return replace(
-        config, name=name, title=f"{config.title} · untrained", objective="untrained", steps=0, snapshots=(), tier="family"
+        config,
+        name=name,
+        title=f"{config.title} · untrained",
+        objective="untrained",
+        steps=0,
+        snapshots=(),
+        tier="family",
     )
 
 
@@ -145,7 +192,9 @@ def _vision_family() -> Iterator[Config]:
     yield _vision("resnet", "untrained", "s")
     for tasks in (1, 2, 4, 8, 16):
         title = f"supervised on {tasks} task{'s' * (tasks > 1)}"
-        yield _vision("vit", "supervised", "s", label=f"{tasks}tasks", title=title, options={"tasks": tasks})
+        yield _vision(
+            "vit", "supervised", "s", label=f"{tasks}tasks", title=title, options={"tasks": tasks}
+        )
 
 
 def _language_family() -> Iterator[Config]:
@@ -154,13 +203,28 @@ def _language_family() -> Iterator[Config]:
             tier: Tier = "core" if size in ("xs", "s", "m") else "family"
             yield _language(architecture, size, tier=tier)
     yield from (_language("roberta", size) for size in ("s", "m"))
-    yield from (_untrained(_language(architecture, "s")) for architecture in ("gpt2", "llama", "bloom"))
+    yield from (
+        _untrained(_language(architecture, "s")) for architecture in ("gpt2", "llama", "bloom")
+    )
 
 
 def _table() -> dict[str, Config]:
     """Name every config; starters and the models that publish copies on the way are marked here."""
-    starters = {"vit-supervised-s", "vit-supervised-m", "vit-clip-s", "vit-mae-s", "gpt2-xs", "gpt2-s", "llama-s", "bloom-m"}
-    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {"gpt2-s", "llama-s", "bloom-s"}
+    starters = {
+        "vit-supervised-s",
+        "vit-supervised-m",
+        "vit-clip-s",
+        "vit-mae-s",
+        "gpt2-xs",
+        "gpt2-s",
+        "llama-s",
+        "bloom-m",
+    }
+    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {
+        "gpt2-s",
+        "llama-s",
+        "bloom-s",
+    }
     table = {}
     for config in (*_vision_family(), *_language_family()):
         marked = replace(config, tier="starter") if config.name in starters else config
@@ -172,11 +236,16 @@ CONFIGS = _table()
 
 
 def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Config]:
-    """Return the configs of these names and of these tiers, in the table's order: a `start` stands before what begins with it.
+    """Return the configs of these names and of these tiers, in the table's order: a `start` stands
+    before what begins with it.
 
     Raises UnknownNameError.
     """
     for name in names:
         if name not in CONFIGS:
             raise UnknownNameError("training config", name, CONFIGS)
-    return [config for config in CONFIGS.values() if config.name in set(names) or config.tier in set(tiers)]
+    return [
+        config
+        for config in CONFIGS.values()
+        if config.name in set(names) or config.tier in set(tiers)
+    ]

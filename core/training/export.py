@@ -1,6 +1,8 @@
-"""Publish a trained model in the ordinary format of its library, in half precision, with a card beside it.
+"""Publish a trained model in the ordinary format of its library, in half precision, with a card
+beside it.
 
-Vision: timm's folder (config.json, model.safetensors); language: a transformers folder with its tokenizer. A folder appears whole.
+Vision: timm's folder (config.json, model.safetensors); language: a transformers folder with its
+tokenizer. A folder appears whole.
 """
 
 from __future__ import annotations
@@ -37,25 +39,39 @@ _PREPROCESSING = {
 _PACKAGES = ("torch", "timm", "transformers", "numpy", "pillow")
 
 
-def export(folder: Path, model: Any, card: dict[str, Any], *, tokenizer: PreTrainedTokenizerBase | None = None) -> None:
-    """Write a model into `folder`, in place of what was there; a language model comes with its tokenizer.
+def export(
+    folder: Path,
+    model: Any,
+    card: dict[str, Any],
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+) -> None:
+    """Write a model into `folder`, in place of what was there; a language model comes with its
+    tokenizer.
 
     Raises TrainingError where a weight is not finite in half precision.
     """
     model = copy.deepcopy(model).half().cpu()
     broken = [name for name, value in model.state_dict().items() if not torch.isfinite(value).all()]
     if broken:
-        raise TrainingError(f"{broken[0]} of {folder.name} is not finite in half precision; lower its rate or raise its decay")
+        raise TrainingError(
+            f"{broken[0]} of {folder.name} is not finite in half precision; lower its rate or raise"
+            " its decay"
+        )
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     if tokenizer is None:
         note = {"pretrained_cfg": {"tag": "cave", "license": "mit"}}
-        save_for_hf(model, str(new), model_config=note, safe_serialization=True, data_config=_PREPROCESSING)
+        save_for_hf(
+            model, str(new), model_config=note, safe_serialization=True, data_config=_PREPROCESSING
+        )
     else:
         logging.disable_progress_bar()
         model.save_pretrained(new)
         tokenizer.save_pretrained(new)
-    (new / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (new / "card.json").write_text(
+        json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
 
@@ -77,6 +93,9 @@ def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
             "seconds": round(run.seconds, 1),
             "final_loss": None if math.isnan(loss) else round(loss, 4),
             "device": device,
-            "versions": {"python": platform.python_version(), **{package: version(package) for package in _PACKAGES}},
+            "versions": {
+                "python": platform.python_version(),
+                **{package: version(package) for package in _PACKAGES},
+            },
         },
     }

@@ -1,6 +1,7 @@
 """Batches, ready before the step needs them: rows of the pool, chosen by (seed, step) alone.
 
-So a resumed run sees what an uninterrupted one would have seen, and a step costs arithmetic, not drawing.
+So a resumed run sees what an uninterrupted one would have seen, and a step costs arithmetic, not
+drawing.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ from core.stimuli.cave.grammar import LEVELS
 from core.training.configs import Config
 from core.training.pool import Pool
 
-_SHARES = {"20": 0.4, "5": 0.1, "10": 0.2, "40": 0.3}  # of the steps; one level each, so that its captions are about as long
+_SHARES = {
+    "20": 0.4,
+    "5": 0.1,
+    "10": 0.2,
+    "40": 0.3,
+}  # of the steps; one level each, so that its captions are about as long
 
 
 @dataclass(frozen=True)
 class Feed:
     """The batches of one run.
 
-    tables: parts of a batch by name, one row per event. texts: token ids of the same events, 0 is padding; a step reads one of the
-    tables, with probability `shares`; there is none where the objective reads no text.
+    tables: parts of a batch by name, one row per event. texts: token ids of the same events, 0 is
+    padding; a step reads one of the tables, with probability `shares`; there is none where the
+    objective reads no text.
     """
 
     tables: Mapping[str, Tensor]
@@ -46,7 +53,9 @@ class Feed:
 
 
 def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
-    """Return the batches of a config, with what it reads held on the device; made first where the pool lacks it."""
+    """Return the batches of a config, with what it reads held on the device; made first where the
+    pool lacks it.
+    """
     tables: dict[str, Tensor] = {}
     texts: list[Tensor] = []
     if config.modality == "vision":
@@ -58,16 +67,24 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
     elif config.objective == "CLIP":
         texts = list(pool.captions().unbind(1))
     shares = tuple(_SHARES[level] for level in LEVELS) if len(texts) > 1 else (1.0,)
-    return Feed(tables, tuple(_trim(text).to(device) for text in texts), shares, config.batch, config.seed)
+    return Feed(
+        tables, tuple(_trim(text).to(device) for text in texts), shares, config.batch, config.seed
+    )
 
 
 def world_of(config: Config, pool: Pool) -> str:
-    """Return the digest of what a config's model is shown and told: another world, another model."""
+    """Return the digest of what a config's model is shown and told: another world, another
+    model.
+    """
     shown = [pool.shown] * (config.modality == "vision")
-    return "-".join(shown + [pool.said] * (config.modality == "language" or config.objective == "CLIP"))
+    return "-".join(
+        shown + [pool.said] * (config.modality == "language" or config.objective == "CLIP")
+    )
 
 
 def _trim(tokens: Tensor) -> Tensor:
-    """Cut the columns that are padding in every row; int16 holds every id and can be indexed on every device."""
+    """Cut the columns that are padding in every row; int16 holds every id and can be indexed on
+    every device.
+    """
     tokens = tokens.to(torch.int16)
     return tokens[:, : int((tokens != 0).any(0).sum())].contiguous()

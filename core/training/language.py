@@ -1,6 +1,8 @@
-"""The language objectives: each is a module that holds a transformers `model` and turns a batch of captions into a loss.
+"""The language objectives: each is a module that holds a transformers `model` and turns a batch of
+captions into a loss.
 
-A batch has `tokens` (b, t), filled up on the right, and which of them are `present`. transformers' models are typed as Any.
+A batch has `tokens` (b, t), filled up on the right, and which of them are `present`. transformers'
+models are typed as Any.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ _CONFIGS: dict[str, type[PreTrainedConfig]] = {
     "roberta": RobertaConfig,
 }
 _IGNORED = -100
-_SELECTED, _KEPT, _SWAPPED = 0.15, 0.1, 0.1  # BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
+_SELECTED, _KEPT, _SWAPPED = (
+    0.15,
+    0.1,
+    0.1,
+)  # BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
 
 
 _WITHOUT_DROPOUT = {  # every caption is seen about once
@@ -52,14 +58,19 @@ def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Mod
         "eos_token_id": tokenizer.eos_token_id,
     }
     shape = _CONFIGS[config.architecture](
-        vocab_size=len(tokenizer), **special, **_WITHOUT_DROPOUT[config.architecture], **config.model
+        vocab_size=len(tokenizer),
+        **special,
+        **_WITHOUT_DROPOUT[config.architecture],
+        **config.model,
     )
     build = AutoModelForMaskedLM if config.architecture == "roberta" else AutoModelForCausalLM
     return build.from_config(shape)
 
 
 class NextToken(nn.Module):
-    """Causal language modeling. Loss: mean negative log-likelihood of each token after the first, in nats."""
+    """Causal language modeling. Loss: mean negative log-likelihood of each token after the first,
+    in nats.
+    """
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -69,11 +80,15 @@ class NextToken(nn.Module):
         tokens, present = batch["tokens"], batch["present"]
         logits = self.model(input_ids=tokens, attention_mask=present.long(), use_cache=False).logits
         truth = tokens.masked_fill(~present, _IGNORED)
-        return F.cross_entropy(logits[:, :-1].flatten(0, 1).float(), truth[:, 1:].flatten(), ignore_index=_IGNORED)
+        return F.cross_entropy(
+            logits[:, :-1].flatten(0, 1).float(), truth[:, 1:].flatten(), ignore_index=_IGNORED
+        )
 
 
 class MaskedToken(nn.Module):
-    """Masked language modeling (Devlin et al. 2019). Loss: mean negative log-likelihood of the selected tokens, in nats."""
+    """Masked language modeling (Devlin et al. 2019). Loss: mean negative log-likelihood of the
+    selected tokens, in nats.
+    """
 
     def __init__(self, model: Any, *, mask: int) -> None:
         super().__init__()
@@ -84,9 +99,13 @@ class MaskedToken(nn.Module):
         tokens, present = batch["tokens"], batch["present"]
         chance, fate = torch.rand(2, *tokens.shape, device=tokens.device)
         chosen = present & (chance < _SELECTED)
-        chosen[:, 0] |= ~chosen.any(1)  # so that a batch of short captions still asks something of each
+        chosen[:, 0] |= ~chosen.any(
+            1
+        )  # so that a batch of short captions still asks something of each
         shown = torch.where(fate < _KEPT, tokens, self.mask)
-        shown = torch.where(fate > 1 - _SWAPPED, torch.randint_like(tokens, self.model.config.vocab_size), shown)
+        shown = torch.where(
+            fate > 1 - _SWAPPED, torch.randint_like(tokens, self.model.config.vocab_size), shown
+        )
         shown = torch.where(chosen, shown, tokens)
         logits = self.model(input_ids=shown, attention_mask=present.long()).logits
         return F.cross_entropy(logits[chosen].float(), tokens[chosen])

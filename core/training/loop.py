@@ -1,6 +1,7 @@
 """The training loop: AdamW, warmup and cosine, checkpoints that a killed run continues from.
 
-Every step draws its randomness (batch, masks, views) from (seed, step) alone, so a resumed run equals an uninterrupted one.
+Every step draws its randomness (batch, masks, views) from (seed, step) alone, so a resumed run
+equals an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _TAIL = 20  # losses are given as means over 1/20 of the steps
 
 @dataclass
 class Run:
-    """What a checkpoint holds: a task, its optimizer, the loss of every step (NaN ahead), the steps done and the seconds they took.
+    """What a checkpoint holds: a task, its optimizer, the loss of every step (NaN ahead), the steps
+    done and the seconds they took.
 
     world: digest of what it learns from.
     """
@@ -64,11 +66,25 @@ class Speed:
 def begin(config: Config, task: nn.Module, device: torch.device, *, world: str) -> Run:
     """Return a run at step 0 on its device."""
     task = task.to(device)
-    return Run(config, world, task, _optimizer(config, task), torch.full((config.steps,), math.nan, device=device))
+    return Run(
+        config,
+        world,
+        task,
+        _optimizer(config, task),
+        torch.full((config.steps,), math.nan, device=device),
+    )
 
 
-def fit(run: Run, feed: Feed, *, checkpoint: Path, publish: Callable[[Run], object], report: Callable[[Run, Speed], None]) -> None:
-    """Train from where the run, or its checkpoint, stands to its last step; call `publish` at each snapshot.
+def fit(
+    run: Run,
+    feed: Feed,
+    *,
+    checkpoint: Path,
+    publish: Callable[[Run], object],
+    report: Callable[[Run, Speed], None],
+) -> None:
+    """Train from where the run, or its checkpoint, stands to its last step; call `publish` at each
+    snapshot.
 
     Raises TrainingError where the loss stops being a number.
     """
@@ -109,7 +125,9 @@ def advance(run: Run, feed: Feed) -> int:
 
 
 def rate(config: Config, step: int) -> float:
-    """Return the learning rate of a step: linear warmup, then a cosine that would reach zero one step after the last."""
+    """Return the learning rate of a step: linear warmup, then a cosine that would reach zero one
+    step after the last.
+    """
     warmup = min(config.warmup, config.steps // 10)
     if step < warmup:
         return config.rate * (step + 1) / warmup
@@ -120,7 +138,12 @@ def save(run: Run, path: Path) -> None:
     """Write a checkpoint that is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
-    state = {"step": run.step, "losses": run.losses, "task": run.task.state_dict(), "optimizer": run.optimizer.state_dict()}
+    state = {
+        "step": run.step,
+        "losses": run.losses,
+        "task": run.task.state_dict(),
+        "optimizer": run.optimizer.state_dict(),
+    }
     torch.save({**state, "seconds": run.seconds, "key": run.key}, new)
     os.replace(new, path)
 
@@ -135,7 +158,8 @@ def resume(run: Run, path: Path) -> None:
     state = torch.load(path, map_location=run.losses.device, weights_only=True)
     if state["key"] != run.key:
         raise TrainingError(
-            f"{path} was written with another config of {run.config.name} or another world; delete it to start again"
+            f"{path} was written with another config of {run.config.name} or another world; delete"
+            " it to start again"
         )
     run.task.load_state_dict(state["task"])
     run.optimizer.load_state_dict(state["optimizer"])
@@ -148,7 +172,10 @@ def _optimizer(config: Config, task: nn.Module) -> torch.optim.Optimizer:
     parameters = [parameter for parameter in task.parameters() if parameter.requires_grad]
     matrices = [parameter for parameter in parameters if parameter.ndim > 1]
     others = [parameter for parameter in parameters if parameter.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": config.decay}, {"params": others, "weight_decay": 0.0}]
+    groups = [
+        {"params": matrices, "weight_decay": config.decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
     return torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98))
 
 
@@ -160,5 +187,6 @@ def _check(run: Run) -> None:
     if not torch.isfinite(run.losses[: run.step]).all():
         first = int((~torch.isfinite(run.losses)).nonzero()[0])
         raise TrainingError(
-            f"the loss of {run.config.name} is not a number from step {first} on; lower its rate ({run.config.rate:g})"
+            f"the loss of {run.config.name} is not a number from step {first} on; lower its rate"
+            f" ({run.config.rate:g})"
         )

@@ -1,7 +1,9 @@
-"""The training pool: events of the split "train", drawn and described once by worker processes, then read from disk.
+"""The training pool: events of the split "train", drawn and described once by worker processes,
+then read from disk.
 
-Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or tokenizer is never taken for it. No
-training event shares its signature with a test event (core/stimuli/cave/events.py).
+Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or
+tokenizer is never taken for it. No training event shares its signature with a test event
+(core/stimuli/cave/events.py).
 """
 
 from __future__ import annotations
@@ -50,15 +52,23 @@ class Pool:
 
     def answers(self) -> torch.Tensor:
         """Return the classes of every attribute, (images, tasks) uint8."""
-        return self._kept(f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8")
+        return self._kept(
+            f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8"
+        )
 
     def captions(self) -> torch.Tensor:
-        """Return a caption of every level for each drawn event as token ids, (images, levels, CONTEXT) uint16, 0 is padding."""
+        """Return a caption of every level for each drawn event as token ids, (images, levels,
+        CONTEXT) uint16, 0 is padding.
+        """
         rows = Captions(self.tokenizer_folder() / "tokenizer.json")
-        return self._kept(f"captions-{self.said}", rows, self.images, (len(LEVELS), CONTEXT), "uint16")
+        return self._kept(
+            f"captions-{self.said}", rows, self.images, (len(LEVELS), CONTEXT), "uint16"
+        )
 
     def passages(self) -> torch.Tensor:
-        """Return each event told several times as token ids, (events, CONTEXT) uint16, 0 is padding."""
+        """Return each event told several times as token ids, (events, CONTEXT) uint16, 0 is
+        padding.
+        """
         rows = Passages(self.tokenizer_folder() / "tokenizer.json")
         return self._kept(f"passages-{self.said}", rows, self.events, (CONTEXT,), "uint16")
 
@@ -71,7 +81,9 @@ class Pool:
         folder = self.root / f"tokenizer-{self.said}"
         with _locked(folder):
             if not folder.exists():
-                build_tokenizer(texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY).save_pretrained(folder)
+                build_tokenizer(
+                    texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY
+                ).save_pretrained(folder)
         return folder
 
     @cached_property
@@ -83,14 +95,23 @@ class Pool:
     @cached_property
     def said(self) -> str:
         """Return a digest that changes with the grammar or the tokenizer."""
-        return _digest([f"{VOCABULARY} {inspect.getsource(build_tokenizer)}".encode(), *(text.encode() for text in texts(_SAMPLE))])
+        return _digest(
+            [
+                f"{VOCABULARY} {inspect.getsource(build_tokenizer)}".encode(),
+                *(text.encode() for text in texts(_SAMPLE)),
+            ]
+        )
 
-    def _kept(self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str) -> torch.Tensor:
+    def _kept(
+        self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str
+    ) -> torch.Tensor:
         path = self.root / f"{name}-{count}.npy"
         with _locked(path):
             if not path.exists():
                 fill(path, rows, count, shape, dtype, jobs=self.jobs)
-        return torch.from_numpy(np.load(path, mmap_mode="c"))  # copy on write: torch wants writable memory, the file stays as it is
+        return torch.from_numpy(
+            np.load(path, mmap_mode="c")
+        )  # copy on write: torch wants writable memory, the file stays as it is
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -1,4 +1,6 @@
-"""Rows of the training pool: what an image model and a language model are shown of one event. Worker processes need no torch."""
+"""Rows of the training pool: what an image model and a language model are shown of one event.
+Worker processes need no torch.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def texts(count: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Captions:
-    """Turns an event into one row of token ids per caption level, filled up with 0, the padding id, on the right.
+    """Turns an event into one row of token ids per caption level, filled up with 0, the padding id,
+    on the right.
 
     path: the tokenizer's tokenizer.json.
     """
@@ -51,10 +54,11 @@ class Captions:
 
 @dataclass(frozen=True)
 class Passages:
-    """Turns an event into one row of token ids: captions of any level, one after another, as many as fit.
+    """Turns an event into one row of token ids: captions of any level, one after another, as many
+    as fit.
 
-    The same event told again in other words is what teaches a language model that words are synonyms, as texts about one thing do.
-    path: the tokenizer's tokenizer.json.
+    The same event told again in other words is what teaches a language model that words are
+    synonyms, as texts about one thing do. path: the tokenizer's tokenizer.json.
     """
 
     path: Path
@@ -69,8 +73,12 @@ class Passages:
         return _padded(ids)
 
 
-def fill(path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int) -> None:
-    """Write `rows` of the first `count` training events into a new .npy file, which takes its name when it is complete."""
+def fill(
+    path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int
+) -> None:
+    """Write `rows` of the first `count` training events into a new .npy file, which takes its name
+    when it is complete.
+    """
     new = path.with_suffix(".new.npy")
     np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
     starts = range(0, count, _CHUNK)

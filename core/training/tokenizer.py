@@ -13,8 +13,9 @@ PAD, BOS, EOS, MASK = "<pad>", "<s>", "</s>", "<mask>"
 def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTrainedTokenizerFast:
     """Learn a byte-level BPE from captions: any text can be encoded and is decoded to itself.
 
-    Every text gets the beginning-of-text token in front, so that a causal model predicts the first word too. `vocab_size` counts
-    the four special tokens and the 256 bytes, and is reached if the captions have that many distinct pieces.
+    Every text gets the beginning-of-text token in front, so that a causal model predicts the first
+    word too. `vocab_size` counts the four special tokens and the 256 bytes, and is reached if the
+    captions have that many distinct pieces.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -27,7 +28,9 @@ def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTr
     )
     tokenizer.train_from_iterator(captions, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
+        single=f"{BOS} $A",
+        pair=f"{BOS} $A {BOS} $B",
+        special_tokens=[(BOS, tokenizer.token_to_id(BOS))],
     )
     special = {"pad_token": PAD, "bos_token": BOS, "eos_token": EOS, "mask_token": MASK}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="right", **special)

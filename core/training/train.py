@@ -24,16 +24,27 @@ from core.training.pool import Pool
 from core.training.vision import OBJECTIVES, build_vision
 
 
-def train(config: Config, pool: Pool, *, device: torch.device, runs: Path, weights: Path = CAVE_WEIGHTS) -> Path:
-    """Train a model, or continue where a killed run stopped, and return its published folder under `weights`.
+def train(
+    config: Config, pool: Pool, *, device: torch.device, runs: Path, weights: Path = CAVE_WEIGHTS
+) -> Path:
+    """Train a model, or continue where a killed run stopped, and return its published folder under
+    `weights`.
 
     runs: where checkpoints are kept. Raises TrainingError.
     """
     with _alone(runs / config.name):
-        return _train(config, pool, device=device, checkpoint=runs / config.name / "checkpoint.pt", weights=weights)
+        return _train(
+            config,
+            pool,
+            device=device,
+            checkpoint=runs / config.name / "checkpoint.pt",
+            weights=weights,
+        )
 
 
-def _train(config: Config, pool: Pool, *, device: torch.device, checkpoint: Path, weights: Path) -> Path:
+def _train(
+    config: Config, pool: Pool, *, device: torch.device, checkpoint: Path, weights: Path
+) -> Path:
     model, tokenizer = make_model(config, pool)
     if config.start is not None:
         _load(model, weights / config.start)
@@ -42,16 +53,29 @@ def _train(config: Config, pool: Pool, *, device: torch.device, checkpoint: Path
     def publish(run: Run) -> Path:
         done = run.step == config.steps
         folder = weights / (config.name if done else f"{config.name}-step{run.step:05d}")
-        export(folder, model, make_card(run, model, device=describe_device(device)), tokenizer=tokenizer)
+        export(
+            folder,
+            model,
+            make_card(run, model, device=describe_device(device)),
+            tokenizer=tokenizer,
+        )
         return folder
 
     if config.steps:
-        fit(run, open_feed(config, pool, device), checkpoint=checkpoint, publish=publish, report=print_progress)
+        fit(
+            run,
+            open_feed(config, pool, device),
+            checkpoint=checkpoint,
+            publish=publish,
+            report=print_progress,
+        )
     return publish(run)
 
 
 def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
-    """Return a model initialized from the config's seed and, where it reads words, its tokenizer."""
+    """Return a model initialized from the config's seed and, where it reads words, its
+    tokenizer.
+    """
     torch.manual_seed(config.seed)
     if config.modality == "vision":
         return build_vision(config), None
@@ -59,13 +83,21 @@ def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokeniz
     return build_language(config, tokenizer), tokenizer
 
 
-def make_task(config: Config, model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> nn.Module:
-    """Return the objective that turns a batch into the model's loss; a model that is not trained has none."""
+def make_task(
+    config: Config, model: nn.Module, tokenizer: PreTrainedTokenizerBase | None
+) -> nn.Module:
+    """Return the objective that turns a batch into the model's loss; a model that is not trained
+    has none.
+    """
     if config.steps == 0:
         return model
     if tokenizer is None:
         return OBJECTIVES[config.objective](model, **config.options)
-    return MaskedToken(model, mask=tokenizer.mask_token_id) if config.architecture == "roberta" else NextToken(model)
+    return (
+        MaskedToken(model, mask=tokenizer.mask_token_id)
+        if config.architecture == "roberta"
+        else NextToken(model)
+    )
 
 
 def describe_device(device: torch.device) -> str:
@@ -79,7 +111,8 @@ def print_progress(run: Run, speed: Speed) -> None:
     what = "images" if config.modality == "vision" else "tokens"
     left = f"{speed.seconds * (config.steps - run.step) / 60:.1f} min left"
     print(
-        f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f}, {speed.items:,.0f} {what}/s, {left}",
+        f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f},"
+        f" {speed.items:,.0f} {what}/s, {left}",
         file=sys.stderr,
         flush=True,
     )
@@ -89,18 +122,23 @@ def _load(model: nn.Module, folder: Path) -> None:
     path = folder / "model.safetensors"
     if not path.exists():
         raise TrainingError(
-            f"this model begins with the weights of {folder.name}, which are not in {folder.parent}; train {folder.name} first"
+            f"this model begins with the weights of {folder.name}, which are not in"
+            f" {folder.parent}; train {folder.name} first"
         )
     model.load_state_dict(load_file(path))
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Refuse to train a model that another process, perhaps one left over from a killed command, is training."""
+    """Refuse to train a model that another process, perhaps one left over from a killed command, is
+    training.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise TrainingError(f"another process is training {folder.name}; wait for it, or end it first") from None
+            raise TrainingError(
+                f"another process is training {folder.name}; wait for it, or end it first"
+            ) from None
         yield

@@ -1,7 +1,8 @@
 """The vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
 
-A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with which are `present`. What an
-objective needs besides the model (heads, decoder, text tower) is thrown away after training. timm's models are typed as Any.
+A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with
+which are `present`. What an objective needs besides the model (heads, decoder, text tower) is
+thrown away after training. timm's models are typed as Any.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def normalize(images: UInt8[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
 class Supervised(nn.Module):
     """Classification of the first `tasks` attributes by one linear layer on the pooled features.
 
-    Loss: mean over tasks of the cross-entropy divided by log(number of classes), so that guessing costs 1 in each.
+    Loss: mean over tasks of the cross-entropy divided by log(number of classes), so that guessing
+    costs 1 in each.
     """
 
     def __init__(self, model: Any, *, tasks: int) -> None:
@@ -48,16 +50,21 @@ class Supervised(nn.Module):
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         logits = self.head(self.model(normalize(batch["images"]))).split(self.classes, dim=1)
         truth = batch["answers"].long().unbind(1)
-        losses = [F.cross_entropy(row, answer) / math.log(row.shape[1]) for row, answer in zip(logits, truth, strict=False)]
+        losses = [
+            F.cross_entropy(row, answer) / math.log(row.shape[1])
+            for row, answer in zip(logits, truth, strict=False)
+        ]
         return torch.stack(losses).mean()
 
 
 class MaskedAutoencoder(nn.Module):
-    """Masked autoencoder (He et al. 2022): the encoder sees the class token and some patches, a small decoder draws the others.
+    """Masked autoencoder (He et al. 2022): the encoder sees the class token and some patches, a
+    small decoder draws the others.
 
-    The decoder reads the class token alone (as RetroMAE does, Xiao et al. 2022), for there the model is read out: beside the
-    patches it would stay empty. Loss: mean squared error of the hidden patches, each normalized by its own mean and deviation.
-    masked: fraction of hidden patches. width, depth: of the decoder.
+    The decoder reads the class token alone (as RetroMAE does, Xiao et al. 2022), for there the
+    model is read out: beside the patches it would stay empty. Loss: mean squared error of the
+    hidden patches, each normalized by its own mean and deviation. masked: fraction of hidden
+    patches. width, depth: of the decoder.
     """
 
     def __init__(self, model: Any, *, masked: float, width: int, depth: int) -> None:
@@ -69,8 +76,12 @@ class MaskedAutoencoder(nn.Module):
         self.bridge = nn.Linear(model.embed_dim, width)
         self.hidden = nn.Parameter(0.02 * torch.randn(width))
         self.place = nn.Parameter(0.02 * torch.randn(patches, width))
-        block = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-        self.decoder = nn.TransformerEncoder(block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+        block = nn.TransformerEncoderLayer(
+            width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.decoder = nn.TransformerEncoder(
+            block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False
+        )
         self.draw = nn.Linear(width, 3 * self.patch**2)
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
@@ -85,7 +96,9 @@ class MaskedAutoencoder(nn.Module):
         first = (self.model.cls_token + self.model.pos_embed[:, :1]).expand(len(tokens), -1, -1)
         return self.model.norm(self.model.blocks(torch.cat([first, tokens], dim=1))[:, :1])
 
-    def _decode(self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]) -> Float[Tensor, "b hidden pixels"]:
+    def _decode(
+        self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]
+    ) -> Float[Tensor, "b hidden pixels"]:
         blanks = self.hidden + self.place[hidden]
         return self.draw(self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:])
 
@@ -95,14 +108,18 @@ class MaskedAutoencoder(nn.Module):
 
 
 class SimCLR(nn.Module):
-    """Contrastive learning of two random views of each image (Chen et al. 2020), NT-Xent at `temperature` after a projection."""
+    """Contrastive learning of two random views of each image (Chen et al. 2020), NT-Xent at
+    `temperature` after a projection.
+    """
 
     def __init__(self, model: Any, *, temperature: float, width: int) -> None:
         super().__init__()
         self.model = model
         self.temperature = temperature
         inner = nn.Linear(model.num_features, width, bias=False)
-        self.project = nn.Sequential(inner, nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width // 2))
+        self.project = nn.Sequential(
+            inner, nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width // 2)
+        )
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         images = normalize(batch["images"])
@@ -114,15 +131,21 @@ class SimCLR(nn.Module):
 
 
 class Clip(nn.Module):
-    """Contrastive learning of images and captions (Radford et al. 2021) with a small text tower of `width` and `depth`."""
+    """Contrastive learning of images and captions (Radford et al. 2021) with a small text tower of
+    `width` and `depth`.
+    """
 
     def __init__(self, model: Any, *, width: int, depth: int) -> None:
         super().__init__()
         self.model = model
         self.words = nn.Embedding(VOCABULARY, width)
         self.places = nn.Parameter(0.02 * torch.randn(CONTEXT, width))
-        block = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-        self.tower = nn.TransformerEncoder(block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False)
+        block = nn.TransformerEncoderLayer(
+            width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.tower = nn.TransformerEncoder(
+            block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False
+        )
         self.see = nn.Linear(model.num_features, width, bias=False)
         self.read = nn.Linear(width, width, bias=False)
         self.sharpness = nn.Parameter(torch.tensor(math.log(10.0)))
@@ -142,7 +165,9 @@ class Clip(nn.Module):
 
 
 def random_view(images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
-    """Return each image cropped to 40 to 100 % of its area and with other brightness, contrast and tint."""
+    """Return each image cropped to 40 to 100 % of its area and with other brightness, contrast and
+    tint.
+    """
     count = len(images)
     uniform = torch.rand(8, count, 1, 1, 1, device=images.device) * 2 - 1
     side = (0.7 + 0.3 * uniform[0]).sqrt().flatten()

@@ -1,4 +1,6 @@
-"""Models of one set, each compared with each: what the Competence and the Models page choose alike, and ask alike."""
+"""Models of one set, each compared with each: what the Competence and the Models page choose alike,
+and ask alike.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.analyses.chance import known_chance
 from core.metrics import METRICS
-from core.studies import mapping
+from core.statistics.chance import known_chance
+from core.study.pairing import pair_models
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
 
 @dataclass(frozen=True)
 class Among:
-    """How models are compared: the metric with its parameters, and which layers stand for a model."""
+    """How models are compared: the metric with its parameters, and which layers stand for a
+    model.
+    """
 
     metric: str
     layers: str
@@ -26,7 +30,7 @@ class Among:
 
     @property
     def compared(self) -> dict[str, Any]:
-        """Return what `core.studies.mapping` and `Study.align` are asked."""
+        """Return what `core.questions.models.answer` and `Study.align` are asked."""
         return {"metric": self.metric, "layers": self.layers, **self.parameters}
 
     @property
@@ -34,25 +38,38 @@ class Among:
         """Return what an axis of alignments measures."""
         spec = METRICS[self.metric].spec
         k = f", k = {self.parameters['k']}" if "k" in self.parameters else ""
-        return f"alignment ({spec.title}{k}{'' if spec.higher_is_more_aligned else ', lower is more aligned'})"
+        return (
+            "alignment"
+            f" ({spec.title}{k}{'' if spec.higher_is_more_aligned else ', lower is more aligned'})"
+        )
 
     def chance(self, at: Place) -> float:
-        """Return what one pair of layers of unrelated models reaches; NaN where no formula tells."""
-        return known_chance(self.metric, n=queries.size(at), **METRICS[self.metric].complete(self.parameters))
+        """Return what one pair of layers of unrelated models reaches; NaN where no formula
+        tells.
+        """
+        return known_chance(
+            self.metric, n=queries.size(at), **METRICS[self.metric].complete(self.parameters)
+        )
 
     def pairs(self, at: Place, names: tuple[str, ...]) -> pd.DataFrame:
-        """Return the alignment of every two of these models; see `core.studies.mapping.pair_models`."""
-        return queries.compared(at, mapping.pair_models, names, **self.compared)
+        """Return the alignment of every two of these models; see
+        `core.study.pairing.pair_models`.
+        """
+        return queries.compared(at, pair_models, names, **self.compared)
 
     def align_command(self, at: Place, x: list[str], y: list[str]) -> str | None:
-        """Return the command that prints alignments; None where the mean of both directions is drawn, which it does not print."""
+        """Return the command that prints alignments; None where the mean of both directions is
+        drawn, which it does not print.
+        """
         if not METRICS[self.metric].spec.symmetric:
             return None
         return frame.align_command(at, x, y, **self.compared)
 
     def command(self, at: Place, name: str, *words: str) -> str:
         """Return the command `map` or `trends` with further words."""
-        return frame.command(name, "--dataset", at.dataset, *frame.compared_words(**self.compared), *words)
+        return frame.command(
+            name, "--dataset", at.dataset, *frame.compared_words(**self.compared), *words
+        )
 
 
 def pick(at: Place) -> Among:
@@ -65,8 +82,13 @@ def pick(at: Place) -> Among:
 def need_two(models: pd.DataFrame, at: Place) -> None:
     """Raise NeededError for fewer than two models."""
     if len(models) < 2:
-        how = frame.command("embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224")
-        raise frame.NeededError("At least two models are needed to compare them with each other: embed another one.", how)
+        how = frame.command(
+            "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
+        )
+        raise frame.NeededError(
+            "At least two models are needed to compare them with each other: embed another one.",
+            how,
+        )
 
 
 def tell_left_out(models: pd.DataFrame, reasons: Mapping[str, str]) -> None:

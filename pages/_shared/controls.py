@@ -9,15 +9,21 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.analyses.convergence import trained
-from core.analyses.layers import read_choice
-from core.analyses.selections import decode
 from core.errors import MetricError, StimuliError, UnknownNameError
 from core.metrics import METRICS
+from core.study.layers import read_choice
+from core.study.models import trained
+from core.study.selections import decode
 from pages._shared import frame
 
-CHOICES = {"variant": ("paper", "released"), "correlation": ("spearman", "pearson"), "unit": ("median", "feature")}
-MOST_VALUES = 16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
+CHOICES = {
+    "variant": ("paper", "released"),
+    "correlation": ("spearman", "pearson"),
+    "unit": ("median", "feature"),
+}
+MOST_VALUES = (
+    16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
+)
 LAYERS = ("best", "best+concatenated", "last", "0.5")
 
 T = TypeVar("T")
@@ -26,9 +32,14 @@ T = TypeVar("T")
 def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
     """Return the models whose training is finished, and the others too where they are asked for."""
     finished = trained(models)
-    text = "Models without any training, and models as they were at a few steps of theirs. They count in no statistic."
+    text = (
+        "Models without any training, and models as they were at a few steps of theirs. They count"
+        " in no statistic."
+    )
     label = "Unfinished models too"
-    if len(finished) < len(models) and st.toggle(label, key="unfinished", help=text, bind="query-params"):
+    if len(finished) < len(models) and st.toggle(
+        label, key="unfinished", help=text, bind="query-params"
+    ):
         return models
     return finished
 
@@ -36,13 +47,21 @@ def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
 def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
     """Choose some of these models; none chosen means all."""
     titles = models.set_index("model")["title"]
-    chosen = st.multiselect(label, list(titles.index), format_func=titles.get, key=key, placeholder=f"all {len(titles)}",
-                            bind="query-params")  # fmt: skip
+    chosen = st.multiselect(
+        label,
+        list(titles.index),
+        format_func=titles.get,
+        key=key,
+        placeholder=f"all {len(titles)}",
+        bind="query-params",
+    )
     return chosen or list(titles.index)
 
 
 def forget(key: str, known: Container[Any]) -> None:
-    """Drop a choice that is no longer there: that of another dataset, or of models that are not chosen any more."""
+    """Drop a choice that is no longer there: that of another dataset, or of models that are not
+    chosen any more.
+    """
     if st.session_state.get(key) not in known:
         st.session_state.pop(key, None)
 
@@ -51,16 +70,28 @@ def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> s
     """Choose one of these models."""
     titles = models.set_index("model")["title"]
     names = list(titles.index)
-    return st.selectbox(label, names, index=names.index(default), format_func=titles.get, key=key, bind="query-params")
+    return st.selectbox(
+        label,
+        names,
+        index=names.index(default),
+        format_func=titles.get,
+        key=key,
+        bind="query-params",
+    )
 
 
-def heed(pick: Callable[[], T], key: str, names: Sequence[str], *, kind: str, above: DeltaGenerator) -> T:
-    """Choose by `pick`, and draw above the page, until another choice is made, a warning of each name of a link that is not there.
+def heed(
+    pick: Callable[[], T], key: str, names: Sequence[str], *, kind: str, above: DeltaGenerator
+) -> T:
+    """Choose by `pick`, and draw above the page, until another choice is made, a warning of each
+    name of a link that is not there.
 
     names: as the control under this key shows them. kind: what they are of, for the sentence.
     """
     told = f"{key}-unknown"
-    unknown = [name for name in st.query_params.get_all(key) if name not in names]  # the control drops them from the address
+    unknown = [
+        name for name in st.query_params.get_all(key) if name not in names
+    ]  # the control drops them from the address
     chosen = pick()
     if unknown:
         st.session_state[told] = unknown, chosen
@@ -85,15 +116,28 @@ def pick_k(size: int) -> int:
     most = size - 1
     if st.session_state.get("k", 1) > most:  # another dataset was larger
         st.session_state["k"] = most
-    text = f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k looks at the local neighborhood."
-    return int(st.number_input("Neighbors k", 1, most, min(10, most), key="k", help=text, bind="query-params"))
+    text = (
+        f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k"
+        " looks at the local neighborhood."
+    )
+    return int(
+        st.number_input(
+            "Neighbors k", 1, most, min(10, most), key="k", help=text, bind="query-params"
+        )
+    )
 
 
 def pick_metric(*, default: str = "mutual_knn") -> str:
     """Choose a metric by its title."""
     titles = {name: metric.spec.title for name, metric in METRICS.items()}
-    metric = st.selectbox("Metric", list(titles), index=list(titles).index(default), format_func=titles.get, key="metric",
-                          bind="query-params")  # fmt: skip
+    metric = st.selectbox(
+        "Metric",
+        list(titles),
+        index=list(titles).index(default),
+        format_func=titles.get,
+        key="metric",
+        bind="query-params",
+    )
     st.caption(METRICS[metric].spec.sees)
     return metric
 
@@ -105,24 +149,36 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
         if name == "k":
             chosen["k"] = pick_k(size)
         elif name in CHOICES:
-            chosen[name] = st.selectbox(name.capitalize(), CHOICES[name], key=f"{metric}-{name}", bind="query-params")
+            chosen[name] = st.selectbox(
+                name.capitalize(), CHOICES[name], key=f"{metric}-{name}", bind="query-params"
+            )
         else:
-            chosen[name] = st.number_input(name.capitalize(), value=default, key=f"{metric}-{name}", bind="query-params")
+            chosen[name] = st.number_input(
+                name.capitalize(), value=default, key=f"{metric}-{name}", bind="query-params"
+            )
     return chosen
 
 
 def pick_layers() -> str:
-    """Choose which layers stand for two models, in the words of `core.analyses.layers.read_choice`."""
-    text = """Best aligned: the pair of layers with the most aligned score; all layers side by side may be one more. Or the last
-    layers, the middle ones (0.5), any relative depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
+    """Choose which layers stand for two models, in the words of `core.study.layers.read_choice`."""
+    text = """Best aligned: the pair of layers with the most aligned score; all layers side by
+side may be one more. Or the last     layers, the middle ones (0.5), any relative
+depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
     names = {
         "best": "best aligned pair",
         "best+concatenated": "best, or all side by side",
         "last": "last layers",
         "0.5": "middle layers",
     }
-    chosen = st.selectbox("Layers", LAYERS, format_func=lambda each: names.get(each, each), key="layers", accept_new_options=True,
-                          help=text, bind="query-params")  # fmt: skip
+    chosen = st.selectbox(
+        "Layers",
+        LAYERS,
+        format_func=lambda each: names.get(each, each),
+        key="layers",
+        accept_new_options=True,
+        help=text,
+        bind="query-params",
+    )
     try:
         read_choice(chosen)
     except MetricError as error:
@@ -133,8 +189,14 @@ def pick_layers() -> str:
 
 def pick_draws(label: str, options: Sequence[int], key: str, *, text: str) -> int:
     """Choose how many permutations or draws are made; none at first."""
-    return st.selectbox(label, options, format_func=lambda count: f"{count:,}" if count else "none", key=key, help=text,
-                        bind="query-params")  # fmt: skip
+    return st.selectbox(
+        label,
+        options,
+        format_func=lambda count: f"{count:,}" if count else "none",
+        key=key,
+        help=text,
+        bind="query-params",
+    )
 
 
 def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
@@ -142,11 +204,20 @@ def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     few = [name for name in stimuli.columns if 2 <= stimuli[name].nunique() <= MOST_VALUES]
     if not few:
         return ()
-    factor = st.selectbox("Stimuli", ["all", *few], format_func=_factor_name, key="factor", bind="query-params")
+    factor = st.selectbox(
+        "Stimuli", ["all", *few], format_func=_factor_name, key="factor", bind="query-params"
+    )
     if factor == "all":
         return ()
     values = sorted(stimuli[factor].dropna().astype(str).unique())
-    return ((factor, st.selectbox(f"whose {_factor_name(factor)} is", values, key="value", bind="query-params")),)
+    return (
+        (
+            factor,
+            st.selectbox(
+                f"whose {_factor_name(factor)} is", values, key="value", bind="query-params"
+            ),
+        ),
+    )
 
 
 def pick_set(size: int) -> str:
@@ -156,7 +227,11 @@ def pick_set(size: int) -> str:
         with st.container(border=True):
             st.markdown(f"**{_set_text(code, size)}**")
             st.button(
-                "Take all stimuli", icon=":material/close:", type="tertiary", on_click=st.query_params.pop, args=("stimuli", "")
+                "Take all stimuli",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=st.query_params.pop,
+                args=("stimuli", ""),
             )
     return code
 
@@ -173,8 +248,17 @@ def _factor_name(factor: str) -> str:
 
 
 def pick_size(sizes: Sequence[int], total: int) -> int:
-    """Choose on how many stimuli metrics are compared; the fewest that tell models apart at first, since all take longer."""
+    """Choose on how many stimuli metrics are compared; the fewest that tell models apart at first,
+    since all take longer.
+    """
     names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
     start = min(1, len(sizes) - 1)
-    return st.segmented_control("Stimuli", list(names), default=sizes[start], required=True, format_func=names.get, key="size",
-                                bind="query-params")  # fmt: skip
+    return st.segmented_control(
+        "Stimuli",
+        list(names),
+        default=sizes[start],
+        required=True,
+        format_func=names.get,
+        key="size",
+        bind="query-params",
+    )

@@ -1,6 +1,8 @@
-"""A simulation that goes on between redraws: its plots move, it can be stopped, and a link begins it anew.
+"""A simulation that goes on between redraws: its plots move, it can be stopped, and a link begins
+it anew.
 
-A fragment redraws itself for as long as the run goes on, and works for a moment each time after it has drawn.
+A fragment redraws itself for as long as the run goes on, and works for a moment each time after it
+has drawn.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ _KEY = "experiment"
 class Experiment:
     """A run under way, and what it has shown so far.
 
-    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it early. clocked: whether a clock
-    redraws it. busy: held by whoever works.
+    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it
+    early. clocked: whether a clock redraws it. busy: held by whoever works.
     """
 
     digest: str
@@ -43,7 +45,9 @@ class Experiment:
     busy: Lock = field(default_factory=Lock)
 
     def work(self) -> None:
-        """Take looks for a moment, at least one; none while another redraw, which a click cut short, still works on one."""
+        """Take looks for a moment, at least one; none while another redraw, which a click cut
+        short, still works on one.
+        """
         if self.busy.acquire(blocking=False):
             try:
                 self._take_looks()
@@ -64,7 +68,9 @@ class Experiment:
 
 
 def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]], None]) -> None:
-    """Begin the run of a recipe, or go on with it; draw what it has shown, with a bar of its progress and a button to stop it."""
+    """Begin the run of a recipe, or go on with it; draw what it has shown, with a bar of its
+    progress and a button to stop it.
+    """
     held = st.session_state.get(_KEY)
     if held is None or held.digest != recipe.digest:
         held = st.session_state[_KEY] = Experiment(recipe.digest, begin())
@@ -72,7 +78,9 @@ def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]
 
 
 def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
-    """Draw what an experiment has shown, with a bar of its progress and a button to stop it, and let it work while it runs."""
+    """Draw what an experiment has shown, with a bar of its progress and a button to stop it, and
+    let it work while it runs.
+    """
     held.clocked = held.state == "running"
 
     @st.fragment(run_every=0.1 if held.clocked else None)
@@ -97,12 +105,19 @@ def presets(page: str, titles: Mapping[str, str], *, default: str) -> str:
     chosen = st.query_params.get("preset", default)
     with st.container(horizontal=True, gap="small"):
         for name, title in titles.items():
-            st.page_link(page, label=title, icon=":material/check:" if name == chosen else None, query_params={"preset": name})
+            st.page_link(
+                page,
+                label=title,
+                icon=":material/check:" if name == chosen else None,
+                query_params={"preset": name},
+            )
     return chosen
 
 
 def command(*words: str, **options: object) -> str:
-    """Return a `platoscope theory` command; options: None is left out, a tuple is several words, True an option without any."""
+    """Return a `platoscope theory` command; options: None is left out, a tuple is several words,
+    True an option without any.
+    """
     found = ["platoscope", "theory", *words]
     for name, value in options.items():
         if value is not None:
@@ -123,6 +138,18 @@ def _draw_state(held: Experiment) -> None:
         done, total = len(held.looks), held.run.total
         st.progress(done / total if total else min(done, 99) / 100, _progress(held))
         if held.state == "running":
-            st.button("Stop", icon=":material/stop:", key="stop", on_click=setattr, args=(held, "state", "stopped"))
+            st.button(
+                "Stop",
+                icon=":material/stop:",
+                key="stop",
+                on_click=setattr,
+                args=(held, "state", "stopped"),
+            )
         else:
-            st.button("Go on", icon=":material/play_arrow:", key="go-on", on_click=setattr, args=(held, "state", "running"))
+            st.button(
+                "Go on",
+                icon=":material/play_arrow:",
+                key="go-on",
+                on_click=setattr,
+                args=(held, "state", "running"),
+            )

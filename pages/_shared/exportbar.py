@@ -1,6 +1,8 @@
-"""A plot with all that can be taken away: SVG, PNG, HTML, CSV, the recipe, the link and the command.
+"""A plot with all that can be taken away: SVG, PNG, HTML, CSV, the recipe, the link and the
+command.
 
-SVG and PNG are made by the browser from the chart that is shown: the bar presses the chart's own download button.
+SVG and PNG are made by the browser from the chart that is shown: the bar presses the chart's own
+download button.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import exports
+from core.figures import exports
 from core.recipe import Recipe
 
 _HTML = """<div class="bar" role="toolbar" aria-label="Export the plot">
@@ -50,39 +52,88 @@ export default function({ data, parentElement }) {
 _images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
 
 
-def plot(figure: go.Figure, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None = None,
-         on_select: Any = "ignore", brush: bool = False) -> None:  # fmt: skip
-    """Draw a figure with its export bar; `on_select` is called with the selection in session state under `key`.
+def plot(
+    figure: go.Figure,
+    *,
+    key: str,
+    table: pd.DataFrame,
+    recipe: Recipe,
+    command: str | None = None,
+    on_select: Any = "ignore",
+    brush: bool = False,
+) -> None:
+    """Draw a figure with its export bar; `on_select` is called with the selection in session state
+    under `key`.
 
-    command: what prints the numbers behind the plot, None where no command does. brush: many points may be drawn around, not only
-    one be clicked.
+    command: what prints the numbers behind the plot, None where no command does. brush: many points
+    may be drawn around, not only one be clicked.
     """
     title = figure.layout.meta["title"]
     ways = ("points", "box", "lasso") if brush else "points"
     selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": ways}
     with st.container(key=f"chart-{key}"):
-        st.plotly_chart(figure, theme=None, key=key, on_select=on_select, alt=title, config=_config(brush), **selection)
+        st.plotly_chart(
+            figure,
+            theme=None,
+            key=key,
+            on_select=on_select,
+            alt=title,
+            config=_config(brush),
+            **selection,
+        )
     _bar(figure, title, key=key, table=table, recipe=recipe, command=command)
 
 
 def _config(brush: bool) -> dict[str, Any]:
-    kept = [["toImage", *(("lasso2d", "select2d") if brush else ()), "zoom2d", "pan2d", "resetScale2d"]]
+    kept = [
+        ["toImage", *(("lasso2d", "select2d") if brush else ()), "zoom2d", "pan2d", "resetScale2d"]
+    ]
     shown = True if brush else "hover"
-    return {"displaylogo": False, "modeBarButtons": kept, "displayModeBar": shown, "doubleClick": "reset"}
+    return {
+        "displaylogo": False,
+        "modeBarButtons": kept,
+        "displayModeBar": shown,
+        "doubleClick": "reset",
+    }
 
 
-def _bar(figure: go.Figure, title: str, *, key: str, table: pd.DataFrame, recipe: Recipe, command: str | None) -> None:
+def _bar(
+    figure: go.Figure,
+    title: str,
+    *,
+    key: str,
+    table: pd.DataFrame,
+    recipe: Recipe,
+    command: str | None,
+) -> None:
     def name(suffix: str) -> str:
         return exports.file_name(title, recipe, suffix)
 
     look: dict[str, Any] = {"type": "tertiary", "on_click": "ignore"}
     with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
-        _images(key=f"images-{key}", data={"chart": f"chart-{key}", "name": name("")[:-1]}, width="content")
-        st.download_button("HTML", lambda: exports.to_html(figure, recipe, title=title), name("html"), "text/html",
-                           key=f"html-{key}", **look)  # fmt: skip
-        st.download_button("CSV", lambda: exports.to_csv(table), name("csv"), "text/csv", key=f"csv-{key}", **look)
+        _images(
+            key=f"images-{key}",
+            data={"chart": f"chart-{key}", "name": name("")[:-1]},
+            width="content",
+        )
         st.download_button(
-            "Recipe", lambda: exports.to_recipe_json(recipe), name("json"), "application/json", key=f"recipe-{key}", **look
+            "HTML",
+            lambda: exports.to_html(figure, recipe, title=title),
+            name("html"),
+            "text/html",
+            key=f"html-{key}",
+            **look,
+        )
+        st.download_button(
+            "CSV", lambda: exports.to_csv(table), name("csv"), "text/csv", key=f"csv-{key}", **look
+        )
+        st.download_button(
+            "Recipe",
+            lambda: exports.to_recipe_json(recipe),
+            name("json"),
+            "application/json",
+            key=f"recipe-{key}",
+            **look,
         )
         if command:
             with st.popover("Command", type="tertiary"):

@@ -9,16 +9,22 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from core.analyses.models import tell_apart
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.theme import INK, Mode
 from core.settings import store_path
+from core.study.models import tell_apart
 from pages._shared import queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
-OPTIONS = ("metric", "k", "layers", "null", "bootstrap")  # of `platoscope align`; other choices are parameters of the metric
+OPTIONS = (
+    "metric",
+    "k",
+    "layers",
+    "null",
+    "bootstrap",
+)  # of `platoscope align`; other choices are parameters of the metric
 DEFAULTS: Mapping[str, object] = {"metric": "mutual_knn", "layers": "best"}
 _NARROW = """
 export default function({ data, setStateValue }) {
@@ -33,7 +39,9 @@ _width = st.components.v2.component("platoscope_width", js=_NARROW)
 
 
 class NeededError(Exception):
-    """Something is missing before there is anything to see: a sentence, and the command that makes it."""
+    """Something is missing before there is anything to see: a sentence, and the command that makes
+    it.
+    """
 
     def __init__(self, sentence: str, command: str | None = None) -> None:
         super().__init__(sentence)
@@ -56,13 +64,28 @@ def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: obje
     values = [f"{factor}={value}" for factor, value in at.where]
     where = ["--where", *values] if values else []
     chosen = ["--stimuli", at.stimuli] if at.stimuli else []
-    return command("align", "--dataset", at.dataset, "--x", *x, "--y", *y, *compared_words(**choices), *where, *chosen)
+    return command(
+        "align",
+        "--dataset",
+        at.dataset,
+        "--x",
+        *x,
+        "--y",
+        *y,
+        *compared_words(**choices),
+        *where,
+        *chosen,
+    )
 
 
 def compared_words(**choices: object) -> list[str]:
-    """Return how models are compared in words of the command line: its options and the metric's parameters, defaults left out."""
+    """Return how models are compared in words of the command line: its options and the metric's
+    parameters, defaults left out.
+    """
     given = [(name, value) for name, value in choices.items() if value != DEFAULTS.get(name)]
-    options = [word for name, value in given if name in OPTIONS for word in (f"--{name}", str(value))]
+    options = [
+        word for name, value in given if name in OPTIONS for word in (f"--{name}", str(value))
+    ]
     others = [f"{name}={value}" for name, value in given if name not in OPTIONS]
     return [*options, *(["--set", *others] if others else [])]
 
@@ -85,11 +108,18 @@ def narrow() -> bool:
 
 
 def keep_legible() -> None:
-    """Outline chosen values in lists and letter main buttons like paper: white on the dark theme's orange is hard to read."""
-    ink, chip, button = INK[mode()], "[data-testid=stMultiSelect] [data-tag]", "[data-testid=stBaseButton-primary]"
+    """Outline chosen values in lists and letter main buttons like paper: white on the dark theme's
+    orange is hard to read.
+    """
+    ink, chip, button = (
+        INK[mode()],
+        "[data-testid=stMultiSelect] [data-tag]",
+        "[data-testid=stBaseButton-primary]",
+    )
     outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember}"
     st.html(
-        f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }} {button} {{ color: {ink.paper} !important }}</style>"
+        f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }} {button} {{ color:"
+        f" {ink.paper} !important }}</style>"
     )
 
 
@@ -99,20 +129,27 @@ def sidebar() -> None:
     if cards:
         names = [card.name for card in cards]
         titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
-        dataset = st.selectbox("Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params")
+        dataset = st.selectbox(
+            "Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params"
+        )
         _offer_news(dataset, len(queries.store().models(dataset)))
     else:
         _await_dataset(under_way(store_path()) is not None)
     problems = queries.store().problems()
     if problems:
-        with st.expander(f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out", icon=":material/warning:"):
+        with st.expander(
+            f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out",
+            icon=":material/warning:",
+        ):
             for problem in problems:
                 st.text(problem)
 
 
 @st.fragment(run_every="2s")
 def _await_dataset(building: bool) -> None:
-    """Draw the page anew once a build begins or ends, or a dataset is there; until then show how far the build is."""
+    """Draw the page anew once a build begins or ends, or a dataset is there; until then show how
+    far the build is.
+    """
     built = under_way(store_path())
     if queries.store().datasets() or (built is not None) != building:
         st.rerun(scope="app")
@@ -138,14 +175,18 @@ def _offer_news(dataset: str, shown: int) -> None:
 
 
 def draw(question: str, show: Callable[[Place], None]) -> None:
-    """Draw a page: its question first, then what `show` draws, or one sentence that says what to do next."""
+    """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
+    next.
+    """
     st.title(question, anchor=False)
     with part():
         show(_place())
 
 
 def draw_alone(question: str, show: Callable[[], None]) -> None:
-    """Draw a page that needs no dataset: its question first, then what `show` draws, or one sentence that says what to do next."""
+    """Draw a page that needs no dataset: its question first, then what `show` draws, or one
+    sentence that says what to do next.
+    """
     st.title(question, anchor=False)
     with part():
         show()
@@ -153,7 +194,9 @@ def draw_alone(question: str, show: Callable[[], None]) -> None:
 
 @contextmanager
 def part() -> Iterator[None]:
-    """Draw a part of a page, or one sentence that says what to do next; what comes after it is drawn all the same."""
+    """Draw a part of a page, or one sentence that says what to do next; what comes after it is
+    drawn all the same.
+    """
     try:
         yield
     except NeededError as needed:
@@ -170,9 +213,14 @@ def _place() -> Place:
         if problems:
             raise NeededError(f"No dataset in the store {store_path()} can be read: {problems[0]}")
         if under_way(store_path()):
-            raise NeededError("The demo is being built: pictures first, then models one by one. This page fills by itself.")
+            raise NeededError(
+                "The demo is being built: pictures first, then models one by one. This page fills"
+                " by itself."
+            )
         raise NeededError(
-            f"The store {store_path()} is empty. Build the demo, a small world with models trained in it:", command("demo")
+            f"The store {store_path()} is empty. Build the demo, a small world with models trained"
+            " in it:",
+            command("demo"),
         )
     return queries.place(st.session_state["dataset"])
 
@@ -181,8 +229,13 @@ def need_stimuli(at: Place) -> None:
     """Raise NeededError where there are too few stimuli to have neighbors."""
     size = queries.size(at)
     if size < LEAST_STIMULI:
-        few = f"This dataset has {size} stimuli, too few to compare neighbors: {LEAST_STIMULI} are needed, hundreds are better."
-        raise NeededError(f"{few} Add a larger one:", command("dataset", "add", "NAME", "--folder", "DIR"))
+        few = (
+            f"This dataset has {size} stimuli, too few to compare neighbors: {LEAST_STIMULI} are"
+            " needed, hundreds are better."
+        )
+        raise NeededError(
+            f"{few} Add a larger one:", command("dataset", "add", "NAME", "--folder", "DIR")
+        )
 
 
 def need_models(at: Place, *modalities: str) -> None:
@@ -192,9 +245,15 @@ def need_models(at: Place, *modalities: str) -> None:
         if modality not in present:
             made = queries.card(at).source.get("kind") == "cave"
             spec = {"vision": "timm:vit_small_patch16_224", "language": "hf:gpt2"}[modality]
-            how = command("demo") if made else command("embed", "--dataset", at.dataset, "--model", spec)
+            how = (
+                command("demo")
+                if made
+                else command("embed", "--dataset", at.dataset, "--model", spec)
+            )
             raise NeededError(
-                f"No {modality} model is embedded over this dataset yet. Wait for the run that does, or start one:", how
+                f"No {modality} model is embedded over this dataset yet. Wait for the run that"
+                " does, or start one:",
+                how,
             )
 
 

@@ -1,4 +1,6 @@
-"""Stimuli as pictures: searching, paging, opening. Captions and factors are data and are shown as they are."""
+"""Stimuli as pictures: searching, paging, opening. Captions and factors are data and are shown as
+they are.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,17 @@ MOST_VALUES = 24  # of a factor that can be picked from a list
 
 
 def chosen(size: int) -> int | None:
-    """Return the stimulus that the address names, None for the gallery; say so where it names none of this dataset."""
+    """Return the stimulus that the address names, None for the gallery; say so where it names none
+    of this dataset.
+    """
     text = st.query_params.get("stimulus", "")
     if text.isdecimal() and len(text) < 10 and int(text) < size:
         return int(text)
     if text:
-        st.warning(f"The link opens stimulus {frame.plain(text[:40])}; here they are counted from 0 to {size - 1:,}.")
+        st.warning(
+            f"The link opens stimulus {frame.plain(text[:40])}; here they are counted from 0 to"
+            f" {size - 1:,}."
+        )
     return None
 
 
@@ -33,11 +40,20 @@ def choose(index: int | None) -> None:
         st.query_params["stimulus"] = str(index)
 
 
-def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Collection[int] = (),
-         about: Callable[[int], str] | None = None, opens: bool = True) -> None:  # fmt: skip
+def grid(
+    at: Place,
+    indices: Sequence[int],
+    *,
+    key: str,
+    width: int,
+    marked: Collection[int] = (),
+    about: Callable[[int], str] | None = None,
+    opens: bool = True,
+) -> None:
     """Draw thumbnails of a width in pixels in as many columns as fit; `marked` ones are framed.
 
-    about: what is said of a stimulus beneath its picture, as HTML. opens: whether a button under each opens it.
+    about: what is said of a stimulus beneath its picture, as HTML. opens: whether a button under
+    each opens it.
     """
     texts = default_captions(at)
     with st.container(horizontal=True, gap="small", key=f"grid-{key}"):
@@ -50,31 +66,56 @@ def grid(at: Place, indices: Sequence[int], *, key: str, width: int, marked: Col
                 if not opens:
                     continue
                 label = f"{index} · both" if index in marked else str(index)
-                st.button(label, key=f"open-{key}-{index}", on_click=choose, args=(index,), type="tertiary",
-                          icon=":material/open_in_full:", help="Open this stimulus")  # fmt: skip
+                st.button(
+                    label,
+                    key=f"open-{key}-{index}",
+                    on_click=choose,
+                    args=(index,),
+                    type="tertiary",
+                    icon=":material/open_in_full:",
+                    help="Open this stimulus",
+                )
 
 
 def frame_marked() -> None:
     """Frame the pictures that both models chose."""
     ember = INK[frame.mode()].ember
-    st.html(f"<style>[class*='st-key-both-'] img {{ outline: 3px solid {ember}; outline-offset: -3px; }}</style>")
+    st.html(
+        f"<style>[class*='st-key-both-'] img {{ outline: 3px solid {ember}; outline-offset: -3px;"
+        " }</style>"
+    )
 
 
 def default_captions(at: Place) -> list[str]:
     """Return the default caption of every stimulus."""
     captions = queries.captions(at)
-    return captions[captions["level"] == queries.card(at).levels[0]].sort_values("index")["text"].tolist()
+    return (
+        captions[captions["level"] == queries.card(at).levels[0]]
+        .sort_values("index")["text"]
+        .tolist()
+    )
 
 
 def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
-    """Draw the search field and the filters by factor and by quantile of dispersion; return the stimuli that pass all of them.
+    """Draw the search field and the filters by factor and by quantile of dispersion; return the
+    stimuli that pass all of them.
 
     dispersion: gives a value per stimulus once it is asked for, None where there is none.
     """
     captions, factors = queries.captions(at), queries.stimuli(at).drop(columns="stimulus")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input("Search the captions", key="q", bind="query-params", placeholder="a word or a phrase", width=360)
-        with st.popover("Filters", icon=":material/filter_list:", disabled=not (len(factors.columns) or dispersion)):
+        words = st.text_input(
+            "Search the captions",
+            key="q",
+            bind="query-params",
+            placeholder="a word or a phrase",
+            width=360,
+        )
+        with st.popover(
+            "Filters",
+            icon=":material/filter_list:",
+            disabled=not (len(factors.columns) or dispersion),
+        ):
             passed = _filter(factors)
             if dispersion:
                 passed = _filter_quantile(dispersion, passed)
@@ -90,14 +131,25 @@ def _filter(factors: pd.DataFrame) -> pd.Series:
         values = factors[name].dropna().astype(str)
         options = sorted(values.unique(), key=lambda value: (len(value), value))
         if 1 < len(options) <= MOST_VALUES:
-            picked = st.multiselect(frame.plain(name.replace("_", " ")), options, key=f"f-{name}", bind="query-params")
+            picked = st.multiselect(
+                frame.plain(name.replace("_", " ")), options, key=f"f-{name}", bind="query-params"
+            )
             passed &= factors.index.isin(values[values.isin(picked)].index) | (not picked)
     return passed
 
 
 def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> pd.Series:
     text = "0 to 25 are the quarter of the stimuli that models agree on most."
-    low, high = st.slider("Dispersion, quantiles in %", 0, 100, (0, 100), 5, key="quantile", help=text, bind="query-params")
+    low, high = st.slider(
+        "Dispersion, quantiles in %",
+        0,
+        100,
+        (0, 100),
+        5,
+        key="quantile",
+        help=text,
+        bind="query-params",
+    )
     if (low, high) == (0, 100):
         return passed
     return passed & (100 * dispersion().rank(pct=True)).between(low, high, inclusive="right")

@@ -1,20 +1,26 @@
-"""Choosing one layer of each of two models: the controls that the Stimuli and the Metrics page share."""
+"""Choosing one layer of each of two models: the controls that the Stimuli and the Metrics page
+share.
+"""
 
 from __future__ import annotations
 
 import pandas as pd
 from streamlit.delta_generator import DeltaGenerator
 
-from core.analyses.layers import LayerChoice
-from core.analyses.layers import pick as pick_best
 from core.metrics import METRICS
-from core.studies.comparison import Pair
+from core.questions.metrics.answer import Pair
+from core.study.layers import LayerChoice
+from core.study.layers import pick as pick_best
 from pages._shared import controls, queries
 from pages._shared.queries import Place
 
 
-def pick_pair(at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator) -> Pair:
-    """Choose two of at least two models that have neighbors, and a layer of each; at first those that agree most at this k."""
+def pick_pair(
+    at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
+) -> Pair:
+    """Choose two of at least two models that have neighbors, and a layer of each; at first those
+    that agree most at this k.
+    """
     first, second = _best_models(at, models, k)
     with left:
         x = controls.pick_model("One model", models, "a", default=first)
@@ -31,8 +37,13 @@ def pick_pair(at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, 
 
 
 def _best_models(at: Place, models: pd.DataFrame, k: int) -> tuple[str, str]:
-    """Take the best-aligned pair of a language and a vision model; any two models where one kind is missing."""
-    language, vision = (models.loc[models["modality"] == modality, "model"].tolist() for modality in ("language", "vision"))
+    """Take the best-aligned pair of a language and a vision model; any two models where one kind is
+    missing.
+    """
+    language, vision = (
+        models.loc[models["modality"] == modality, "model"].tolist()
+        for modality in ("language", "vision")
+    )
     if not language or not vision:
         first, second = models["model"].iloc[:2]
         return first, second

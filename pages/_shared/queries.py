@@ -1,4 +1,5 @@
-"""The only cached queries: keyed on what the store holds (its digest), ids, parameters and numbers, never on arrays or tables.
+"""The only cached queries: keyed on what the store holds (its digest), ids, parameters and numbers,
+never on arrays or tables.
 
 Matrices are shared between sessions and therefore read-only.
 """
@@ -17,30 +18,32 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Float64, Int32
 
-from core.analyses.competence import THRESHOLD
-from core.analyses.correlations import Correlation, partial_correlation, spearman_interval
-from core.analyses.emergence import compare_fits
 from core.errors import MetricError
 from core.progress import Progress
+from core.questions.adapters import answer as adaptation
+from core.questions.alignment.calibration import align_calibrated
+from core.questions.captions import answer as density
+from core.questions.competence.registry import registry
+from core.questions.competence.tasks_solved import THRESHOLD
+from core.questions.models.answer import solve_tasks
 from core.recipe import Recipe
 from core.settings import store_path
+from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
+from core.statistics.emergence import compare_fits
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.studies import adaptation, density
-from core.studies.calibration import align_calibrated
-from core.studies.mapping import solve_tasks
-from core.studies.registry import registry
-from core.studies.study import KEPT, Study
+from core.study.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
 
 
 @dataclass(frozen=True)
 class Place:
-    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached answer is stale.
+    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached
+    answer is stale.
 
-    where: the factors and values of the stimuli that are studied; stimuli: the set they are in, as a link carries it; all stimuli
-    where both are empty.
+    where: the factors and values of the stimuli that are studied; stimuli: the set they are in, as
+    a link carries it; all stimuli where both are empty.
     """
 
     dataset: str
@@ -80,7 +83,7 @@ def size(at: Place) -> int:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def models(at: Place) -> pd.DataFrame:
-    """Return a row per embedded model; see `core.analyses.models.describe`."""
+    """Return a row per embedded model; see `core.study.models.describe`."""
     return study(at).models()
 
 
@@ -98,25 +101,33 @@ def captions(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def tellings(at: Place) -> pd.DataFrame:
-    """Return model, level, name of every embedding of captions; see `core.studies.density.tellings`."""
+    """Return model, level, name of every embedding of captions; see
+    `core.questions.captions.answer.tellings`.
+    """
     return density.tellings(study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
-    """Return what a model reads of each stimulus at a caption level; see `core.studies.density.texts_at`."""
+    """Return what a model reads of each stimulus at a caption level; see
+    `core.questions.captions.answer.texts_at`.
+    """
     return density.texts_at(study(at), level)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
 def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
-    """Return what adapters are trained and measured on; see `core.studies.adaptation.prepare`."""
+    """Return what adapters are trained and measured on; see
+    `core.questions.adapters.answer.prepare`.
+    """
     return adaptation.prepare(study(at), spaces, pairs=pairs, seed=seed)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the reference")
 def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
-    """Return what adapted vectors are compared with; see `core.studies.adaptation.read_reference`."""
+    """Return what adapted vectors are compared with; see
+    `core.questions.adapters.answer.read_reference`.
+    """
     return adaptation.read_reference(study(at), space, seed=seed)
 
 
@@ -124,9 +135,13 @@ def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
 def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
     """Return WebP images in the order asked for, each as an address that holds the image itself.
 
-    A file that the server keeps for a session may be gone before a busy browser asks for it: another session's run cleans up.
+    A file that the server keeps for a session may be gone before a busy browser asks for it:
+    another session's run cleans up.
     """
-    return [f"data:image/webp;base64,{b64encode(webp).decode()}" for webp in Store(at.root).thumbnails(at.dataset, indices)]
+    return [
+        f"data:image/webp;base64,{b64encode(webp).decode()}"
+        for webp in Store(at.root).thumbnails(at.dataset, indices)
+    ]
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -136,14 +151,20 @@ def competence(at: Place) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def tasks_solved(at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return model, solved, tasks, reason for each vision model of known competence; see `core.studies.mapping.solve_tasks`."""
+def tasks_solved(
+    at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Return model, solved, tasks, reason for each vision model of known competence; see
+    `core.questions.models.answer.solve_tasks`.
+    """
     return solve_tasks(study(at), threshold=threshold, tasks=tasks)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def scores(at: Place) -> pd.DataFrame:
-    """Return every value of competence there is; see `core.studies.registry.registry`."""
+    """Return every value of competence there is; see
+    `core.questions.competence.registry.registry`.
+    """
     return registry(study(at))
 
 
@@ -151,38 +172,58 @@ def scores(at: Place) -> pd.DataFrame:
 def foretold(
     near: tuple[float, ...], value: tuple[float, ...], parameters: tuple[float, ...]
 ) -> tuple[pd.DataFrame, Correlation, Correlation]:
-    """Return how well alignment tells a score: a line and a broken stick, Spearman's ρ, and what is left of it given log size."""
+    """Return how well alignment tells a score: a line and a broken stick, Spearman's ρ, and what is
+    left of it given log size.
+    """
     x, y, size = (np.array(values, dtype=np.float64) for values in (near, value, parameters))
-    return compare_fits(x, y), spearman_interval(x, y), partial_correlation(x, y, given=np.log(size))
+    return (
+        compare_fits(x, y),
+        spearman_interval(x, y),
+        partial_correlation(x, y, given=np.log(size)),
+    )
 
 
 @st.cache_data(max_entries=32, show_spinner="Comparing all models")
 def findings(at: Place, *, k: int) -> pd.DataFrame:
-    """Return the study's answer, a row per figure; see `core.studies.study.Study.findings`."""
+    """Return the study's answer, a row per figure; see `core.study.study.Study.findings`."""
     return study(at).findings(k=k)
 
 
 @st.cache_data(max_entries=128, show_spinner="Comparing all layers of these models")
-def _alignment(at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapping[str, Any]) -> pd.DataFrame:
+def _alignment(
+    at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapping[str, Any]
+) -> pd.DataFrame:
     return study(at).align(x, y, **compared)
 
 
-def alignment(at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any) -> pd.DataFrame:
-    """Return the alignment of every pair of models that can be compared; see `core.studies.study.Study.align`."""
+def alignment(
+    at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any
+) -> pd.DataFrame:
+    """Return the alignment of every pair of models that can be compared; see
+    `core.study.study.Study.align`.
+    """
     left_x, left_y = comparable(at, x, y, {"metric": metric, **compared})
     return _alignment(at, tuple(left_x), tuple(left_y), {"metric": metric, **compared})
 
 
-def comparable(at: Place, x: Sequence[str], y: Sequence[str], compared: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def comparable(
+    at: Place, x: Sequence[str], y: Sequence[str], compared: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
     """Return the models, for a metric that compares neighbors those that have any."""
     refused = without_neighbors(at, (*x, *y), k=compared["k"]) if "k" in compared else {}
     return [name for name in x if name not in refused], [name for name in y if name not in refused]
 
 
-def calibrated(at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any) -> pd.DataFrame:
-    """Return the alignment with its null and interval, and show how far the first computation is; the store keeps the answer."""
+def calibrated(
+    at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any
+) -> pd.DataFrame:
+    """Return the alignment with its null and interval, and show how far the first computation is;
+    the store keeps the answer.
+    """
     with _bar() as report:
-        return align_calibrated(study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared)
+        return align_calibrated(
+            study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared
+        )
 
 
 @contextmanager
@@ -200,12 +241,18 @@ def _bar() -> Iterator[Progress]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _held(at: Place) -> dict[Hashable, pd.DataFrame]:  # noqa: ARG001 - the cache's key
-    """Return the tables that were made of a place: in a store that cannot be written they would be made on every click."""
+    """Return the tables that were made of a place: in a store that cannot be written they would be
+    made on every click.
+    """
     return {}
 
 
-def compared(at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **choices: Hashable) -> pd.DataFrame:
-    """Return what a function of `core.studies.comparison` says of the study; it may take a minute, and a bar shows how far."""
+def compared(
+    at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **choices: Hashable
+) -> pd.DataFrame:
+    """Return what a function of `core.questions.metrics.answer` says of the study; it may take a
+    minute, and a bar shows how far.
+    """
     held, key = _held(at), (make.__name__, given, tuple(choices.items()))
     if key not in held:
         with _bar() as report:
@@ -223,19 +270,25 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
     began, bar, refused = time.monotonic(), None, {}
     for done, name in enumerate(dict.fromkeys(names)):
         try:
-            study(at).neighbors(name, k=min(k, KEPT))  # more are not held: every click would find them anew
+            study(at).neighbors(
+                name, k=min(k, KEPT)
+            )  # more are not held: every click would find them anew
         except MetricError as error:
             refused[name] = str(error)
         if time.monotonic() - began > 0.5:
             bar = bar or st.empty()
-            bar.progress((done + 1) / len(names), f"Finding neighbors: {done + 1} of {len(names)} models")
+            bar.progress(
+                (done + 1) / len(names), f"Finding neighbors: {done + 1} of {len(names)} models"
+            )
     if bar:
         bar.empty()
     return refused
 
 
 def layer_map(at: Place, x: str, y: str, **compared: Any) -> Float64[np.ndarray, "Lx Ly"]:
-    """Return the alignment of every layer of x with every layer of y; the study holds what it has compared."""
+    """Return the alignment of every layer of x with every layer of y; the study holds what it has
+    compared.
+    """
     return study(at).layer_scores([x], [y], **compared)[x, y]
 
 

@@ -1,7 +1,8 @@
-"""`python -m pages._shared.serve run app.py`: Streamlit's own command, for an app whose pages lie in a folder called `pages`.
+"""`python -m pages._shared.serve run app.py`: Streamlit's own command, for an app whose pages lie
+in a folder called `pages`.
 
-Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page discovery and answers the first
-deep link of a fresh server with "Page not found".
+Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page
+discovery and answers the first deep link of a fresh server with "Page not found".
 """
 
 from streamlit.runtime.pages_manager import PagesManager

@@ -1,25 +1,36 @@
-"""Whose consensus, how dispersion is summarized, and how large the sets are: what Stimuli and Dispersion choose alike."""
+"""Whose consensus, how dispersion is summarized, and how large the sets are: what Stimuli and
+Dispersion choose alike.
+"""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from core.analyses.selections import ends
 from core.figures import tables
-from core.studies import consensus
+from core.study import consensus
+from core.study.selections import ends
+from core.study.spaces import default_language, default_spaces, find_space
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
-SUMMARIES = {"mean": "mean over models", "pc1": "first component", "median": "median", "trimmed": "trimmed mean"}
-MEANING = """Each model's space is centered, scaled to norm 1 and turned onto those of the others; their mean is the **consensus**.
-A **residual** is how far one model lies from it at one stimulus. The **dispersion** of a stimulus sums its residuals up: it is
-high where the models disagree."""
+SUMMARIES = {
+    "mean": "mean over models",
+    "pc1": "first component",
+    "median": "median",
+    "trimmed": "trimmed mean",
+}
+MEANING = """Each model's space is centered, scaled to norm 1 and turned onto those of the
+others; their mean is the **consensus**. A **residual** is how far one model lies
+from it at one stimulus. The **dispersion** of a stimulus sums its residuals up: it
+is high where the models disagree."""
 LEAST_SET, USUAL_SET = 4, 256  # stimuli
 
 
 def pick_spaces(at: Place) -> tuple[str, ...]:
-    """Choose at least two layers of models, at first those of `core.studies.consensus.default_spaces`; NeededError for fewer."""
+    """Choose at least two layers of models, at first those of
+    `core.study.spaces.default_spaces`; NeededError for fewer.
+    """
     every = controls.pick_finished(queries.models(at))
     names = {
         f"{row['model']}:{layer}": f"{row['title']}, {name}"
@@ -27,50 +38,96 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         for layer, name in enumerate(row["layers"])
     }
     if len(every) < 2:
-        how = frame.command("embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224")
-        raise frame.NeededError("A consensus is taken of at least two models: embed another one.", how)
-    text = "The layers of models whose consensus is taken. Dispersion is how far they lie from it, stimulus by stimulus."
-    chosen = st.multiselect("Consensus of", list(names), default=_usual(at, every), format_func=names.get, key="space", help=text,
-                            bind="query-params")  # fmt: skip
+        how = frame.command(
+            "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
+        )
+        raise frame.NeededError(
+            "A consensus is taken of at least two models: embed another one.", how
+        )
+    text = (
+        "The layers of models whose consensus is taken. Dispersion is how far they lie from it,"
+        " stimulus by stimulus."
+    )
+    chosen = st.multiselect(
+        "Consensus of",
+        list(names),
+        default=_usual(at, every),
+        format_func=names.get,
+        key="space",
+        help=text,
+        bind="query-params",
+    )
     if len(chosen) < 2:
-        raise frame.NeededError("Choose at least two layers under “Consensus of”: one alone agrees with itself.")
-    parts = {space: names[space].rpartition(", ")[::2] for space in chosen}  # the chips have no room for the layers
+        raise frame.NeededError(
+            "Choose at least two layers under “Consensus of”: one alone agrees with itself."
+        )
+    parts = {
+        space: names[space].rpartition(", ")[::2] for space in chosen
+    }  # the chips have no room for the layers
     layers = dict.fromkeys(layer for _, layer in parts.values())
-    read = layers if len(layers) == 1 else [f"{layer} of {title}" for title, layer in parts.values()]
+    read = (
+        layers if len(layers) == 1 else [f"{layer} of {title}" for title, layer in parts.values()]
+    )
     st.caption(f"Read in {frame.plain(', '.join(read))}")
     return tuple(chosen)
 
 
 def _usual(at: Place, every: pd.DataFrame) -> list[str]:
-    """Return the default spaces; where there are fewer than two, those of two models of one modality, if it can be."""
+    """Return the default spaces; where there are fewer than two, those of two models of one
+    modality, if it can be.
+    """
     study = queries.study(at)
-    usual = consensus.default_spaces(study)
+    usual = default_spaces(study)
     if len(usual) > 1:
         return usual
-    first = every.sort_values("modality", key=lambda names: names.map(["vision", "language", "world"].index), kind="stable")
+    first = every.sort_values(
+        "modality",
+        key=lambda names: names.map(["vision", "language", "world"].index),
+        kind="stable",
+    )
     shared = first.groupby("modality")["model"].transform("size") > 1
-    return [str(consensus.find_space(study, name)) for name in pd.concat([first[shared], first[~shared]])["model"][:2]]
+    return [
+        str(find_space(study, name))
+        for name in pd.concat([first[shared], first[~shared]])["model"][:2]
+    ]
 
 
 def of_language(at: Place) -> tuple[str, ...]:
     """Return the spaces of the language models whose consensus may rank the stimuli."""
     study = queries.study(at)
-    return tuple(str(consensus.find_space(study, name)) for name in consensus.default_language(study))
+    return tuple(str(find_space(study, name)) for name in default_language(study))
 
 
 def pick_summary(at: Place, spaces: tuple[str, ...], *, own: bool = True) -> str:
-    """Choose the summary that ranks stimuli: over the models or, where `own` is allowed, one model's own residual."""
+    """Choose the summary that ranks stimuli: over the models or, where `own` is allowed, one
+    model's own residual.
+    """
     names = {by: name_of(at, spaces, by) for by in (*SUMMARIES, *(spaces if own else ()))}
     controls.forget("by", names)
-    text = "What ranks the stimuli: a summary of the residuals over the models, or the residual in one of them."
-    return st.selectbox("Dispersion is the", list(names), format_func=names.get, key="by", help=text, bind="query-params")
+    text = (
+        "What ranks the stimuli: a summary of the residuals over the models, or the residual in one"
+        " of them."
+    )
+    return st.selectbox(
+        "Dispersion is the",
+        list(names),
+        format_func=names.get,
+        key="by",
+        help=text,
+        bind="query-params",
+    )
 
 
 def pick_set_size(n: int) -> int:
-    """Choose how many stimuli are in the set of low and of high dispersion: at most half of them each."""
+    """Choose how many stimuli are in the set of low and of high dispersion: at most half of them
+    each.
+    """
     most = n // 2
     if most < LEAST_SET:
-        raise frame.NeededError(f"Sets of low and high dispersion need at least {2 * LEAST_SET} stimuli; this dataset has {n}.")
+        raise frame.NeededError(
+            f"Sets of low and high dispersion need at least {2 * LEAST_SET} stimuli; this dataset"
+            f" has {n}."
+        )
     if most == LEAST_SET:
         return most
     if st.session_state.get("set", 0) > most:  # another dataset was larger
@@ -90,20 +147,31 @@ def models(spaces: tuple[str, ...]) -> list[str]:
 
 
 def described(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
-    """Return a row per space with its title, group and layer; see `core.figures.tables.describe_spaces`."""
+    """Return a row per space with its title, group and layer; see
+    `core.figures.tables.describe_spaces`.
+    """
     return tables.describe_spaces(spaces, queries.models(at))
 
 
 def residuals(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
-    """Return a row per stimulus with the summaries and its residual in each space; see `core.studies.consensus.disperse`."""
+    """Return a row per stimulus with the summaries and its residual in each space; see
+    `core.study.consensus.disperse`.
+    """
     return queries.compared(at, consensus.disperse, spaces)
 
 
-def low_and_high(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> tuple[list[int], list[int]]:
-    """Return the stimuli of least dispersion, the least first, and those of most, the most first."""
+def low_and_high(
+    at: Place, spaces: tuple[str, ...], *, by: str, size: int
+) -> tuple[list[int], list[int]]:
+    """Return the stimuli of least dispersion, the least first, and those of most, the most
+    first.
+    """
     values = residuals(at, spaces)[by]
     low, high = ends(values.to_numpy(), size)
-    return values[low].sort_values().index.tolist(), values[high].sort_values(ascending=False).index.tolist()
+    return (
+        values[low].sort_values().index.tolist(),
+        values[high].sort_values(ascending=False).index.tolist(),
+    )
 
 
 def command(at: Place, spaces: tuple[str, ...], *more: str) -> str:

@@ -7,18 +7,23 @@ import time
 import numpy as np
 import torch
 
-from core.adapters.model import split
-from core.adapters.training import train
-from core.analyses.retrieval import rank_own, recall
+from core.questions.adapters.maps.model import split
+from core.questions.adapters.maps.training import train
+from core.questions.adapters.retrieval import rank_own, recall
 
 PAIRS, WIDTHS, STIMULI = 800, (1024, 1024), 1280
 
 
 def make_spaces() -> dict[str, np.ndarray]:
-    """Return two spaces of full rank that are linear maps of each other: training never stops early."""
+    """Return two spaces of full rank that are linear maps of each other: training never stops
+    early.
+    """
     rng = np.random.default_rng(0)
     latent = rng.standard_normal((STIMULI, WIDTHS[0]))
-    return {"x": latent.astype(np.float32), "y": (latent @ rng.standard_normal(WIDTHS)).astype(np.float32)}
+    return {
+        "x": latent.astype(np.float32),
+        "y": (latent @ rng.standard_normal(WIDTHS)).astype(np.float32),
+    }
 
 
 def main() -> None:
@@ -30,8 +35,11 @@ def main() -> None:
         seconds = time.perf_counter() - began
         views = last.best.apply({name: space[parts.test] for name, space in spaces.items()})
         found = recall(rank_own(views["x"], views["y"]), 1)
-        print(f"{PAIRS} pairs, widths {WIDTHS}, common space {last.best.width}: {last.number} passes in {seconds:.1f} s "
-              f"on {threads} thread{'s' if threads > 1 else ''}; recall at 1 {found:.3f}")  # fmt: skip
+        print(
+            f"{PAIRS} pairs, widths {WIDTHS}, common space {last.best.width}: {last.number} passes"
+            f" in {seconds:.1f} s on {threads} thread{'s' if threads > 1 else ''}; recall at 1"
+            f" {found:.3f}"
+        )
 
 
 if __name__ == "__main__":

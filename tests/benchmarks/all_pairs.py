@@ -1,11 +1,13 @@
-"""How long all layer pairs of a study take, beside a direct implementation that starts anew for every pair.
+"""How long all layer pairs of a study take, beside a direct implementation that starts anew for
+every pair.
 
     python -m tests.benchmarks.all_pairs [--scale 0.1]
 
-The study has the size of the published one: 17 vision models of 25 layers and 12 language models of 33, n = 1,024 stimuli, widths
-384 to 4,096, random features. Features are made anew wherever they are needed, and making them is not timed. The direct
-implementation normalizes both spaces, takes full Gram matrices, sorts whole rows and evaluates the formula; its time for the
-study is that of a few real calls on pairs drawn at random, times the number of pairs.
+The study has the size of the published one: 17 vision models of 25 layers and 12 language models of
+33, n = 1,024 stimuli, widths 384 to 4,096, random features. Features are made anew wherever they
+are needed, and making them is not timed. The direct implementation normalizes both spaces, takes
+full Gram matrices, sorts whole rows and evaluates the formula; its time for the study is that of a
+few real calls on pairs drawn at random, times the number of pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +24,25 @@ import numpy as np
 from core.pairs.engine import Engine, make_engine
 
 STIMULI = 1024
-VISION_WIDTHS = (384, 384, 512, 768, 768, 768, 768, 1024, 1024, 1024, 1024, 1152, 1280, 1280, 1408, 1536, 1536)
+VISION_WIDTHS = (
+    384,
+    384,
+    512,
+    768,
+    768,
+    768,
+    768,
+    1024,
+    1024,
+    1024,
+    1024,
+    1152,
+    1280,
+    1280,
+    1408,
+    1536,
+    1536,
+)
 LANGUAGE_WIDTHS = (512, 1024, 1024, 1536, 2048, 2048, 2048, 2560, 2560, 4096, 4096, 4096)
 VISION_LAYERS, LANGUAGE_LAYERS = 25, 33
 CALLS = 8  # of the direct implementation
@@ -41,7 +61,9 @@ class Model:
         return [self.layer(layer) for layer in range(self.layers)]
 
     def layer(self, layer: int) -> np.ndarray:
-        return np.random.default_rng((self.seed, layer)).standard_normal((STIMULI, self.width), dtype=np.float32)
+        return np.random.default_rng((self.seed, layer)).standard_normal(
+            (STIMULI, self.width), dtype=np.float32
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +76,9 @@ class Study:
     @property
     def pairs(self) -> int:
         """Return the number of pairs of layers."""
-        return sum(model.layers for model in self.vision) * sum(model.layers for model in self.language)
+        return sum(model.layers for model in self.vision) * sum(
+            model.layers for model in self.language
+        )
 
     def samples(self, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Draw pairs of layers at random, every pair of models being equally likely."""
@@ -66,10 +90,16 @@ class Study:
 
 def make_study(scale: float) -> Study:
     """Return the published study, or a share of the models and layers of it."""
-    vision, language = (widths[:: round(1 / scale**0.5)] for widths in (VISION_WIDTHS, LANGUAGE_WIDTHS))
-    layers_x, layers_y = (max(1, round(layers * scale**0.5)) for layers in (VISION_LAYERS, LANGUAGE_LAYERS))
+    vision, language = (
+        widths[:: round(1 / scale**0.5)] for widths in (VISION_WIDTHS, LANGUAGE_WIDTHS)
+    )
+    layers_x, layers_y = (
+        max(1, round(layers * scale**0.5)) for layers in (VISION_LAYERS, LANGUAGE_LAYERS)
+    )
     models_x = [Model(seed, layers_x, width) for seed, width in enumerate(vision)]
-    return Study(models_x, [Model(100 + seed, layers_y, width) for seed, width in enumerate(language)])
+    return Study(
+        models_x, [Model(100 + seed, layers_y, width) for seed, width in enumerate(language)]
+    )
 
 
 def timed(work: Callable[..., object], *given: object) -> tuple[object, float]:
@@ -79,7 +109,9 @@ def timed(work: Callable[..., object], *given: object) -> tuple[object, float]:
 
 
 def prepare(engine: Engine, models: Sequence[Model]) -> tuple[list, float]:
-    """Return all models made ready, and the seconds that this took without the making of features."""
+    """Return all models made ready, and the seconds that this took without the making of
+    features.
+    """
     made, seconds = zip(*(timed(engine.prepare, model.features()) for model in models), strict=True)
     return list(made), sum(seconds)
 
@@ -107,12 +139,19 @@ def direct_mutual_knn(x: np.ndarray, y: np.ndarray, k: int = 10) -> float:
 
 def direct_cka(x: np.ndarray, y: np.ndarray) -> float:
     """tr(KHLH) / √(tr(KHKH) tr(LHLH))."""
-    kernels = [kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean() for kernel in (gram(x), gram(y))]
-    return float((kernels[0] * kernels[1]).sum() / np.sqrt((kernels[0] ** 2).sum() * (kernels[1] ** 2).sum()))
+    kernels = [
+        kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+        for kernel in (gram(x), gram(y))
+    ]
+    return float(
+        (kernels[0] * kernels[1]).sum() / np.sqrt((kernels[0] ** 2).sum() * (kernels[1] ** 2).sum())
+    )
 
 
 def direct_hsic(k: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
-    """Return the unbiased estimator of kernels without a diagonal (Song et al. 2012, equation 5)."""
+    """Return the unbiased estimator of kernels without a diagonal (Song et al. 2012, equation
+    5).
+    """
     n = len(k)
     sums = k.sum() * l.sum() / ((n - 1) * (n - 2)) - 2 * (k.sum(axis=0) @ l.sum(axis=1)) / (n - 2)
     return float(((k * l).sum() + sums) / (n * (n - 3)))
@@ -147,20 +186,29 @@ DIRECT: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 def direct_seconds(metric: str, study: Study) -> float:
-    """Return the seconds of one call of the direct implementation, the mean over a few pairs; the results must be ours."""
+    """Return the seconds of one call of the direct implementation, the mean over a few pairs; the
+    results must be ours.
+    """
     engine, seconds = make_engine(metric), []
     for x, y in study.samples(CALLS):
         value, taken = timed(DIRECT[metric], x, y)
         seconds.append(taken)
         ours = engine.scores(engine.prepare([x]), engine.prepare([y]))[0, 0]
         if abs(value - ours) > 1e-4:  # float32 against float64
-            raise SystemExit(f"{metric}: the direct implementation gives {value}, all pairs at once {ours}")
+            raise SystemExit(
+                f"{metric}: the direct implementation gives {value}, all pairs at once {ours}"
+            )
     return float(np.mean(seconds))
 
 
 def report(work: str, seconds: float, reference: float) -> None:
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    print(f"{work:34} {seconds:9.1f} {reference:13,.0f} {reference / seconds:8,.0f} {memory:8.2f}", flush=True)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        2**30 if sys.platform == "darwin" else 2**20
+    )
+    print(
+        f"{work:34} {seconds:9.1f} {reference:13,.0f} {reference / seconds:8,.0f} {memory:8.2f}",
+        flush=True,
+    )
 
 
 def measure_neighbors(study: Study) -> None:
@@ -187,9 +235,17 @@ def measure(metric: str, study: Study) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the study's layer pairs, for a quick trial (1.0)")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1.0,
+        help="share of the study's layer pairs, for a quick trial (1.0)",
+    )
     study = make_study(parser.parse_args().scale)
-    print(f"{len(study.vision)} × {len(study.language)} models, {study.pairs:,} pairs of layers, n = {STIMULI}")
+    print(
+        f"{len(study.vision)} × {len(study.language)} models, {study.pairs:,} pairs of layers, n ="
+        f" {STIMULI}"
+    )
     print(f"{'':34} {'seconds':>9} {'pair by pair':>13} {'ratio':>8} {'peak GB':>8}")
     measure_neighbors(study)
     for metric in ("cka", "unbiased_cka", "cknna"):

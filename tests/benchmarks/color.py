@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.color
 
-Pictures are noise of CIFAR-10's size and number; dissimilarities are those of random points, roughened so that no layout fits.
+Pictures are noise of CIFAR-10's size and number; dissimilarities are those of random points,
+roughened so that no layout fits.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
-from core.color.cooccurrence import PAIRS, count_colors
-from core.color.layout import STARTS, lay_out
+from core.questions.color.geometry.cooccurrence import PAIRS, count_colors
+from core.questions.color.geometry.layout import STARTS, lay_out
 
 
 def make_pictures(count: int = 10_000, side: int = 32) -> list[np.ndarray]:
@@ -39,10 +40,16 @@ def main() -> None:
     pictures = make_pictures()
     lay_out(make_dissimilarities(5), starts=1)  # compiles the loop, once per machine
     print(f"{os.cpu_count()} cores")
-    print(f"{PAIRS:,} pairs of {len(pictures):,} pictures counted: {seconds(lambda: count_colors(pictures)):.2f} s (at most 2)")
+    print(
+        f"{PAIRS:,} pairs of {len(pictures):,} pictures counted:"
+        f" {seconds(lambda: count_colors(pictures)):.2f} s (at most 2)"
+    )
     for n, most in ((24, 5), (200, 60)):
         target = make_dissimilarities(n)
-        print(f"{STARTS:,} starts of {n} colors: {seconds(lambda target=target: lay_out(target)):.2f} s (at most {most})")
+        print(
+            f"{STARTS:,} starts of {n} colors: {seconds(lambda target=target: lay_out(target)):.2f}"
+            f" s (at most {most})"
+        )
 
 
 if __name__ == "__main__":

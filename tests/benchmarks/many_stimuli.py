@@ -1,6 +1,8 @@
-"""`python -m tests.benchmarks.many_stimuli`: seconds and peak memory of two spaces of 100,000 stimuli, where no n × n kernel fits.
+"""`python -m tests.benchmarks.many_stimuli`: seconds and peak memory of two spaces of 100,000
+stimuli, where no n × n kernel fits.
 
-Random features with a part in common: their values mean nothing, their cost is that of any features of this size.
+Random features with a part in common: their values mean nothing, their cost is that of any features
+of this size.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.metrics.knn import mutual_terms
-from core.metrics.neighbors import nearest
-from core.metrics.preprocess import normalize_rows
 from core.pairs.streamed import add_up, cka, linear_predictivity, procrustes
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
 
 CHUNK = 4096  # stimuli
 FOLDS = 5
@@ -28,7 +30,9 @@ def main(n: int, dims: int, k: int) -> None:
     print(f"n = {n:,}, {dims} dimensions each")
     began = time.perf_counter()
     sums = add_up(chunks(n, dims), folds=FOLDS)
-    values = ", ".join(f"{metric.__name__} {metric(sums):.3f}" for metric in (cka, procrustes, linear_predictivity))
+    values = ", ".join(
+        f"{metric.__name__} {metric(sums):.3f}" for metric in (cka, procrustes, linear_predictivity)
+    )
     report(f"streamed: {values}", began)
     began = time.perf_counter()
     x, y = (np.concatenate(parts) for parts in zip(*chunks(n, dims), strict=True))
@@ -36,7 +40,9 @@ def main(n: int, dims: int, k: int) -> None:
     report(f"in blocks: mutual_knn {score:.3f} (k = {k}, chance {k / (n - 1):.1e})", began)
 
 
-def chunks(n: int, dims: int) -> Iterator[tuple[Float32[np.ndarray, "_ dx"], Float32[np.ndarray, "_ dy"]]]:
+def chunks(
+    n: int, dims: int
+) -> Iterator[tuple[Float32[np.ndarray, "_ dx"], Float32[np.ndarray, "_ dy"]]]:
     """Yield both spaces' next stimuli: a part in common and a part of their own."""
     rng = np.random.default_rng(0)
     maps = rng.standard_normal((2, 32, dims)).astype(np.float32)
@@ -44,13 +50,17 @@ def chunks(n: int, dims: int) -> Iterator[tuple[Float32[np.ndarray, "_ dx"], Flo
         size = min(CHUNK, n - start)
         shared = rng.standard_normal((size, 32), dtype=np.float32)
         own = rng.standard_normal((2, size, dims), dtype=np.float32)
-        x, y = (normalize_rows(shared @ to + 2 * noise) for to, noise in zip(maps, own, strict=True))
+        x, y = (
+            normalize_rows(shared @ to + 2 * noise) for to, noise in zip(maps, own, strict=True)
+        )
         yield x, y
 
 
 def report(what: str, began: float) -> None:
     """Print what was done with its seconds and the highest memory so far."""
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        2**30 if sys.platform == "darwin" else 2**20
+    )
     print(f"{what}: {time.perf_counter() - began:.0f} s, peak {memory:.2f} GB", flush=True)
 
 

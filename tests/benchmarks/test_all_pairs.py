@@ -1,4 +1,6 @@
-"""The benchmark compares like with like: its direct implementation gives the metrics' values, its study has the published size."""
+"""The benchmark compares like with like: its direct implementation gives the metrics' values, its
+study has the published size.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
+from core.spaces.preprocess import normalize_rows
 from tests.benchmarks.all_pairs import DIRECT, make_study
 
 
@@ -15,7 +17,9 @@ def test_the_direct_implementation_gives_the_metric(metric):
     rng = np.random.default_rng(0)
     shared = rng.standard_normal((40, 6))
     x, y = (shared + rng.standard_normal((40, 6)) for _ in range(2))
-    assert DIRECT[metric](x, y) == pytest.approx(METRICS[metric](normalize_rows(x), normalize_rows(y)), abs=1e-9)
+    assert DIRECT[metric](x, y) == pytest.approx(
+        METRICS[metric](normalize_rows(x), normalize_rows(y)), abs=1e-9
+    )
 
 
 def test_the_study_has_the_published_size():

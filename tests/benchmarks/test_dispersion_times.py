@@ -6,7 +6,9 @@ from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 def test_it_prints_what_each_part_costs(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(dispersion, "SIZES", (16, 20))
-    store = build(tmp_path, PaintedDataset(48), vision=VISION[1:4], language=LANGUAGE[:1], reality=False)
+    store = build(
+        tmp_path, PaintedDataset(48), vision=VISION[1:4], language=LANGUAGE[:1], reality=False
+    )
     before = sorted(path.name for path in store.rglob("*"))
     dispersion.main(20, (24, 30), store)
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,5 @@
-"""`python -m tests.browser.screenshots STORE FOLDER`: every page over a store, in both themes and on a phone, as PNG files.
+"""`python -m tests.browser.screenshots STORE FOLDER`: every page over a store, in both themes and
+on a phone, as PNG files.
 
 The README's picture is one of them: `make screenshots`.
 """
@@ -49,7 +50,9 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page.wait_for_selector("h1")
     page.wait_for_selector("[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=60_000)
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
-    page.wait_for_timeout(4000)  # a phone is told from its width, after which plots stack their panels
+    page.wait_for_timeout(
+        4000
+    )  # a phone is told from its width, after which plots stack their panels
     page.screenshot(path=path)
     context.close()
 

@@ -17,9 +17,14 @@ from core.settings import ROOT
 
 CHROMIUM = os.environ.get("PLATOSCOPE_CHROMIUM") or shutil.which("chromium")
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run", "--disable-quic",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+)
 
 
 @contextmanager
@@ -28,9 +33,20 @@ def serve(store: Path, *, log: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "pages._shared.serve", "run", "app.py", "--server.port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "pages._shared.serve",
+        "run",
+        "app.py",
+        "--server.port",
+        str(port),
+    ]
     environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute())}
-    with log.open("w") as out, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server:
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server,
+    ):
         try:
             _wait(f"http://localhost:{port}/_stcore/health")
             yield f"http://localhost:{port}"

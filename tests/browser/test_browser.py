@@ -1,4 +1,6 @@
-"""A real Chromium over a synthetic store: every page cold by its deep link, its controls, its downloads, no error anywhere."""
+"""A real Chromium over a synthetic store: every page cold by its deep link, its controls, its
+downloads, no error anywhere.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.analyses.selections import decode
+from core.study.selections import decode
 from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.levels import retell
 from tests.pages.world import PaintedDataset, build
@@ -29,7 +31,8 @@ PAGES = {
     "/theory-pmi": "sees in pieces",
     "/theory-noise": "come to see the same",
 }
-# Streamlit asks under a deep link for its own address before it asks at the root; the browser logs the two answers
+# Streamlit asks under a deep link for its own address before it asks at the root; the browser logs
+# the two answers
 PROBE = re.compile(r"/_stcore/(health|host-config)$")
 
 
@@ -37,7 +40,8 @@ PROBE = re.compile(r"/_stcore/(health|host-config)$")
 def browser():
     if not CHROMIUM:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
-            "no Chromium on this machine: install it (apt-get install chromium), or name one in PLATOSCOPE_CHROMIUM"
+            "no Chromium on this machine: install it (apt-get install chromium), or name one in"
+            " PLATOSCOPE_CHROMIUM"
         )
     from playwright.sync_api import sync_playwright
 
@@ -50,27 +54,39 @@ def browser():
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
     dataset = PaintedDataset(80)
-    store = retell(build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m"))
+    store = retell(
+        build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m")
+    )
     with serve(store, log=store / "server.log") as address:
         yield address
 
 
 @pytest.fixture
 def visit(browser, address):
-    """Return a function that opens a link cold; at the end no page may have shown or logged an error."""
+    """Return a function that opens a link cold; at the end no page may have shown or logged an
+    error.
+    """
     errors: list[str] = []
     contexts = []
 
     def open_link(link: str, *, width: int = 1280, height: int = 800, theme: str = "light"):
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme
+        )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(90_000)  # the first map by UMAP compiles it, which takes a busy machine a minute
+        page.set_default_timeout(
+            90_000
+        )  # the first map by UMAP compiles it, which takes a busy machine a minute
         page.on("console", lambda message: _note(errors, message))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "request",
-            lambda request: errors.append(request.url) if not request.url.startswith((address, "data:", "blob:")) else None,
+            lambda request: (
+                errors.append(request.url)
+                if not request.url.startswith((address, "data:", "blob:"))
+                else None
+            ),
         )
         page.goto(address + link)
         page.wait_for_selector("h1")
@@ -106,7 +122,9 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
 
 @pytest.mark.parametrize(
     ("link", "theme"),
-    [(link, "light" if link == "/" else "dark") for link in reversed(PAGES)],  # a deep link is the first of a fresh server
+    [
+        (link, "light" if link == "/" else "dark") for link in reversed(PAGES)
+    ],  # a deep link is the first of a fresh server
 )
 def test_every_page_opens_cold(visit, link, theme):
     page = visit(link, theme=theme)
@@ -120,11 +138,19 @@ def test_nothing_is_wider_than_a_phone(visit, link):
     page = visit(link, width=390, height=844)
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
     page.wait_for_timeout(500)
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached", timeout=60_000)  # one page computes for seconds
-    page.locator(".st-key-stop").wait_for(state="detached", timeout=60_000)  # a simulation's plots move until it ends
-    page.wait_for_function("[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)")
+    page.locator("[data-testid=stStatusWidget]").wait_for(
+        state="detached", timeout=60_000
+    )  # one page computes for seconds
+    page.locator(".st-key-stop").wait_for(
+        state="detached", timeout=60_000
+    )  # a simulation's plots move until it ends
+    page.wait_for_function(
+        "[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)"
+    )
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
-    widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all("shown => shown.map(one => one.clientWidth)")
+    widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all(
+        "shown => shown.map(one => one.clientWidth)"
+    )
     assert min(widths) > 0
     assert max(widths) <= 390
 
@@ -132,12 +158,16 @@ def test_nothing_is_wider_than_a_phone(visit, link):
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page = visit("/align")
     chart(page, "trend")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")  # a rerun would close the list
+    page.locator("[data-testid=stStatusWidget]").wait_for(
+        state="detached"
+    )  # a rerun would close the list
     page.get_by_label("Vision models").click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
     page.wait_for_url("**y=ViT+S*")
-    page.wait_for_function("document.querySelectorAll('.st-key-chart-trend .annotation').length === 2")
+    page.wait_for_function(
+        "document.querySelectorAll('.st-key-chart-trend .annotation').length === 2"
+    )
     again = visit(page.url.split(page.url.split("/align")[0])[1])
     chart(again, "trend")
     assert (
@@ -177,7 +207,10 @@ def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
     dots = page.locator(".st-key-chart-layouts .points path")
     before = [dot.get_attribute("transform") for dot in dots.all()]
     dots.nth(5).hover(force=True)
-    page.wait_for_function("[...document.querySelectorAll('.st-key-chart-overlay .points path')].some(e => e.style.opacity < 1)")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.st-key-chart-overlay .points path')].some(e =>"
+        " e.style.opacity < 1)"
+    )
     box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 60)
     page.mouse.down()

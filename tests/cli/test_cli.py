@@ -1,4 +1,6 @@
-"""The command line from end to end on a small folder of images: results on stdout, the rest on stderr, 2 for a user's mistake."""
+"""The command line from end to end on a small folder of images: results on stdout, the rest on
+stderr, 2 for a user's mistake.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,57 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dataset, two models, and a store in which both are embedded."""
     root = tmp_path_factory.mktemp("cli")
     paint_photos(root / "photos", N)
-    rows = [{"image": f"{i}.png", "caption": f"thing number {i} is here", "caption_index": 0, "scene": "sea"} for i in range(N)]
+    rows = [
+        {
+            "image": f"{i}.png",
+            "caption": f"thing number {i} is here",
+            "caption_index": 0,
+            "scene": "sea",
+        }
+        for i in range(N)
+    ]
     pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
-    make_vision(root / "tiny-vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=2, num_heads=2)
+    make_vision(
+        root / "tiny-vit",
+        "vit_tiny_patch16_224",
+        img_size=32,
+        patch_size=8,
+        embed_dim=16,
+        depth=2,
+        num_heads=2,
+    )
     make_language(root / "tiny-gpt2", "gpt2")
-    assert main(["dataset", "add", "photos", "--folder", str(root / "photos"), "--store", str(root / "store")]) == 0
+    assert (
+        main(
+            [
+                "dataset",
+                "add",
+                "photos",
+                "--folder",
+                str(root / "photos"),
+                "--store",
+                str(root / "store"),
+            ]
+        )
+        == 0
+    )
     specs = [f"timm:vit_tiny_patch16_224@{root / 'tiny-vit'}", f"hf:{root / 'tiny-gpt2'}"]
-    assert main(["embed", "--dataset", "photos", "--model", *specs, "--device", "cpu", "--store", str(root / "store")]) == 0
+    assert (
+        main(
+            [
+                "embed",
+                "--dataset",
+                "photos",
+                "--model",
+                *specs,
+                "--device",
+                "cpu",
+                "--store",
+                str(root / "store"),
+            ]
+        )
+        == 0
+    )
     return root
 
 
@@ -48,7 +94,9 @@ def run(world: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_listings_as_json_and_as_tables(run) -> None:
     _, out, _ = run("dataset", "list", "--json")
-    assert [(row["name"], row["stimuli"], row["levels"], row["models"]) for row in json.loads(out)] == [("photos", N, "0", 2)]
+    assert [
+        (row["name"], row["stimuli"], row["levels"], row["models"]) for row in json.loads(out)
+    ] == [("photos", N, "0", 2)]
     _, out, _ = run("model", "list", "--json")
     assert {(row["model"], row["modality"], row["layers"]) for row in json.loads(out)} == {
         ("tiny-vit", "vision", 2),
@@ -64,7 +112,17 @@ def test_align_prints_one_row_per_pair_with_chance(run) -> None:
     code, out, _ = run("align", "--dataset", "photos", "--k", "3", "--json")
     (row,) = json.loads(out)
     assert code == 0
-    assert list(row) == ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "n", "k", "reason"]
+    assert list(row) == [
+        "model_x",
+        "model_y",
+        "layer_x",
+        "layer_y",
+        "score",
+        "chance",
+        "n",
+        "k",
+        "reason",
+    ]
     assert (row["model_x"], row["model_y"], row["n"], row["k"]) == ("tiny-gpt2", "tiny-vit", N, 3)
     assert row["chance"] == pytest.approx(3 / 11)
     assert 0 <= row["score"] <= 1
@@ -77,14 +135,32 @@ def test_align_is_one_at_all_neighbors(run) -> None:
 
 def test_imported_features_align_with_themselves(run, world: Path) -> None:
     np.save(world / "mine.npy", np.random.default_rng(1).normal(size=(N, 2, 5)))
-    assert run("import", str(world / "mine.npy"), "--dataset", "photos", "--name", "mine", "--modality", "vision")[0] == 0
-    _, out, _ = run("align", "--dataset", "photos", "--x", "mine", "--y", "mine", "--k", "2", "--json")
+    assert (
+        run(
+            "import",
+            str(world / "mine.npy"),
+            "--dataset",
+            "photos",
+            "--name",
+            "mine",
+            "--modality",
+            "vision",
+        )[0]
+        == 0
+    )
+    _, out, _ = run(
+        "align", "--dataset", "photos", "--x", "mine", "--y", "mine", "--k", "2", "--json"
+    )
     assert json.loads(out)[0]["score"] == 1
 
 
 def test_embedding_again_does_nothing(run, world: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in (world / "store" / "embeddings").rglob("*.duckdb")}
-    code, out, _ = run("embed", "--dataset", "photos", "--model", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu")
+    before = {
+        path: path.stat().st_mtime_ns for path in (world / "store" / "embeddings").rglob("*.duckdb")
+    }
+    code, out, _ = run(
+        "embed", "--dataset", "photos", "--model", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu"
+    )
     assert (code, out) == (0, "tiny-gpt2\n")
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
@@ -93,23 +169,47 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
     ("words", "message"),
     [
         (["align", "--dataset", "photo"], "no dataset named 'photo'; did you mean photos?"),
-        (["align", "--dataset", "photos", "--x", "tiny-gpt"], "no model named 'tiny-gpt'; did you mean tiny-gpt2"),
-        (["align", "--dataset", "photos", "--metric", "mutual_nn"], "no metric named 'mutual_nn'; did you mean mutual_knn"),
+        (
+            ["align", "--dataset", "photos", "--x", "tiny-gpt"],
+            "no model named 'tiny-gpt'; did you mean tiny-gpt2",
+        ),
+        (
+            ["align", "--dataset", "photos", "--metric", "mutual_nn"],
+            "no metric named 'mutual_nn'; did you mean mutual_knn",
+        ),
         (["align", "--dataset", "photos", "--k", "0"], "k must"),
         (["align", "--dataset", "photos", "--k", str(N)], "k must"),
         (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
         (["align", "--dataset", "photos", "--q", "nan"], r"q, the share of values"),
-        (["embed", "--dataset", "photos", "--model", "resnet18"], "'resnet18' is no model spec; expected timm:NAME"),
-        (["embed", "--dataset", "photos", "--model", "timm:resnet1888"], "no timm model named 'resnet1888'; did you mean"),
+        (
+            ["embed", "--dataset", "photos", "--model", "resnet18"],
+            "'resnet18' is no model spec; expected timm:NAME",
+        ),
+        (
+            ["embed", "--dataset", "photos", "--model", "timm:resnet1888"],
+            "no timm model named 'resnet1888'; did you mean",
+        ),
         (
             ["embed", "--dataset", "photos", "--model", "timm:resnet18", "--pooling", "last"],
             "pooling 'last' is for language models",
         ),
-        (["embed", "--dataset", "photos", "--model", "a", "b", "--name", "c"], "--name names one model, but 2 were given"),
-        (["embed", "--dataset", "photos", "--model", "hf:x", "--device", "tpu"], "device 'tpu' is not on this machine"),
-        (["import", "nowhere.npy", "--dataset", "photos", "--name", "n", "--modality", "vision"], "there is no file nowhere.npy"),
+        (
+            ["embed", "--dataset", "photos", "--model", "a", "b", "--name", "c"],
+            "--name names one model, but 2 were given",
+        ),
+        (
+            ["embed", "--dataset", "photos", "--model", "hf:x", "--device", "tpu"],
+            "device 'tpu' is not on this machine",
+        ),
+        (
+            ["import", "nowhere.npy", "--dataset", "photos", "--name", "n", "--modality", "vision"],
+            "there is no file nowhere.npy",
+        ),
         (["dataset", "add", "x", "--folder", ".", "--split", "train"], "--split belongs to --hub"),
-        (["dataset", "add", "x", "--hub", "a/b", "--table", "t.csv"], "--table belongs to --folder"),
+        (
+            ["dataset", "add", "x", "--hub", "a/b", "--table", "t.csv"],
+            "--table belongs to --folder",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], message: str) -> None:
@@ -129,7 +229,9 @@ def test_findings_say_why_one_pair_of_models_shows_no_trend(run) -> None:
     assert "at least 3 models" in rows["all vision models"]["reason"]
 
 
-def test_findings_of_a_dataset_without_models_are_none(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_of_a_dataset_without_models_are_none(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = ["--store", str(tmp_path)]
     assert main(["dataset", "add", "photos", "--folder", str(world / "photos"), *store]) == 0
     capsys.readouterr()
@@ -138,7 +240,16 @@ def test_findings_of_a_dataset_without_models_are_none(world: Path, tmp_path: Pa
 
 
 def test_one_model_that_fails_does_not_stop_the_others(run, world: Path) -> None:
-    code, out, err = run("embed", "--dataset", "photos", "--model", "hf:/nowhere", f"hf:{world / 'tiny-gpt2'}", "--device", "cpu")
+    code, out, err = run(
+        "embed",
+        "--dataset",
+        "photos",
+        "--model",
+        "hf:/nowhere",
+        f"hf:{world / 'tiny-gpt2'}",
+        "--device",
+        "cpu",
+    )
     assert code == 2
     assert out == "tiny-gpt2\n"
     assert "/nowhere" in err
@@ -150,8 +261,25 @@ def test_a_model_without_neighbors_does_not_stop_the_others(
     store = ["--store", str(tmp_path)]
     assert main(["dataset", "add", "photos", "--folder", str(world / "photos"), *store]) == 0
     for name, modality in (("words", "language"), ("eyes", "vision"), ("zeros", "vision")):
-        np.save(tmp_path / "f.npy", np.random.default_rng(1).normal(size=(N, 5)) * (name != "zeros"))
-        assert main(["import", str(tmp_path / "f.npy"), "--dataset", "photos", "--name", name, "--modality", modality, *store]) == 0
+        np.save(
+            tmp_path / "f.npy", np.random.default_rng(1).normal(size=(N, 5)) * (name != "zeros")
+        )
+        assert (
+            main(
+                [
+                    "import",
+                    str(tmp_path / "f.npy"),
+                    "--dataset",
+                    "photos",
+                    "--name",
+                    name,
+                    "--modality",
+                    modality,
+                    *store,
+                ]
+            )
+            == 0
+        )
     capsys.readouterr()
     assert main(["align", "--dataset", "photos", "--k", "2", "--json", *store]) == 0
     eyes, zeros = json.loads(capsys.readouterr().out)
@@ -169,19 +297,38 @@ def test_another_folder_under_a_datasets_name_says_which_models_it_leaves_out(
     pd.read_csv(table).head(5).to_csv(table, index=False)
     shutil.copytree(world / "store", tmp_path / "store")
     for folder in (tmp_path / "less", world / "photos"):
-        assert main(["dataset", "add", "photos", "--folder", str(folder), "--store", str(tmp_path / "store")]) == 0
+        assert (
+            main(
+                [
+                    "dataset",
+                    "add",
+                    "photos",
+                    "--folder",
+                    str(folder),
+                    "--store",
+                    str(tmp_path / "store"),
+                ]
+            )
+            == 0
+        )
     err = capsys.readouterr().err
     assert f"took the place of another revision of 'photos' with {N} stimuli; its " in err
-    assert main(["align", "--dataset", "photos", "--k", "2", "--store", str(tmp_path / "store")]) == 0
+    assert (
+        main(["align", "--dataset", "photos", "--k", "2", "--store", str(tmp_path / "store")]) == 0
+    )
 
 
-def test_an_empty_store_lists_nothing_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_store_lists_nothing_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["dataset", "list", "--store", str(tmp_path / "none")]) == 0
     assert capsys.readouterr() == ("", "nothing yet\n")
     assert not (tmp_path / "none").exists()
 
 
-def test_a_store_that_is_a_file_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_that_is_a_file_is_no_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("not a folder")
     assert main(["model", "list", "--store", str(tmp_path / "file")]) == 2
     assert "a store is a folder, but" in capsys.readouterr().err
@@ -192,7 +339,22 @@ def test_a_model_in_a_damaged_file_is_missed_with_the_reason(
 ) -> None:
     shutil.copytree(world / "store", tmp_path / "store")
     (tmp_path / "store" / "embeddings" / "photos" / "tiny-vit.duckdb").write_bytes(b"short")
-    assert main(["align", "--dataset", "photos", "--x", "tiny-vit", "--k", "2", "--store", str(tmp_path / "store")]) == 2
+    assert (
+        main(
+            [
+                "align",
+                "--dataset",
+                "photos",
+                "--x",
+                "tiny-vit",
+                "--k",
+                "2",
+                "--store",
+                str(tmp_path / "store"),
+            ]
+        )
+        == 2
+    )
     err = capsys.readouterr().err
     assert "no model named 'tiny-vit'" in err
     assert "left out: " in err
@@ -210,7 +372,9 @@ def test_results_that_cannot_be_written_are_a_mistake(world: Path) -> None:
 
 
 def test_the_module_is_the_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert "--dataset" in done.stderr
 
@@ -219,7 +383,9 @@ def test_align_takes_any_metric_layers_and_calibration(run) -> None:
     words = ("align", "--dataset", "photos", "--y", "tiny-vit", "--json")
     _, out, _ = run(*words, "--metric", "cka", "--layers", "all")
     assert len(json.loads(out)) == 6  # three layers by two
-    _, out, _ = run(*words, "--metric", "cknna", "--k", "4", "--set", "variant=released", "--layers", "last")
+    _, out, _ = run(
+        *words, "--metric", "cknna", "--k", "4", "--set", "variant=released", "--layers", "last"
+    )
     assert json.loads(out)[0]["variant"] == "released"
     _, out, err = run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")
     row = json.loads(out)[0]
@@ -227,7 +393,9 @@ def test_align_takes_any_metric_layers_and_calibration(run) -> None:
     assert row["low"] <= row["score"] <= row["high"]
     assert 0 <= row["calibrated"] <= 1
     assert "permutations" in err
-    assert json.loads(run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")[1]) == [row]
+    assert json.loads(
+        run(*words, "--k", "3", "--null", "39", "--bootstrap", "50", "--seed", "1")[1]
+    ) == [row]
 
 
 def test_metrics_are_listed_with_what_they_see(capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,11 +406,27 @@ def test_metrics_are_listed_with_what_they_see(capsys: pytest.CaptureFixture[str
     assert rows["linear_predictivity"]["range"] == "−∞ … 1"
 
 
-def test_score_compares_two_feature_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_compares_two_feature_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     x = np.random.default_rng(0).normal(size=(20, 2, 5))
     np.save(tmp_path / "x.npy", x)
-    np.save(tmp_path / "y.npy", x[:, 1] @ np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0])
-    assert main(["score", str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "--metric", "unbiased_cka", "--json"]) == 0
+    np.save(
+        tmp_path / "y.npy", x[:, 1] @ np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    )
+    assert (
+        main(
+            [
+                "score",
+                str(tmp_path / "x.npy"),
+                str(tmp_path / "y.npy"),
+                "--metric",
+                "unbiased_cka",
+                "--json",
+            ]
+        )
+        == 0
+    )
     first, second = json.loads(capsys.readouterr().out)
     assert second["score"] == pytest.approx(1)
     assert first["score"] < 0.9

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from tiny_models import make_language, make_vision
 
-from core.adapters.files import load
 from core.cli import main
+from core.questions.adapters.maps.files import load
 from core.recipe import Recipe
 from core.store import Store, write_embedding, write_result
 from tests.cli.photos import paint_photos
@@ -25,20 +25,56 @@ N = 40
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with photographs of two captions each, a vision and two language models, and a store with all of it."""
+    """A folder with photographs of two captions each, a vision and two language models, and a store
+    with all of it.
+    """
     root = tmp_path_factory.mktemp("captions")
     paint_photos(root / "photos", N)
-    rows = [{"image": f"{i}.png", "caption": text, "level": level} for i in range(N)
-            for level, text in (("short", f"thing {i}"), ("long", f"a thing of number {i} lies on {i * 7} stones"))]  # fmt: skip
+    rows = [
+        {"image": f"{i}.png", "caption": text, "level": level}
+        for i in range(N)
+        for level, text in (
+            ("short", f"thing {i}"),
+            ("long", f"a thing of number {i} lies on {i * 7} stones"),
+        )
+    ]
     pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
-    make_vision(root / "tiny-vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=2, num_heads=2)
+    make_vision(
+        root / "tiny-vit",
+        "vit_tiny_patch16_224",
+        img_size=32,
+        patch_size=8,
+        embed_dim=16,
+        depth=2,
+        num_heads=2,
+    )
     make_language(root / "tiny-gpt2", "gpt2")
     make_language(root / "tiny-bloom", "bloom")
     run(root, "dataset", "add", "photos", "--folder", str(root / "photos"))
-    run(root, "embed", "--dataset", "photos", "--model", f"timm:vit_tiny_patch16_224@{root / 'tiny-vit'}", "--device", "cpu")
+    run(
+        root,
+        "embed",
+        "--dataset",
+        "photos",
+        "--model",
+        f"timm:vit_tiny_patch16_224@{root / 'tiny-vit'}",
+        "--device",
+        "cpu",
+    )
     specs = [f"hf:{root / name}" for name in ("tiny-gpt2", "tiny-bloom")]
     levels = ["short", "long", "mean"]
-    run(root, "embed", "--dataset", "photos", "--model", *specs, "--caption-level", *levels, "--device", "cpu")
+    run(
+        root,
+        "embed",
+        "--dataset",
+        "photos",
+        "--model",
+        *specs,
+        "--caption-level",
+        *levels,
+        "--device",
+        "cpu",
+    )
     return root
 
 
@@ -58,14 +94,24 @@ def answer(world: Path, capsys: pytest.CaptureFixture[str]):
 def test_one_embed_makes_an_embedding_per_level_of_one_model(world: Path, answer) -> None:
     rows = json.loads(answer("model", "list", "--json")[0])
     assert {(row["model"], row["level"]) for row in rows if "gpt2" in row["model"]} == {
-        ("tiny-gpt2", "short"), ("tiny-gpt2~long", "long"), ("tiny-gpt2~mean", "mean"),
-    }  # fmt: skip
-    assert [entry.card.name for entry in Store(world / "store").models("photos")] == ["tiny-bloom", "tiny-gpt2", "tiny-vit"]
+        ("tiny-gpt2", "short"),
+        ("tiny-gpt2~long", "long"),
+        ("tiny-gpt2~mean", "mean"),
+    }
+    assert [entry.card.name for entry in Store(world / "store").models("photos")] == [
+        "tiny-bloom",
+        "tiny-gpt2",
+        "tiny-vit",
+    ]
 
 
 def test_captions_prints_levels_with_the_trend(answer) -> None:
-    rows = json.loads(answer("captions", "--dataset", "photos", "--k", "3", "--by", "model", "--json")[0])
-    assert [(row["model_y"], row["level"]) for row in rows] == [("tiny-vit", level) for level in ("short", "long", "mean")]
+    rows = json.loads(
+        answer("captions", "--dataset", "photos", "--k", "3", "--by", "model", "--json")[0]
+    )
+    assert [(row["model_y"], row["level"]) for row in rows] == [
+        ("tiny-vit", level) for level in ("short", "long", "mean")
+    ]
     assert {row["models"] for row in rows} == {2}
     assert len({row["p"] for row in rows}) == 1
     assert {row["families"] for row in rows} == {2}  # GPT-2 and BLOOM
@@ -79,14 +125,34 @@ def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Pat
     store = Store(shutil.copytree(world / "store", tmp_path / "store"))
     for entry in [entry for entry in store.embeddings("photos") if "gpt2" in entry.card.name]:
         card = replace(entry.card, name=f"again-{entry.card.name}", weights="others")
-        layers = [np.cbrt(store.space("photos", entry.card.name, layer)) for layer in range(len(entry.dims))]
-        write_embedding(store.root, dataset=store.dataset("photos"), card=card, level=entry.level, layers=layers, bits=None,
-                        bytes=None, recipe=Recipe.of("embedding", model=card.name), device="cpu", seconds=0.1)  # fmt: skip
-    assert main(["captions", "--dataset", "photos", "--k", "3", "--json", "--store", str(store.root)]) == 0
-    assert {(row["models"], row["families"]) for row in json.loads(capsys.readouterr().out)} == {(3, 2)}
+        layers = [
+            np.cbrt(store.space("photos", entry.card.name, layer))
+            for layer in range(len(entry.dims))
+        ]
+        write_embedding(
+            store.root,
+            dataset=store.dataset("photos"),
+            card=card,
+            level=entry.level,
+            layers=layers,
+            bits=None,
+            bytes=None,
+            recipe=Recipe.of("embedding", model=card.name),
+            device="cpu",
+            seconds=0.1,
+        )
+    assert (
+        main(["captions", "--dataset", "photos", "--k", "3", "--json", "--store", str(store.root)])
+        == 0
+    )
+    assert {(row["models"], row["families"]) for row in json.loads(capsys.readouterr().out)} == {
+        (3, 2)
+    }
 
 
-def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_alone(world: Path, answer, capsys) -> None:
+def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_alone(
+    world: Path, answer, capsys
+) -> None:
     rows = json.loads(answer("captions", "--dataset", "photos", "--levels", "--json")[0])
     assert [(row["level"], row["models"], row["told"]) for row in rows] == [
         ("short", 2, None),
@@ -96,32 +162,73 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
     store = str(world / "store")
     assert main(["captions", "--dataset", "photos", "--told", "--store", store]) == 2
     assert "known of the Cave alone" in capsys.readouterr().err
-    assert main(["captions", "--dataset", "photos", "--told", "--metric", "cka", "--store", store]) == 2
+    assert (
+        main(["captions", "--dataset", "photos", "--told", "--metric", "cka", "--store", store])
+        == 2
+    )
     assert "mutual_knn in the best layers; leave out --metric\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--told --set kernel=rbf --layers last", "in the best layers; leave out --layers and --set"),
-        ("--levels --x tiny-gpt2 --k 3 --by model", "whatever reads them; leave out --x and --k and --by"),
+        (
+            "--told --set kernel=rbf --layers last",
+            "in the best layers; leave out --layers and --set",
+        ),
+        (
+            "--levels --x tiny-gpt2 --k 3 --by model",
+            "whatever reads them; leave out --x and --k and --by",
+        ),
         ("--levels --q 1", "whatever reads them; leave out --q"),
-        ("--x nonsense", "no language model at two or more caption levels named 'nonsense'; there are: tiny-bloom, tiny-gpt2"),
+        (
+            "--x nonsense",
+            (
+                "no language model at two or more caption levels named 'nonsense'; there are:"
+                " tiny-bloom, tiny-gpt2"
+            ),
+        ),
         ("--x tiny-vit", "caption levels named 'tiny-vit'; did you mean tiny-"),
         ("--y tiny-gpt2", "no vision model named 'tiny-gpt2'; did you mean tiny-vit?"),
         ("--metric ckaa", "no metric named 'ckaa'; did you mean cka"),
         ("--layers all", "layers are chosen by best, last"),
     ],
 )
-def test_captions_refuses_what_it_would_ignore_or_cannot_find(world: Path, capsys, words: str, message: str) -> None:
-    assert main(["captions", "--dataset", "photos", *words.split(), "--store", str(world / "store")]) == 2
+def test_captions_refuses_what_it_would_ignore_or_cannot_find(
+    world: Path, capsys, words: str, message: str
+) -> None:
+    assert (
+        main(["captions", "--dataset", "photos", *words.split(), "--store", str(world / "store")])
+        == 2
+    )
     assert message in capsys.readouterr().err
 
 
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
-    asked = ["adapt", "--dataset", "photos", "--x", "tiny-vit:1", "--y", "tiny-gpt2~long", "--ref", "tiny-bloom", "--k", "2",
-             "--width", "8", "--seeds", "2", "--bootstrap", "40", "--device", "cpu"]  # fmt: skip
-    rows = pd.DataFrame(json.loads(answer(*asked, "--json", "--save", str(world / "a.safetensors"))[0]))
+    asked = [
+        "adapt",
+        "--dataset",
+        "photos",
+        "--x",
+        "tiny-vit:1",
+        "--y",
+        "tiny-gpt2~long",
+        "--ref",
+        "tiny-bloom",
+        "--k",
+        "2",
+        "--width",
+        "8",
+        "--seeds",
+        "2",
+        "--bootstrap",
+        "40",
+        "--device",
+        "cpu",
+    ]
+    rows = pd.DataFrame(
+        json.loads(answer(*asked, "--json", "--save", str(world / "a.safetensors"))[0])
+    )
     gains = rows[rows["measure"] == "gain"].set_index("what")
     assert list(gains.index) == ["tiny-vit:1", "tiny-gpt2~long:1", "mean"]
     assert set(gains["holds"]) <= {"yes", "no", "undecided"}
@@ -139,23 +246,55 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
 
 
 def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -> None:
-    asked = ["adapt", "--dataset", "photos", "--x", "tiny-vit:0", "tiny-vit:1", "--y", "tiny-gpt2~long", "tiny-gpt2", "--ref",
-             "tiny-bloom", "tiny-bloom~long", "--k", "2", "--width", "8", "--seeds", "1", "--bootstrap", "40"]  # fmt: skip
+    asked = [
+        "adapt",
+        "--dataset",
+        "photos",
+        "--x",
+        "tiny-vit:0",
+        "tiny-vit:1",
+        "--y",
+        "tiny-gpt2~long",
+        "tiny-gpt2",
+        "--ref",
+        "tiny-bloom",
+        "tiny-bloom~long",
+        "--k",
+        "2",
+        "--width",
+        "8",
+        "--seeds",
+        "1",
+        "--bootstrap",
+        "40",
+    ]
     rows = pd.DataFrame(json.loads(answer(*asked, "--json")[0]))
     gains = rows.query("measure == 'gain' and what == 'mean'")
     assert gains[["encoders", "reference"]].to_numpy().tolist() == [
-        [encoders, reference] for encoders in ("tiny-vit:0 + tiny-gpt2~long:1", "tiny-vit:1 + tiny-gpt2:1")
+        [encoders, reference]
+        for encoders in ("tiny-vit:0 + tiny-gpt2~long:1", "tiny-vit:1 + tiny-gpt2:1")
         for reference in ("tiny-bloom:1", "tiny-bloom~long:1")
-    ]  # fmt: skip
+    ]
     lines = answer(*asked)[0].strip().splitlines()[-4:]
-    assert [line.partition(": The common space by")[0] for line in lines] == gains["encoders"].tolist()
+    assert [line.partition(": The common space by")[0] for line in lines] == gains[
+        "encoders"
+    ].tolist()
     assert all("not other trainings, since there was one alone" in line for line in lines)
     for words, sentence in (
         (["--y", "tiny-gpt2"], "the i-th --x goes with the i-th --y; given 2 and 1"),
         (["--save", "a"], "--save writes the adapters of one --x and one --y; given 2 of each"),
-        (["--ref", "tiny-vit:0"], "the reference has no part in the training, but tiny-vit has an encoder's weights"),
-        (["--y", "tiny-gpt2", "tiny-gpt2", "--ref", "tiny-gpt2~long"], "but tiny-gpt2~long has an encoder's weights"),
-        (["--x", "tiny-vit:1", "tiny-gpt2:1", "--y", "tiny-gpt2", "tiny-vit:1"], "tiny-gpt2:1 + tiny-vit:1 would be trained twice"),
+        (
+            ["--ref", "tiny-vit:0"],
+            "the reference has no part in the training, but tiny-vit has an encoder's weights",
+        ),
+        (
+            ["--y", "tiny-gpt2", "tiny-gpt2", "--ref", "tiny-gpt2~long"],
+            "but tiny-gpt2~long has an encoder's weights",
+        ),
+        (
+            ["--x", "tiny-vit:1", "tiny-gpt2:1", "--y", "tiny-gpt2", "tiny-vit:1"],
+            "tiny-gpt2:1 + tiny-vit:1 would be trained twice",
+        ),
         (["--temperature", "nan"], "a finite temperature above 0; given nan"),
         (["--bootstrap", "1"], "a 95 % interval needs 40 draws or more"),
         (["--pairs", "8", "800"], "800 were asked for"),
@@ -163,38 +302,94 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
     ):
         assert main([*asked, *words, "--store", str(world / "store")]) == 2
         assert sentence in capsys.readouterr().err
-    assert main([*asked[:4], *asked[5:7], *asked[8:], "--save", str(world / "no" / "a"), "--store", str(world / "store")]) == 2
-    assert "cannot be written (No such file or directory); name another file with --save" in capsys.readouterr().err
+    assert (
+        main(
+            [
+                *asked[:4],
+                *asked[5:7],
+                *asked[8:],
+                "--save",
+                str(world / "no" / "a"),
+                "--store",
+                str(world / "store"),
+            ]
+        )
+        == 2
+    )
+    assert (
+        "cannot be written (No such file or directory); name another file with --save"
+        in capsys.readouterr().err
+    )
 
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
     chat = make_chat(world / "tiny-chat")
-    out, err = answer("summarize", "--dataset", "photos", "--model", f"hf:{chat}", "--words", "2", "2", "--device", "cpu")
+    out, err = answer(
+        "summarize",
+        "--dataset",
+        "photos",
+        "--model",
+        f"hf:{chat}",
+        "--words",
+        "2",
+        "2",
+        "--device",
+        "cpu",
+    )
     assert out == "2-by-tiny-chat\n"  # a number that is given twice is one level
     assert f"captions in 2 words: {N}/{N} (100%)" in err
     gpt2 = f"hf:{world / 'tiny-gpt2'}"
-    out, _ = answer("embed", "--dataset", "photos", "--model", gpt2, "--caption-level", "2-by-tiny-chat", "--device", "cpu")
+    out, _ = answer(
+        "embed",
+        "--dataset",
+        "photos",
+        "--model",
+        gpt2,
+        "--caption-level",
+        "2-by-tiny-chat",
+        "--device",
+        "cpu",
+    )
     assert out == "tiny-gpt2~2-by-tiny-chat\n"
     out, err = answer("captions", "--dataset", "photos", "--levels")
     assert "2-by-tiny-chat" in out
     assert "left out" not in err
     store = Store(world / "store")
-    write_result(store.root, dataset=store.dataset("photos"), name="captions-2-by-tiny-chat",
-                 table=store.summary("photos", "2-by-tiny-chat"), recipe=Recipe.of("captions", words=2))  # fmt: skip
+    write_result(
+        store.root,
+        dataset=store.dataset("photos"),
+        name="captions-2-by-tiny-chat",
+        table=store.summary("photos", "2-by-tiny-chat"),
+        recipe=Recipe.of("captions", words=2),
+    )
     out, err = answer("captions", "--dataset", "photos", "--levels")
     assert "2-by-tiny-chat" not in out
-    assert "tiny-gpt2~2-by-tiny-chat is left out: the captions of level '2-by-tiny-chat' were written again since" in err
+    assert (
+        "tiny-gpt2~2-by-tiny-chat is left out: the captions of level '2-by-tiny-chat' were written"
+        " again since" in err
+    )
 
 
 def test_commands_are_known_without_their_libraries() -> None:
     import subprocess
 
-    code = "import sys; from core.cli import make_parser; make_parser(); print({'torch', 'pandas', 'scipy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    code = (
+        "import sys; from core.cli import make_parser; make_parser(); print({'torch', 'pandas',"
+        " 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.stdout == "set()\n"
 
 
 def test_summaries_of_no_words_are_refused(capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["summarize", "--dataset", "photos", "--model", "hf:gpt2", "--words", "5", "0"])
-    assert "argument --words: expected a whole number, 1 or more, got '0'" in capsys.readouterr().err
+    assert (
+        "argument --words: expected a whole number, 1 or more, got '0'" in capsys.readouterr().err
+    )

@@ -15,10 +15,20 @@ from core.store import add_dataset, write_result
 from core.store.schema import SUMMARY
 
 
-def test_written_levels_are_listed_behind_the_dataset_s_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_levels_are_listed_behind_the_dataset_s_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     dataset = CountedDataset(3)
     add_dataset(tmp_path, dataset)
     table = pd.DataFrame({"index": range(3), "level": "7-by-clerk", "text": "short"})
-    write_result(tmp_path, dataset=dataset.card, name=f"{SUMMARY}7-by-clerk", table=table, recipe=Recipe.of("captions"))
+    write_result(
+        tmp_path,
+        dataset=dataset.card,
+        name=f"{SUMMARY}7-by-clerk",
+        table=table,
+        recipe=Recipe.of("captions"),
+    )
     assert main(["dataset", "list", "--json", "--store", str(tmp_path)]) == 0
-    assert [row["levels"] for row in json.loads(capsys.readouterr().out)] == [" ".join([*dataset.card.levels, "7-by-clerk"])]
+    assert [row["levels"] for row in json.loads(capsys.readouterr().out)] == [
+        " ".join([*dataset.card.levels, "7-by-clerk"])
+    ]

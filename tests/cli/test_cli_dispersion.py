@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.analyses.selections import encode
 from core.cli import main
 from core.store import Store
-from core.studies.consensus import disperse
-from core.studies.study import Study
+from core.study.consensus import disperse
+from core.study.selections import encode
+from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 MODELS = ("vit-mae-m:block 2", "vit-clip-m", "vit-supervised-s")
@@ -22,7 +22,13 @@ FEW = ("--repeats", "3", "--draws", "2", "--k", "4")
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("store"), PaintedDataset(64), vision=VISION, language=LANGUAGE[1:3], reality=False)
+    return build(
+        tmp_path_factory.mktemp("store"),
+        PaintedDataset(64),
+        vision=VISION,
+        language=LANGUAGE[1:3],
+        reality=False,
+    )
 
 
 @pytest.fixture
@@ -49,7 +55,15 @@ def test_a_row_per_stimulus(run, root) -> None:
 
 def test_without_models_those_of_four_objectives_are_taken_and_each_has_a_column(run) -> None:
     _, out, _ = run()
-    assert out.split("\n")[0].split()[:9] == ["index", "stimulus", "mean", "pc1", "median", "trimmed", *SPACES]
+    assert out.split("\n")[0].split()[:9] == [
+        "index",
+        "stimulus",
+        "mean",
+        "pc1",
+        "median",
+        "trimmed",
+        *SPACES,
+    ]
 
 
 def test_by_ranks_and_sets_marks_the_ends(run) -> None:
@@ -64,7 +78,9 @@ def test_only_the_stimuli_of_a_set_and_a_factor(run) -> None:
 
 
 def test_the_effect_table(run) -> None:
-    code, rows, err = run("--models", *MODELS, "--sets", "16", "--effect", *FEW, "--tested", "vit-clip-m", "--json")
+    code, rows, err = run(
+        "--models", *MODELS, "--sets", "16", "--effect", *FEW, "--tested", "vit-clip-m", "--json"
+    )
     assert code == 0
     assert {row["set"] for row in rows} == {"low", "high", "random", "full", "low/high"}
     assert {row["vision"] for row in rows} == {"vit-clip-m:2"}
@@ -80,7 +96,10 @@ def test_the_effect_table(run) -> None:
             {"low", "high", "random", "full", "low/high"},
         ),
         (("--parts", "4", "--by", "pc1"), {"1", "2", "3", "4", "full", "random"}),
-        (("--drop", "0.25", "--seed", "1"), {"without high", "without low", "without random", "full"}),
+        (
+            ("--drop", "0.25", "--seed", "1"),
+            {"without high", "without low", "without random", "full"},
+        ),
     ],
 )
 def test_other_sets(run, words, sets) -> None:
@@ -91,14 +110,25 @@ def test_other_sets(run, words, sets) -> None:
 def test_models_held_out_and_compared_with_the_others(run) -> None:
     _, rows, _ = run("--models", *MODELS, "--held-out", "--json")
     assert [row["space"] for row in rows] == SPACES
-    assert {"pearson", "spearman", "shuffled", "shuffled_p", "partial", "partial_low", "slope", "intercept"} <= set(rows[0])
+    assert {
+        "pearson",
+        "spearman",
+        "shuffled",
+        "shuffled_p",
+        "partial",
+        "partial_low",
+        "slope",
+        "intercept",
+    } <= set(rows[0])
     _, apart, _ = run("--models", *MODELS, "--without-each", "--json")
     assert apart[0]["objective"] is None
 
 
 def test_what_predicts_dispersion_is_ranked_and_said_in_a_sentence(run) -> None:
     _, rows, err = run("--models", *MODELS, "--explain", "--by", "median", "--seed", "3", "--json")
-    single = [row["importance"] for row in rows if row["covers"] == 1 and row["importance"] is not None]
+    single = [
+        row["importance"] for row in rows if row["covers"] == 1 and row["importance"] is not None
+    ]
     assert {row["kind"] for row in rows} == {"image", "caption", "factor", "consensus"}
     assert single == sorted(single, reverse=True)
     assert "These predictors together predict" in err
@@ -114,21 +144,34 @@ def test_words_of_the_low_and_the_high_set(run) -> None:
 
 def test_all_findings(run) -> None:
     _, rows, _ = run("--models", *MODELS, "--findings", *FEW, "--json")
-    assert {"cknna low/high", "cknna without high", "held out, pearson", "held out, partial", "importance"} <= {
-        row["finding"] for row in rows
-    }
+    assert {
+        "cknna low/high",
+        "cknna without high",
+        "held out, pearson",
+        "held out, partial",
+        "importance",
+    } <= {row["finding"] for row in rows}
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--models", "vit-mae-m"), "at least two spaces of a positive weight; given 1"),
-        (("--models", "vit-mae-m", "vit-mae-m:2"), "each space once expected; given vit-mae-m:2 more than once"),
+        (
+            ("--models", "vit-mae-m", "vit-mae-m:2"),
+            "each space once expected; given vit-mae-m:2 more than once",
+        ),
         (("--models", "vit-mae-m", "vit-clip-m:9"), "no layer of vit-clip-m named '9'"),
         (("--by", "worst"), "no summary of dispersion named 'worst'"),
-        (("--sets", "33"), r"sets of 1 … 32 of 64 stimuli expected, so that low and high share none; given 33"),
+        (
+            ("--sets", "33"),
+            r"sets of 1 … 32 of 64 stimuli expected, so that low and high share none; given 33",
+        ),
         (("--seed", "1"), "--seed would change nothing of what is printed"),
-        (("--held-out", "--by", "pc1", "--metric", "cka"), "--metric and --by would change nothing"),
+        (
+            ("--held-out", "--by", "pc1", "--metric", "cka"),
+            "--metric and --by would change nothing",
+        ),
         (("--explain", "--sets", "8"), "--sets would change nothing"),
         (("--words", "--seed", "1"), "--seed would change nothing"),
         (("--parts", "4", "--sets", "8"), "--sets would change nothing"),

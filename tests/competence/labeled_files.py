@@ -22,7 +22,9 @@ def write_classes(folder: Path, shades: dict[str, int], *, each: int, first: int
     for place, (name, shade) in enumerate(shades.items()):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for number in range(each):
-            picture(shade, seed=first + 1000 * place + number).save(folder / name / f"{number:03d}.png")
+            picture(shade, seed=first + 1000 * place + number).save(
+                folder / name / f"{number:03d}.png"
+            )
     return folder
 
 
@@ -52,7 +54,11 @@ def put_in_cache(cache: Path, hub_id: str) -> Path:
 
 def _encoded(image: Image.Image, suffix: str) -> bytes:
     file = io.BytesIO()
-    image.save(file, {"jpg": "JPEG"}.get(suffix, suffix.upper()), **({"lossless": True} if suffix == "webp" else {}))
+    image.save(
+        file,
+        {"jpg": "JPEG"}.get(suffix, suffix.upper()),
+        **({"lossless": True} if suffix == "webp" else {}),
+    )
     return file.getvalue()
 
 

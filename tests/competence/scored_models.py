@@ -24,13 +24,22 @@ SPECS = {  # name in the store → spec, modality
 
 def write_model(root: Path, name: str, spec: str, modality: str, *, weights: str = "w1") -> None:
     """Embed a model whose captions cost 1, 2, 3 … bits, 8 bytes each."""
-    card = replace(CountingEncoder(modality=modality, layers=1, weights=weights).card, name=name, spec=spec)
+    card = replace(
+        CountingEncoder(modality=modality, layers=1, weights=weights).card, name=name, spec=spec
+    )
     codes = modality == "language"
     write_embedding(
-        root, dataset=CountedDataset().card, card=card, level="20", layers=[vectors(range(20), layer=0)],
-        bits=np.arange(1.0, 21.0) if codes else None, bytes=np.full(20, 8.0) if codes else None,
-        recipe=Recipe.of("embedding", name=name, weights=weights), device="cpu", seconds=0.0,
-    )  # fmt: skip
+        root,
+        dataset=CountedDataset().card,
+        card=card,
+        level="20",
+        layers=[vectors(range(20), layer=0)],
+        bits=np.arange(1.0, 21.0) if codes else None,
+        bytes=np.full(20, 8.0) if codes else None,
+        recipe=Recipe.of("embedding", name=name, weights=weights),
+        device="cpu",
+        seconds=0.0,
+    )
 
 
 def make_store(root: Path) -> Path:

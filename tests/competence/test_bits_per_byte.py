@@ -1,4 +1,6 @@
-"""Bits per byte of long texts against a pass over the whole text, and against one pass for every single token."""
+"""Bits per byte of long texts against a pass over the whole text, and against one pass for every
+single token.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ from core.stimuli.cave.grammar import LEVELS
 from core.store import Store, add_dataset
 
 CPU = torch.device("cpu")
-TEXT = "Über den Bergen, sagt man, wohnt das Glück. 日本 🦙 é! "  # the tiny tokenizer spells every byte
+TEXT = (  # the tiny tokenizer spells every byte
+    "Über den Bergen, sagt man, wohnt das Glück. 日本 🦙 é! "
+)
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Tiny models: with and without a token in front of every text, and one that predicts nothing."""
+    """Tiny models: with and without a token in front of every text, and one that predicts
+    nothing.
+    """
     root = tmp_path_factory.mktemp("coders")
     make_language(root / "fronted", "gpt2")
     make_language(root / "bare", "gpt2")
@@ -83,7 +89,9 @@ def test_windows_code_as_a_pass_for_every_token(encoder, context):
         skipped = (
             0 if place < room else -(-(place - room + 1) // step)
         )  # the first window of begins 0, step, 2 step … that reaches it
-        expected += bits_after(encoder, piece.front + piece.ids[skipped * step : place], piece.ids[place])
+        expected += bits_after(
+            encoder, piece.front + piece.ids[skipped * step : place], piece.ids[place]
+        )
     costs = code_texts(encoder, [TEXT], tokens=40, context=context)
     assert costs["bits"][0] == pytest.approx(expected, rel=1e-5)
 
@@ -102,9 +110,13 @@ def test_every_token_is_coded_once_with_half_a_window_before_it(front, count, ro
 
 
 def test_a_window_without_room_is_refused(encoder):
-    with pytest.raises(InputError, match=r"a window of 1 tokens leaves \d for text .* use a longer --context"):
+    with pytest.raises(
+        InputError, match=r"a window of 1 tokens leaves \d for text .* use a longer --context"
+    ):
         code_texts(encoder, [TEXT], tokens=10, context=1)
-    with pytest.raises(EncoderError, match=r"reads at most 64 tokens, not 65; use a shorter --context"):
+    with pytest.raises(
+        EncoderError, match=r"reads at most 64 tokens, not 65; use a shorter --context"
+    ):
         code_texts(encoder, [TEXT], tokens=10, context=65)
 
 
@@ -130,7 +142,9 @@ def test_texts_are_read_as_far_as_they_are_wanted(encoder):
 def test_batches_and_progress_change_nothing(encoder, monkeypatch):
     heard = []
     texts = [TEXT, "short", TEXT[:20]]
-    together = code_texts(encoder, texts, tokens=500, context=20, report=lambda *state: heard.append(state))
+    together = code_texts(
+        encoder, texts, tokens=500, context=20, report=lambda *state: heard.append(state)
+    )
     monkeypatch.setattr(bits_per_byte, "_LOGITS", 0)
     alone = code_texts(encoder, texts, tokens=500, context=20)
     pd.testing.assert_frame_equal(together, alone, rtol=1e-5)
@@ -140,39 +154,67 @@ def test_batches_and_progress_change_nothing(encoder, monkeypatch):
 
 
 def test_a_text_of_one_token_has_no_bits_unless_something_stands_before_it(folders):
-    bare, fronted = (open_encoder(f"hf:{folders / name}", device=CPU) for name in ("bare", "fronted"))
+    bare, fronted = (
+        open_encoder(f"hf:{folders / name}", device=CPU) for name in ("bare", "fronted")
+    )
     costs = code_texts(bare, ["a", "ab"], tokens=10)
     assert costs["bits"].isna().tolist() == [True, False]
     ids = fronted.tokenizer("a")["input_ids"]
-    assert code_texts(fronted, ["a"], tokens=10)["bits"][0] == pytest.approx(bits_after(fronted, ids[:1], ids[1]), rel=1e-5)
+    assert code_texts(fronted, ["a"], tokens=10)["bits"][0] == pytest.approx(
+        bits_after(fronted, ids[:1], ids[1]), rel=1e-5
+    )
     rows = text_rows(code_texts(bare, ["a"], tokens=10), "x")
-    assert all(np.isnan(row["value"]) and row["reason"] == "no text has a token that another one stands before" for row in rows)
+    assert all(
+        np.isnan(row["value"])
+        and row["reason"] == "no text has a token that another one stands before"
+        for row in rows
+    )
 
 
 def test_tokens_that_the_model_does_not_know_are_refused(folders):
     encoder = open_encoder(f"hf:{folders / 'fronted'}", device=CPU)
     encoder.tokenizer.add_tokens([f"new{number}" for number in range(60)])
-    with pytest.raises(EncoderError, match=r"token 3[01][0-9] is not among the 300 of fronted; use its own tokenizer"):
+    with pytest.raises(
+        EncoderError,
+        match=r"token 3[01][0-9] is not among the 300 of fronted; use its own tokenizer",
+    ):
         code_texts(encoder, ["new59"], tokens=10)
 
 
 def test_rows_worked_out_by_hand():
-    costs = pd.DataFrame({"bits": [10.0, 40.0, np.nan], "bytes": [10.0, 20.0, 3.0], "tokens": [4.0, 9.0, 1.0]})
+    costs = pd.DataFrame(
+        {"bits": [10.0, 40.0, np.nan], "bytes": [10.0, 20.0, 3.0], "tokens": [4.0, 9.0, 1.0]}
+    )
     total, mean = text_rows(costs, "x.txt")
-    assert (total["task"], mean["task"]) == ("bits per byte of x.txt", "bits per byte of x.txt, mean over texts")
-    assert (total["value"], mean["value"], total["n"], total["split"]) == (pytest.approx(5 / 3), 1.5, 2, "13 tokens")
+    assert (total["task"], mean["task"]) == (
+        "bits per byte of x.txt",
+        "bits per byte of x.txt, mean over texts",
+    )
+    assert (total["value"], mean["value"], total["n"], total["split"]) == (
+        pytest.approx(5 / 3),
+        1.5,
+        2,
+        "13 tokens",
+    )
     single = text_rows(costs[:1], "x.txt")[0]
-    assert (single["value"], single["n"], single["reason"]) == (1.0, 1, "a single text has no interval")
+    assert (single["value"], single["n"], single["reason"]) == (
+        1.0,
+        1,
+        "a single text has no interval",
+    )
     assert np.isnan(single["low"])
 
 
 def test_a_real_model_s_story(stories, tmp_path):
-    """The text that the model's maker shows costs 0.46 nats a token in one pass, and more where the windows are short."""
+    """The text that the model's maker shows costs 0.46 nats a token in one pass, and more where the
+    windows are short.
+    """
     encoder = open_encoder(f"hf:{stories}", device=CPU)
     text = (
-        "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a big, red "
-        "ball. She wanted to play with it, but it was too high.\nLily's mom said, \"Lily, let's go to the park.\" Lily was sad "
-        "and didn't know what to do. She said, \"I want to play with your ball, but I can't find it.\"\n"
+        "Once upon a time, there was a little girl named Lily. She loved to play outside in the"
+        " park. One day, she saw a big, red ball. She wanted to play with it, but it was too"
+        " high.\nLily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what"
+        ' to do. She said, "I want to play with your ball, but I can\'t find it."\n'
     )
     (tmp_path / "story.txt").write_text(text)
     costs = code_texts(encoder, open_texts(str(tmp_path / "story.txt")).read(), tokens=10_000)
@@ -180,10 +222,15 @@ def test_a_real_model_s_story(stories, tmp_path):
     assert costs["bits"][0] == pytest.approx(single_pass(encoder.model, ids), rel=1e-5)
     assert costs["bits"][0] * log(2) / (len(ids) - 1) < 0.6
     assert costs["bytes"][0] == len(text.encode())
-    windowed = [code_texts(encoder, [text], tokens=10_000, context=context)["bits"][0] for context in (16, 64)]
+    windowed = [
+        code_texts(encoder, [text], tokens=10_000, context=context)["bits"][0]
+        for context in (16, 64)
+    ]
     assert windowed[0] > windowed[1] > costs["bits"][0]
     llama = code_texts(encoder, ["日本 🦙 x"], tokens=100)
-    assert llama["bits"][0] == pytest.approx(single_pass(encoder.model, encoder.tokenizer("日本 🦙 x")["input_ids"]), rel=1e-5)
+    assert llama["bits"][0] == pytest.approx(
+        single_pass(encoder.model, encoder.tokenizer("日本 🦙 x")["input_ids"]), rel=1e-5
+    )
     assert llama["bytes"][0] == len("日本 🦙 x".encode())
 
 
@@ -203,34 +250,63 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
     rows = code_models(world, "cave", [], first, device=CPU)
     assert list(rows.columns) == list(COLUMNS)
     assert rows["model"].tolist() == ["fronted", "fronted", "masked", "masked"]
-    assert rows["task"].tolist() == ["bits per byte of one.txt", "bits per byte of one.txt, mean over texts"] * 2
-    assert set(rows["reason"][2:]) == {"this model does not predict text, so it has no bits per byte"}
+    assert (
+        rows["task"].tolist()
+        == ["bits per byte of one.txt", "bits per byte of one.txt, mean over texts"] * 2
+    )
+    assert set(rows["reason"][2:]) == {
+        "this model does not predict text, so it has no bits per byte"
+    }
     code_models(world, "cave", ["fronted"], second, device=CPU)
     kept, recipe = Store(world).result("cave", measured_name("texts", "fronted"))
     assert len(kept) == 4
     assert set(recipe.choices["made"]) == set(kept["source"])
     (tmp_path / "again.txt").write_text(TEXT)
-    again = code_models(world, "cave", ["fronted"], open_texts(str(tmp_path / "again.txt")), device=CPU)
-    assert again["task"].tolist() == ["bits per byte of again.txt", "bits per byte of again.txt, mean over texts"]
+    again = code_models(
+        world, "cave", ["fronted"], open_texts(str(tmp_path / "again.txt")), device=CPU
+    )
+    assert again["task"].tolist() == [
+        "bits per byte of again.txt",
+        "bits per byte of again.txt, mean over texts",
+    ]
     assert again["value"].tolist() == rows["value"][:2].tolist()
     fewer = code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU)
     assert fewer["split"].tolist() == ["10 tokens"] * 2
     monkeypatch.setattr(opened, "open_encoder", None)
-    pd.testing.assert_frame_equal(code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU), fewer)
+    pd.testing.assert_frame_equal(
+        code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU), fewer
+    )
     with pytest.raises(UnknownNameError, match="fronted"):
         code_models(world, "cave", ["fronte"], first, device=CPU)
 
 
 def test_the_command_codes_the_cave_s_captions(world, folders, capsys):
-    command = ["bits-per-byte", "--dataset", "cave", "--model", "fronted", "--device", "cpu", "--json", "--store", str(world)]
+    command = [
+        "bits-per-byte",
+        "--dataset",
+        "cave",
+        "--model",
+        "fronted",
+        "--device",
+        "cpu",
+        "--json",
+        "--store",
+        str(world),
+    ]
     assert main([*command, "--text", "cave", "--tokens", "600", "--context", "32"]) == 0
     rows = json.loads(capsys.readouterr().out)
     captions = CaveDataset(12).captions
     encoder = open_encoder(f"hf:{folders / 'fronted'}", device=CPU)
-    costs = code_texts(encoder, captions["text"][captions["level"] == LEVELS[0]], tokens=600, context=32)
+    costs = code_texts(
+        encoder, captions["text"][captions["level"] == LEVELS[0]], tokens=600, context=32
+    )
     assert {row["task"]: row["value"] for row in rows} == {
-        "bits per byte of the Cave's captions": pytest.approx(costs["bits"].sum() / costs["bytes"].sum(), rel=1e-5),
-        "bits per byte of the Cave's captions, mean over texts": pytest.approx((costs["bits"] / costs["bytes"]).mean(), rel=1e-5),
+        "bits per byte of the Cave's captions": pytest.approx(
+            costs["bits"].sum() / costs["bytes"].sum(), rel=1e-5
+        ),
+        "bits per byte of the Cave's captions, mean over texts": pytest.approx(
+            (costs["bits"] / costs["bytes"]).mean(), rel=1e-5
+        ),
     }
     with pytest.raises(SystemExit):
         main([*command, "--tokens", "0"])
@@ -239,6 +315,15 @@ def test_the_command_codes_the_cave_s_captions(world, folders, capsys):
 
 @pytest.mark.gpu
 def test_a_gpu_codes_almost_as_the_cpu_does(folders):
-    costs = [code_texts(open_encoder(f"hf:{folders / 'fronted'}", device=torch.device(name)), [TEXT], tokens=99, context=20)
-             for name in ("cpu", "cuda")]  # fmt: skip
-    assert costs[1]["bits"][0] == pytest.approx(costs[0]["bits"][0], rel=0.02)  # bfloat16 has two to three digits
+    costs = [
+        code_texts(
+            open_encoder(f"hf:{folders / 'fronted'}", device=torch.device(name)),
+            [TEXT],
+            tokens=99,
+            context=20,
+        )
+        for name in ("cpu", "cuda")
+    ]
+    assert costs[1]["bits"][0] == pytest.approx(
+        costs[0]["bits"][0], rel=0.02
+    )  # bfloat16 has two to three digits

@@ -35,7 +35,9 @@ def test_an_ending_costs_what_the_whole_costs_beyond_its_context(tmp_path):
 
 def test_items_cost_the_same_in_any_company(tmp_path):
     encoder = opened(tmp_path, "bloom")
-    assert code_endings(encoder, ASKED)[3:5] == pytest.approx(code_endings(encoder, ASKED[3:5]), rel=1e-4)
+    assert code_endings(encoder, ASKED)[3:5] == pytest.approx(
+        code_endings(encoder, ASKED[3:5]), rel=1e-4
+    )
 
 
 def test_progress_counts_every_ending(tmp_path):
@@ -47,14 +49,18 @@ def test_progress_counts_every_ending(tmp_path):
 def test_models_that_cannot_continue_a_text_are_refused(tmp_path):
     with pytest.raises(EncoderError, match="bert does not predict text from left to right"):
         code_endings(opened(tmp_path, "bert"), ASKED)
-    with pytest.raises(EncoderError, match=r"a text of \d+ tokens is longer than the 64 that gpt2 can read"):
+    with pytest.raises(
+        EncoderError, match=r"a text of \d+ tokens is longer than the 64 that gpt2 can read"
+    ):
         code_endings(opened(tmp_path, "gpt2"), ASKED)
 
 
 def test_the_ending_of_the_fewest_bits_is_chosen():
     endings = (" a", " b", " c", " d")
     asked = [Item("binding", 0, "x", endings, answer) for answer in (0, 1, 2, 3)]
-    codes = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 0.5]])
+    codes = np.array(
+        [[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 0.5]]
+    )
     score = choose(codes, asked)
     assert (score.value, score.chance, score.n) == (0.75, 0.25, 4)
     assert score.low < 0.75 < score.high

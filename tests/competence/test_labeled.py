@@ -31,7 +31,9 @@ def test_a_draw_is_of_the_given_samples_half_sixth_third_and_always_the_same(cou
     assert set(kept) <= set(found.train)
     sizes = [len(part) for part in (parts.train, parts.validation, parts.test)]
     assert np.abs(np.array(sizes) - len(kept) * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
-    assert np.concatenate([parts.train, parts.validation, parts.test]).tolist() == list(range(len(kept)))
+    assert np.concatenate([parts.train, parts.validation, parts.test]).tolist() == list(
+        range(len(kept))
+    )
     assert draw(found, limit=limit)[0] == kept
     assert count < 30 or draw(found, limit=limit, seed=1)[0] != kept
 
@@ -49,7 +51,10 @@ def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit
 def test_draws_that_could_measure_nothing_are_refused():
     with pytest.raises(InputError, match=r"at least 6 samples .* not 5; raise --limit"):
         draw(Found(samples(100)), limit=5)
-    with pytest.raises(StimuliError, match="5 labeled images are too few to train, validate and test a probe; give at least 6"):
+    with pytest.raises(
+        StimuliError,
+        match="5 labeled images are too few to train, validate and test a probe; give at least 6",
+    ):
         draw(Found(samples(5)))
     with pytest.raises(StimuliError, match="0 labeled images are too few"):
         draw(Found([]))
@@ -71,7 +76,12 @@ def test_a_folder_for_each_class(tmp_path):
     (folder / ".hidden").mkdir()
     images = open_folder(folder)
     question = images.questions[0]
-    assert (images.name, images.size, question.task, question.group) == ("folder tones", 25, "folder tones", "own")
+    assert (images.name, images.size, question.task, question.group) == (
+        "folder tones",
+        25,
+        "folder tones",
+        "own",
+    )
     assert Counter(question.labels.tolist()) == {0: 8, 1: 9, 2: 8}
     assert ((shades(images) // 90).astype(int) == np.array([0, 2, 1])[question.labels]).all()
     assert len(open_folder(folder, limit=10).questions[0].labels) == 10
@@ -90,7 +100,10 @@ def test_folders_for_parts_and_classes(tmp_path):
 
 @pytest.mark.parametrize("divided", [False, True])
 def test_a_table_of_images_and_labels(tmp_path, divided):
-    rows = [f"{number}.png,{number % 2}" + (",test" if number > 8 else ",train") * divided for number in range(12)]
+    rows = [
+        f"{number}.png,{number % 2}" + (",test" if number > 8 else ",train") * divided
+        for number in range(12)
+    ]
     for number in range(12):
         picture(200 * (number % 2), seed=number).save(tmp_path / f"{number}.png")
     (tmp_path / "labels.csv").write_text("\n".join(["image,label" + ",split" * divided, *rows]))
@@ -115,17 +128,31 @@ def test_tar_files_are_read_where_they_lie(tmp_path, suffix):
     write_part(tmp_path / "set" / "test", [[20, 30, 40]], suffix=suffix)
     heard: list[tuple[int, int, str]] = []
     found = read_shards(tmp_path / "set", report=lambda *state: heard.append(state))
-    assert heard == [(1, 2, "lists of set/train"), (2, 2, "lists of set/train"), (1, 1, "lists of set/test")]
+    assert heard == [
+        (1, 2, "lists of set/train"),
+        (2, 2, "lists of set/train"),
+        (1, 1, "lists of set/test"),
+    ]
     assert [sample.label for sample in found.train] == [0, 10, 20, 30, 40, 0, 10, 20]
     assert [sample.label for sample in found.test] == [20, 30, 40]
     images = open_folder(tmp_path / "set")
-    assert shades(images) - 19.5 == pytest.approx(50.0 * images.questions[0].labels, abs=4)  # five classes, 10 apart in the tars
-    assert sorted(path.name for path in (tmp_path / "set" / "train").iterdir()) == ["0.tar", "1.tar", "nshards.txt"]
+    assert shades(images) - 19.5 == pytest.approx(
+        50.0 * images.questions[0].labels, abs=4
+    )  # five classes, 10 apart in the tars
+    assert sorted(path.name for path in (tmp_path / "set" / "train").iterdir()) == [
+        "0.tar",
+        "1.tar",
+        "nshards.txt",
+    ]
 
 
 def test_a_single_part_is_divided_here(tmp_path):
     write_part(tmp_path / "test", [[0, 1] * 6])
-    assert [len(part) for part in vars(open_folder(tmp_path).questions[0].parts).values()] == [6, 2, 4]
+    assert [len(part) for part in vars(open_folder(tmp_path).questions[0].parts).values()] == [
+        6,
+        2,
+        4,
+    ]
 
 
 def odd_tar(path: Path, **members: bytes) -> None:
@@ -144,20 +171,31 @@ def test_damaged_sets_are_refused(tmp_path):
     with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(.*\); fetch it again"):
         read_shards(tmp_path)
     shard.write_bytes(whole[: whole.index(b"s0001001.cls")])  # one of two samples
-    with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(its end is missing\); fetch it again"):
+    with pytest.raises(
+        StimuliError, match=r"1.tar is no whole tar file \(its end is missing\); fetch it again"
+    ):
         read_shards(tmp_path)
     shard.unlink()
-    with pytest.raises(StimuliError, match=r"1.tar cannot be read: No such file or directory; fetch it again"):
+    with pytest.raises(
+        StimuliError, match=r"1.tar cannot be read: No such file or directory; fetch it again"
+    ):
         read_shards(tmp_path)
     odd_tar(shard, a_cls=b"1", a_webp=b"x", b_webp=b"x")
-    with pytest.raises(StimuliError, match=r"'b' in .*1.tar lacks its image or its label; expected KEY.webp"):
+    with pytest.raises(
+        StimuliError, match=r"'b' in .*1.tar lacks its image or its label; expected KEY.webp"
+    ):
         read_shards(tmp_path)
     for label in (b"cat", b"", b"-1", b"1" * 19):
         odd_tar(shard, a_cls=label, a_webp=b"x")
-        with pytest.raises(StimuliError, match=rf"the label a.cls in .*1.tar is b'{label.decode()}'; expected a class number"):
+        with pytest.raises(
+            StimuliError,
+            match=rf"the label a.cls in .*1.tar is b'{label.decode()}'; expected a class number",
+        ):
             read_shards(tmp_path)
     (tmp_path / "train" / "nshards.txt").write_text("many")
-    with pytest.raises(StimuliError, match=r"nshards.txt says 'many'; expected the number of tar files"):
+    with pytest.raises(
+        StimuliError, match=r"nshards.txt says 'many'; expected the number of tar files"
+    ):
         read_shards(tmp_path)
     with pytest.raises(StimuliError, match=r"has neither train/nshards.txt nor test/nshards.txt"):
         read_shards(tmp_path / "train")
@@ -174,13 +212,17 @@ def test_a_broken_image_is_named_by_its_place(tmp_path):
 def test_folders_in_no_form_are_refused(tmp_path):
     with pytest.raises(StimuliError, match=r"nothing is not a folder; expected DIR/CLASS"):
         open_folder(tmp_path / "nothing")
-    with pytest.raises(StimuliError, match=r"has no folders of images and 0 tables; expected DIR/CLASS"):
+    with pytest.raises(
+        StimuliError, match=r"has no folders of images and 0 tables; expected DIR/CLASS"
+    ):
         open_folder(tmp_path)
     picture(0).save(tmp_path / "a.png")
     table = tmp_path / "labels.csv"
     for text, message in {
         "image,class\na.png,x\n": "has no column 'label'",
-        "image,label\na.png,\n": "row 1 of labels.csv has image 'a.png', label '' and split 'train'; expected an image",
+        "image,label\na.png,\n": (
+            "row 1 of labels.csv has image 'a.png', label '' and split 'train'; expected an image"
+        ),
         "image,label\n,x\n": "row 1 of labels.csv has image ''",
         "image,label,split\na.png,x,later\n": "split 'later'; expected",
         "image,label\nb.png,x\n": "image b.png is not in the folder",
@@ -196,5 +238,8 @@ def test_folders_in_no_form_are_refused(tmp_path):
 
 def test_a_sample_that_is_gone_says_so(tmp_path):
     write_shard(tmp_path / "a.tar", [1])
-    with pytest.raises(StimuliError, match=r"image .*gone.png cannot be read: No such file or directory; put it back"):
+    with pytest.raises(
+        StimuliError,
+        match=r"image .*gone.png cannot be read: No such file or directory; put it back",
+    ):
         Sample(tmp_path / "gone.png", 0).read()

@@ -1,4 +1,6 @@
-"""Published figures: all that were gathered, nothing else, each with its source; a figure without one is refused."""
+"""Published figures: all that were gathered, nothing else, each with its source; a figure without
+one is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from core.competence.published import FOLDER, SCORES, published_models, published_rows, read_published, vtab_tasks
+from core.competence.published import (
+    FOLDER,
+    SCORES,
+    published_models,
+    published_rows,
+    read_published,
+    vtab_tasks,
+)
 from core.competence.records import COLUMNS
 from core.errors import InputError
 
@@ -27,22 +36,37 @@ def figures() -> set[tuple[str, str, float]]:
 
 def of_language(row: dict[str, str]) -> list[tuple[str, str, str]]:
     """Return the figures of a language model: task, figure, where it is from."""
-    return [("HellaSwag", row["hellaswag_10shot_pct"], row["benchmark_source"]),
-            ("GSM8K", row["gsm8k_5shot_pct"], row["benchmark_source"])]  # fmt: skip
+    return [
+        ("HellaSwag", row["hellaswag_10shot_pct"], row["benchmark_source"]),
+        ("GSM8K", row["gsm8k_5shot_pct"], row["benchmark_source"]),
+    ]
 
 
 def of_vision(row: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Return the figures of a Vision Transformer, those that its source mentions besides included."""
+    """Return the figures of a Vision Transformer, those that its source mentions besides
+    included.
+    """
     probe, source = TASKS.get(row["in1k_metric"], ""), row["in1k_source"]
     again, near = re.search(r"re-run ([\d.]+)", source), re.search(r"k-NN ([\d.]+)", source)
     beside = [(f"{probe}, re-run", again), ("ImageNet-1k k-NN", near)]
-    return [(probe, row["in1k_top1"], source), *((task, found[1], source) for task, found in beside if found),
-            ("ImageNet-1k fine-tuned", row["sibling_finetuned_in1k_top1"], row["sibling_source"])]  # fmt: skip
+    return [
+        (probe, row["in1k_top1"], source),
+        *((task, found[1], source) for task, found in beside if found),
+        ("ImageNet-1k fine-tuned", row["sibling_finetuned_in1k_top1"], row["sibling_source"]),
+    ]
 
 
 def test_every_gathered_figure_is_shipped_and_nothing_more(facts):
-    language = {("hf:" + row["hf_id"], *found) for row in gathered(facts, "language_models.csv") for found in of_language(row)}
-    vision = {("timm:" + row["timm_id"], *found) for row in gathered(facts, "vision_models.csv") for found in of_vision(row)}
+    language = {
+        ("hf:" + row["hf_id"], *found)
+        for row in gathered(facts, "language_models.csv")
+        for found in of_language(row)
+    }
+    vision = {
+        ("timm:" + row["timm_id"], *found)
+        for row in gathered(facts, "vision_models.csv")
+        for found in of_vision(row)
+    }
     known = {found for found in language | vision if found[2]}
     assert figures() == {(model, task, float(value)) for model, task, value, _ in known}
     assert len(published_rows()) == len(known) == 78
@@ -50,8 +74,12 @@ def test_every_gathered_figure_is_shipped_and_nothing_more(facts):
 
 def test_every_figure_names_the_place_that_was_gathered(facts):
     shipped = published_rows().set_index(["model", "task"])["source"]
-    read = [("hf:" + row["hf_id"], of_language(row)) for row in gathered(facts, "language_models.csv")]
-    read += [("timm:" + row["timm_id"], of_vision(row)) for row in gathered(facts, "vision_models.csv")]
+    read = [
+        ("hf:" + row["hf_id"], of_language(row)) for row in gathered(facts, "language_models.csv")
+    ]
+    read += [
+        ("timm:" + row["timm_id"], of_vision(row)) for row in gathered(facts, "vision_models.csv")
+    ]
     checked = 0
     for model, found in read:
         for task, value, source in found:
@@ -64,23 +92,54 @@ def test_every_figure_names_the_place_that_was_gathered(facts):
 
 
 def test_every_gathered_model_is_listed_with_its_size(facts):
-    language = [("hf:" + row["hf_id"], row["family"], "language", row["params_total"], row["hidden_size"], row["num_hidden_layers"])
-                for row in gathered(facts, "language_models.csv")]  # fmt: skip
-    vision = [("timm:" + row["timm_id"], row["family"], "vision", row["params_with_head"], row["embed_dim"], row["depth"])
-              for row in gathered(facts, "vision_models.csv")]  # fmt: skip
+    language = [
+        (
+            "hf:" + row["hf_id"],
+            row["family"],
+            "language",
+            row["params_total"],
+            row["hidden_size"],
+            row["num_hidden_layers"],
+        )
+        for row in gathered(facts, "language_models.csv")
+    ]
+    vision = [
+        (
+            "timm:" + row["timm_id"],
+            row["family"],
+            "vision",
+            row["params_with_head"],
+            row["embed_dim"],
+            row["depth"],
+        )
+        for row in gathered(facts, "vision_models.csv")
+    ]
     models = published_models()
-    assert models.drop(columns="source").astype(str).to_numpy().tolist() == [list(row) for row in language + vision]
+    assert models.drop(columns="source").astype(str).to_numpy().tolist() == [
+        list(row) for row in language + vision
+    ]
     assert (len(language), len(vision)) == (26, 17)
     assert models["source"].str.len().min() > 10
 
 
 def test_every_gathered_task_is_listed(facts):
-    names = {"task": "task", "group": "group", "num_classes": "classes", "task_adaptation_name": "adaptation", "hf_hub_id": "hub",
-             "image_key": "image", "label_key": "label"}  # fmt: skip
+    names = {
+        "task": "task",
+        "group": "group",
+        "num_classes": "classes",
+        "task_adaptation_name": "adaptation",
+        "hf_hub_id": "hub",
+        "image_key": "image",
+        "label_key": "label",
+    }
     tasks = vtab_tasks()
     expected = [[row[name] for name in names] for row in gathered(facts, "vtab_tasks.csv")]
     assert tasks[list(names.values())].astype(str).to_numpy().tolist() == expected
-    assert tasks["group"].value_counts().to_dict() == {"structured": 8, "natural": 7, "specialized": 4}
+    assert tasks["group"].value_counts().to_dict() == {
+        "structured": 8,
+        "natural": 7,
+        "specialized": 4,
+    }
     assert (tasks["source"] != "").all()
 
 
@@ -116,12 +175,21 @@ def test_the_table_is_the_caller_s_own():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("hf:a/b,,HellaSwag,common sense,50,%,,", r"nothing of f\.csv was taken: line 2: source is empty"),
+        (
+            "hf:a/b,,HellaSwag,common sense,50,%,,",
+            r"nothing of f\.csv was taken: line 2: source is empty",
+        ),
         ("hf:a/b,,HellaSwag,common sense,50,%,, ", "line 2: source is empty"),
         ("hf:a/b,,HellaSwag,common sense,,%,,x", "line 2: value is empty"),
-        ("hf:a/b,,HellaSwag,common sense,50,percent,,x", r"f\.csv has the unit 'percent'; expected one of top-1, %, bits per byte"),
+        (
+            "hf:a/b,,HellaSwag,common sense,50,percent,,x",
+            r"f\.csv has the unit 'percent'; expected one of top-1, %, bits per byte",
+        ),
         ("hf:a/b,,HellaSwag,common sense,500,%,,x", r"line 2: value 500 is outside 0 … 100"),
-        ("hf:a/b,,H,g,50,%,,x\nhf:a/b,,H,g,51,%,,y", "line 3: 'hf:a/b' has a value of 'H' in line 2 already"),
+        (
+            "hf:a/b,,H,g,50,%,,x\nhf:a/b,,H,g,51,%,,y",
+            "line 3: 'hf:a/b' has a value of 'H' in line 2 already",
+        ),
     ],
 )
 def test_a_figure_without_a_source_or_otherwise_wrong_is_refused(row, message, tmp_path):

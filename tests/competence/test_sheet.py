@@ -21,12 +21,23 @@ WORDS = st.lists(SHOWN, min_size=1, max_size=2).map(" ".join)
 
 
 def read(data: str | bytes):
-    return read_sheet(data.encode() if isinstance(data, str) else data, name="s.csv", required=REQUIRED, optional=OPTIONAL)
+    return read_sheet(
+        data.encode() if isinstance(data, str) else data,
+        name="s.csv",
+        required=REQUIRED,
+        optional=OPTIONAL,
+    )
 
 
 @given(
     rows=st.lists(
-        st.tuples(WORDS, WORDS, st.floats(allow_nan=False, allow_infinity=False), st.just("points"), WORDS | st.just("")),
+        st.tuples(
+            WORDS,
+            WORDS,
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.just("points"),
+            WORDS | st.just(""),
+        ),
         min_size=1,
         max_size=5,
         unique_by=lambda row: row[:2],
@@ -35,13 +46,25 @@ def read(data: str | bytes):
 @settings(max_examples=40)
 def test_any_table_comes_back_as_written(rows):
     file = io.StringIO()
-    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("model", "task", "value", "unit", "source"), *rows])
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows(
+        [("model", "task", "value", "unit", "source"), *rows]
+    )
     table = read(file.getvalue())
-    assert list(zip(*(table[name] for name in ("model", "task", "value", "unit", "source")), strict=True)) == rows
+    assert (
+        list(
+            zip(
+                *(table[name] for name in ("model", "task", "value", "unit", "source")), strict=True
+            )
+        )
+        == rows
+    )
     assert table[["low", "high", "chance", "n"]].isna().all(axis=None)
 
 
-@given(data=st.binary(max_size=60) | st.text(max_size=60).map(lambda text: (HEADER + text).encode("utf-8", "surrogatepass")))
+@given(
+    data=st.binary(max_size=60)
+    | st.text(max_size=60).map(lambda text: (HEADER + text).encode("utf-8", "surrogatepass"))
+)
 def test_whatever_the_bytes_a_table_is_whole_or_refused(data):
     with suppress(InputError):
         table = read(data)
@@ -52,19 +75,45 @@ def test_whatever_the_bytes_a_table_is_whole_or_refused(data):
 
 def test_a_mark_blank_lines_and_blanks_around_cells_are_no_part_of_the_table():
     table = read("\ufeff Model ,TASK,value,unit\r\n\r\n a , x , 8.5e-1 ,top-1\r\n , , , \r\n")
-    assert table.drop(columns=["low", "high", "chance", "n", "source"]).to_numpy().tolist() == [["a", "x", 0.85, "top-1"]]
-
-
-@pytest.mark.parametrize("text", ["=1+1", "=HYPERLINK(0)", "+cmd", "@SUM(A1)", "<b>x</b>", "007", "NA", "nan", "x" * 1000])
-def test_a_text_is_never_taken_for_anything_else(text):
-    assert read(f'{HEADER}"{text}","{text}",1,"{text}"\n')[["model", "task", "unit"]].to_numpy().tolist() == [[text] * 3]
+    assert table.drop(columns=["low", "high", "chance", "n", "source"]).to_numpy().tolist() == [
+        ["a", "x", 0.85, "top-1"]
+    ]
 
 
 @pytest.mark.parametrize(
-    "value", ["NaN", "nan", "inf", "-Infinity", "=1+1", "81.2%", "1_000", "0x1F", "good", "1,5", "1.000,5", "１２", "- 1", "1e"]
+    "text",
+    ["=1+1", "=HYPERLINK(0)", "+cmd", "@SUM(A1)", "<b>x</b>", "007", "NA", "nan", "x" * 1000],
+)
+def test_a_text_is_never_taken_for_anything_else(text):
+    assert read(f'{HEADER}"{text}","{text}",1,"{text}"\n')[
+        ["model", "task", "unit"]
+    ].to_numpy().tolist() == [[text] * 3]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "NaN",
+        "nan",
+        "inf",
+        "-Infinity",
+        "=1+1",
+        "81.2%",
+        "1_000",
+        "0x1F",
+        "good",
+        "1,5",
+        "1.000,5",
+        "１２",
+        "- 1",
+        "1e",
+    ],
 )
 def test_only_plain_decimals_are_numbers(value):
-    with pytest.raises(InputError, match=r"nothing of s\.csv was taken: line 3: value .* is no plain number such as 81\.2"):
+    with pytest.raises(
+        InputError,
+        match=r"nothing of s\.csv was taken: line 3: value .* is no plain number such as 81\.2",
+    ):
         read(f'{HEADER}a,x,1,points\nb,x,"{value}",points\n')
 
 
@@ -76,15 +125,26 @@ def test_numbers_beyond_all_range_are_refused(value):
 
 @pytest.mark.parametrize(
     ("value", "unit", "range_"),
-    [("81.2", "top-1", "0 … 1"), ("-0.1", "top-1", "0 … 1"), ("100.5", "%", "0 … 100"), ("-1", "bits per byte", "0 … inf"),
-     ("1.01", "1 - bits per byte", "-inf … 1")],
-)  # fmt: skip
+    [
+        ("81.2", "top-1", "0 … 1"),
+        ("-0.1", "top-1", "0 … 1"),
+        ("100.5", "%", "0 … 100"),
+        ("-1", "bits per byte", "0 … inf"),
+        ("1.01", "1 - bits per byte", "-inf … 1"),
+    ],
+)
 def test_values_outside_a_known_unit_are_refused(value, unit, range_):
-    with pytest.raises(InputError, match=rf"line 2: value {value} is outside {range_}, the range of the unit '{unit}'"):
+    with pytest.raises(
+        InputError,
+        match=rf"line 2: value {value} is outside {range_}, the range of the unit '{unit}'",
+    ):
         read(f"{HEADER}a,x,{value},{unit}\n")
 
 
-@pytest.mark.parametrize(("value", "unit"), [("0", "top-1"), ("100", "%"), ("-3", "1 - bits per byte"), ("12", "bits per byte")])
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [("0", "top-1"), ("100", "%"), ("-3", "1 - bits per byte"), ("12", "bits per byte")],
+)
 def test_the_ends_of_a_unit_belong_to_it(value, unit):
     assert read(f"{HEADER}a,x,{value},{unit}\n")["value"].tolist() == [float(value)]
 
@@ -118,12 +178,17 @@ def test_two_values_of_one_model_and_task_are_refused_with_both_lines():
 def test_lines_are_counted_through_cells_with_line_breaks_and_blank_lines():
     with pytest.raises(InputError, match="line 6: value is empty"):
         read("model,task,value,unit\n\na,x,1,points\n\n\nb,x,,points\n")
-    with pytest.raises(InputError, match=r"line 2: source has characters .*; line 4: value is empty"):
+    with pytest.raises(
+        InputError, match=r"line 2: source has characters .*; line 4: value is empty"
+    ):
         read('model,task,value,unit,source\na,x,1,points,"two\nlines"\nb,x,,points,\n')
 
 
 def test_all_mistakes_are_told_at_once_and_many_are_counted():
-    with pytest.raises(InputError, match="line 2: model is empty; line 3: value is empty; correct the file and give it again"):
+    with pytest.raises(
+        InputError,
+        match="line 2: model is empty; line 3: value is empty; correct the file and give it again",
+    ):
         read(f"{HEADER},x,1,points\nb,x,,points\n")
     with pytest.raises(InputError, match="line 6: value is empty; and 2 more; correct the file"):
         read(HEADER + "".join(f"m{i},x,,points\n" for i in range(7)))
@@ -135,18 +200,51 @@ def test_all_mistakes_are_told_at_once_and_many_are_counted():
         ("", r"s\.csv is empty; expected a table with the columns model, task, value, unit"),
         ("\ufeff\n \n", r"s\.csv is empty"),
         (HEADER, r"s\.csv has no rows below its header; give one per model and task"),
-        ("model;task;value;unit\na;x;1,5;points\n", r"line 1 of s\.csv separates fields by semicolons; save it with commas"),
-        ("a,b\n1,2\n", r"s\.csv has no column 'model'; it has 'a', 'b'; name that column in line 1"),
-        ("model,task,score,unit\na,x,1,points\n", "has no column 'value'; it has 'model', 'task', 'score', 'unit'"),
-        ("model,task,value,unit,sauce\na,x,1,points,\n", r"no column of scores in line 1 of s\.csv named 'sauce'; did you mean so"),
-        ("model,task,value,unit,Unit\na,x,1,points,\n", "has several columns 'unit' .case does not count.; keep one"),
-        (HEADER + "a,x,1,points,more\n", r"line 2 of s\.csv has 5 fields where the header has 4; put texts with commas in double"),
+        (
+            "model;task;value;unit\na;x;1,5;points\n",
+            r"line 1 of s\.csv separates fields by semicolons; save it with commas",
+        ),
+        (
+            "a,b\n1,2\n",
+            r"s\.csv has no column 'model'; it has 'a', 'b'; name that column in line 1",
+        ),
+        (
+            "model,task,score,unit\na,x,1,points\n",
+            "has no column 'value'; it has 'model', 'task', 'score', 'unit'",
+        ),
+        (
+            "model,task,value,unit,sauce\na,x,1,points,\n",
+            r"no column of scores in line 1 of s\.csv named 'sauce'; did you mean so",
+        ),
+        (
+            "model,task,value,unit,Unit\na,x,1,points,\n",
+            "has several columns 'unit' .case does not count.; keep one",
+        ),
+        (
+            HEADER + "a,x,1,points,more\n",
+            (
+                r"line 2 of s\.csv has 5 fields where the header has 4; put texts with commas in"
+                r" double"
+            ),
+        ),
         (HEADER + "a,x\n", "line 2 of .* has 2 fields where the header has 4"),
         (HEADER + 'a,"x,1,points\n', r"s\.csv is no CSV table: unexpected end of data at line 2"),
-        (HEADER + f"a,{'x' * 200_000},1,points\n", r"s\.csv is no CSV table: field larger than field limit .* at line 2"),
-        (f"{HEADER}a,café,1,points\n".encode("latin-1"), r"s\.csv is not UTF-8: line 2 has the byte 0xe9; save it as UTF-8"),
-        (f"{HEADER}a,x,1,points\n".encode("utf-16"), r"s\.csv is not UTF-8: line 1 has the byte 0xff"),
-        (f"{HEADER}a,x,1,points\n".encode("utf-16-le"), r"s\.csv is no text: line 1 has a NUL character; save it as CSV in UTF-8"),
+        (
+            HEADER + f"a,{'x' * 200_000},1,points\n",
+            r"s\.csv is no CSV table: field larger than field limit .* at line 2",
+        ),
+        (
+            f"{HEADER}a,café,1,points\n".encode("latin-1"),
+            r"s\.csv is not UTF-8: line 2 has the byte 0xe9; save it as UTF-8",
+        ),
+        (
+            f"{HEADER}a,x,1,points\n".encode("utf-16"),
+            r"s\.csv is not UTF-8: line 1 has the byte 0xff",
+        ),
+        (
+            f"{HEADER}a,x,1,points\n".encode("utf-16-le"),
+            r"s\.csv is no text: line 1 has a NUL character; save it as CSV in UTF-8",
+        ),
     ],
 )
 def test_what_is_no_table_of_scores_says_why(data, message):

@@ -1,4 +1,6 @@
-"""The whole suite on a small Cave with tiny random models: rows, recipes, what is kept, what is refused."""
+"""The whole suite on a small Cave with tiny random models: rows, recipes, what is kept, what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from core.recipe import Recipe
 from core.stimuli.cave import CaveDataset, exams, reality, tasks
 from core.stimuli.cave.events import events
 from core.store import Store, add_dataset, write_result
-from core.studies.study import Study
+from core.study.study import Study
 from tests.store_fakes import CountedDataset
 
 CPU = torch.device("cpu")
@@ -37,7 +39,15 @@ ALL_ITEMS = exams.items
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of three tiny models, and a store with the Cave and their embeddings."""
     root = tmp_path_factory.mktemp("competence")
-    make_vision(root / "models/tiny-vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=1, num_heads=2)
+    make_vision(
+        root / "models/tiny-vit",
+        "vit_tiny_patch16_224",
+        img_size=32,
+        patch_size=8,
+        embed_dim=16,
+        depth=1,
+        num_heads=2,
+    )
     make_language(root / "models/tiny-bloom", "bloom")
     make_language(root / "models/tiny-bert", "bert")
     add_dataset(root / "store", CaveDataset(12))
@@ -64,13 +74,20 @@ def test_every_model_has_a_row_for_each_of_its_tasks(world):
     rows = measured(world)
     assert list(rows.columns) == list(COLUMNS)
     seen = rows[rows["model"] == "tiny-vit"]
-    assert seen[["task", "group"]].to_numpy().tolist() == [[task.name, task.group] for task in tasks.TASKS]
+    assert seen[["task", "group"]].to_numpy().tolist() == [
+        [task.name, task.group] for task in tasks.TASKS
+    ]
     assert set(seen["split"]) == {"probe"}
     assert set(seen["n"]) == {20, 16}
     read = rows[rows["model"] == "tiny-bloom"]
     assert read["task"].tolist() == [
-        "bits per byte", "bits per byte, mean over texts", "completions", "binding", "companions", "counting"
-    ]  # fmt: skip
+        "bits per byte",
+        "bits per byte, mean over texts",
+        "completions",
+        "binding",
+        "companions",
+        "counting",
+    ]
     assert read["n"].tolist() == [12, 12, 16, 8, 8, 8]
     known = rows[rows["model"] != "tiny-bert"]
     assert ((known["low"] <= known["value"]) & (known["value"] <= known["high"])).all()
@@ -89,7 +106,9 @@ def test_a_model_that_codes_no_text_has_reasons_in_place_of_values(world):
 def test_bits_per_byte_are_those_of_the_embedding(world):
     costs = Store(world / "store").text_costs("cave", "tiny-bloom")
     values = measured(world, "tiny-bloom")["value"][:2].tolist()
-    assert values == pytest.approx([costs["bits"].sum() / costs["bytes"].sum(), (costs["bits"] / costs["bytes"]).mean()])
+    assert values == pytest.approx(
+        [costs["bits"].sum() / costs["bytes"].sum(), (costs["bits"] / costs["bytes"]).mean()]
+    )
     assert 1 - values[1] == pytest.approx(
         Study(Store(world / "store"), "cave").competence().set_index("model")["value"]["tiny-bloom"]
     )
@@ -101,7 +120,8 @@ def test_what_is_measured_is_kept_and_not_measured_again(world, monkeypatch):
     pd.testing.assert_frame_equal(measured(world), rows)
     stored = Study(Store(world / "store"), "cave").competence_rows()
     pd.testing.assert_frame_equal(
-        stored.sort_values(["model", "task"], ignore_index=True), rows.sort_values(["model", "task"], ignore_index=True)
+        stored.sort_values(["model", "task"], ignore_index=True),
+        rows.sort_values(["model", "task"], ignore_index=True),
     )
     store = Store(world / "store")
     for entry in store.models("cave"):
@@ -119,10 +139,14 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
 
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 63})
-    monkeypatch.setattr(exams, "SIZES", {"binding": 8, "companions": 8, "counting": 9})  # all are measured again
+    monkeypatch.setattr(
+        exams, "SIZES", {"binding": 8, "companions": 8, "counting": 9}
+    )  # all are measured again
     threads, heard = torch.get_num_threads(), []
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    together = measure_all(world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state))
+    together = measure_all(
+        world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state)
+    )
     assert heard == [(done, 3, "models measured") for done in (1, 2, 3)]
     assert torch.get_num_threads() == threads
     monkeypatch.setattr("os.cpu_count", lambda: 1)
@@ -136,7 +160,11 @@ def test_rows_by_another_recipe_are_left_out(world):
     store = Store(world / "store")
     rows, recipe = store.result("cave", "competence-tiny-bert")
     write_result(
-        world / "store", dataset=store.dataset("cave"), name="competence-tiny-bert", table=rows, recipe=Recipe.of("competence", v=0)
+        world / "store",
+        dataset=store.dataset("cave"),
+        name="competence-tiny-bert",
+        table=rows,
+        recipe=Recipe.of("competence", v=0),
     )
     assert unmeasured(Store(world / "store"), "cave") == ["tiny-bert"]
     measured(world)
@@ -144,9 +172,13 @@ def test_rows_by_another_recipe_are_left_out(world):
 
 
 def test_reality_answers_what_is_the_case(monkeypatch):
-    """Z as features: the probes read scene, weather and count off it, and nothing of how the event was seen."""
+    """Z as features: the probes read scene, weather and count off it, and nothing of how the event
+    was seen.
+    """
     known, unknown = ("scene", "weather", "count"), ("texture", "light", "tilt")
-    monkeypatch.setattr(tasks, "TASKS", [task for task in tasks.TASKS if task.name in known + unknown])
+    monkeypatch.setattr(
+        tasks, "TASKS", [task for task in tasks.TASKS if task.name in known + unknown]
+    )
     truth = np.stack([reality(event) for event in events("probe", 600)]).astype(np.float32)
     rows = {row["task"]: row for row in probe_tasks(dict.fromkeys(FEW, truth))}
     assert min(rows[task]["value"] for task in known) > 0.97
@@ -159,19 +191,31 @@ def test_features_that_are_no_numbers_give_a_reason():
 
 
 def test_bits_per_byte_worked_out_by_hand():
-    total, mean = bits_per_byte(pd.DataFrame({"bits": [10.0, 40.0, np.nan], "bytes": [10.0, 20.0, 3.0]}))
+    total, mean = bits_per_byte(
+        pd.DataFrame({"bits": [10.0, 40.0, np.nan], "bytes": [10.0, 20.0, 3.0]})
+    )
     assert (total["value"], mean["value"], total["n"]) == (pytest.approx(50 / 30), 1.5, 2)
-    # residuals 10 − 5/3 · 10 and 40 − 5/3 · 20 are ∓20/3, of deviation 20/3 · √2; over mean 15 bytes and √2 texts
+    # residuals 10 − 5/3 · 10 and 40 − 5/3 · 20 are ∓20/3, of deviation 20/3 · √2; over mean 15
+    # bytes and √2 texts
     assert total["high"] - total["value"] == pytest.approx(1.959964 * 20 / 3 / 15)
     assert mean["value"] - mean["low"] == pytest.approx(1.959964 * 0.5)
-    assert "fewer than two texts" in bits_per_byte(pd.DataFrame({"bits": [4.0], "bytes": [2.0]}))[0]["reason"]
+    assert (
+        "fewer than two texts"
+        in bits_per_byte(pd.DataFrame({"bits": [4.0], "bytes": [2.0]}))[0]["reason"]
+    )
 
 
 def test_worker_processes_draw_the_same_pictures():
     samples = {"plain": 3, "lines": 2}
     heard = []
-    alone, together = (draw_pictures(samples, jobs=jobs, report=lambda *state: heard.append(state)) for jobs in (1, 2))
-    assert {style: rows.shape for style, rows in alone.items()} == {"plain": (3, 48, 48, 3), "lines": (2, 48, 48, 3)}
+    alone, together = (
+        draw_pictures(samples, jobs=jobs, report=lambda *state: heard.append(state))
+        for jobs in (1, 2)
+    )
+    assert {style: rows.shape for style, rows in alone.items()} == {
+        "plain": (3, 48, 48, 3),
+        "lines": (2, 48, 48, 3),
+    }
     assert all((alone[style] == together[style]).all() for style in samples)
     assert heard[-1][:2] == (1, 1)
 
@@ -180,7 +224,9 @@ def test_what_cannot_be_measured_is_refused(world, tmp_path):
     with pytest.raises(UnknownNameError, match="tiny-vit"):
         measured(world, "tiny-vti")
     card = Store(world / "store").dataset("cave")
-    import_features(world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision")
+    import_features(
+        world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
+    )
     with pytest.raises(InputError, match="'foreign' has features but no model"):
         measured(world, "foreign")
     add_dataset(tmp_path, CountedDataset())
@@ -190,7 +236,15 @@ def test_what_cannot_be_measured_is_refused(world, tmp_path):
 
 def test_weights_that_changed_are_refused(world, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 62})
-    make_vision(tmp_path / "other", "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=24, depth=1, num_heads=2)
+    make_vision(
+        tmp_path / "other",
+        "vit_tiny_patch16_224",
+        img_size=32,
+        patch_size=8,
+        embed_dim=24,
+        depth=1,
+        num_heads=2,
+    )
     changed = open_encoder(f"timm:vit_tiny_patch16_224@{tmp_path / 'other'}", device=CPU)
     monkeypatch.setattr(suite, "open_encoder", lambda *_, **__: changed)
     with pytest.raises(EncoderError, match="other weights now than when 'tiny-vit' was embedded"):
@@ -198,7 +252,18 @@ def test_weights_that_changed_are_refused(world, tmp_path, monkeypatch):
 
 
 def test_the_command_prints_the_rows(world, capsys):
-    command = ["probe", "--dataset", "cave", "--model", "tiny-bloom", "--device", "cpu", "--json", "--store", str(world / "store")]
+    command = [
+        "probe",
+        "--dataset",
+        "cave",
+        "--model",
+        "tiny-bloom",
+        "--device",
+        "cpu",
+        "--json",
+        "--store",
+        str(world / "store"),
+    ]
     assert main(command) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["task"] for row in rows][2:] == ["completions", "binding", "companions", "counting"]

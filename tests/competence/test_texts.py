@@ -1,4 +1,6 @@
-"""Texts for models to code: files in three forms, OpenWebText from a cache of the hub, the Cave's captions."""
+"""Texts for models to code: files in three forms, OpenWebText from a cache of the hub, the Cave's
+captions.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ ODD = ["one\u2028line", "", "🦙 two\nlines", "x" * 9]
 
 def test_files_in_three_forms(tmp_path):
     (tmp_path / "a.txt").write_text(ODD[2])
-    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text, "n": 1}, ensure_ascii=False) for text in ODD) + "\n\n")
+    (tmp_path / "a.jsonl").write_text(
+        "\n".join(json.dumps({"text": text, "n": 1}, ensure_ascii=False) for text in ODD) + "\n\n"
+    )
     pd.DataFrame({"n": range(4), "text": ODD}).to_parquet(tmp_path / "a.parquet")
     for name, wanted in (("a.txt", ODD[2:3]), ("a.jsonl", ODD), ("a.parquet", ODD)):
         texts = open_texts(str(tmp_path / name))
         assert texts.name == name
         assert list(texts.read()) == list(texts.read()) == wanted
-    assert open_texts(str(tmp_path / "a.txt")).source != open_texts(str(tmp_path / "a.jsonl")).source
+    assert (
+        open_texts(str(tmp_path / "a.txt")).source != open_texts(str(tmp_path / "a.jsonl")).source
+    )
 
 
 def test_the_cave_s_captions_are_its_held_out_ones():
@@ -48,16 +54,23 @@ def test_the_web_s_texts_are_read_file_by_file(cache):
     for number, texts in enumerate((["first", "second"], ["third"])):
         pd.DataFrame({"text": texts}).to_parquet(folder / f"train-{number:05d}-of-00080.parquet")
     texts = open_texts("owt")
-    assert (texts.name, texts.source) == ("OpenWebText", {"hub": "Skylion007/openwebtext", "revision": "0" * 40})
+    assert (texts.name, texts.source) == (
+        "OpenWebText",
+        {"hub": "Skylion007/openwebtext", "revision": "0" * 40},
+    )
     reading = texts.read()
     assert [next(reading) for _ in range(3)] == ["first", "second", "third"]
-    with pytest.raises(OfflineError, match=r"OpenWebText \(Skylion007/openwebtext\) is not in the cache folder"):
+    with pytest.raises(
+        OfflineError, match=r"OpenWebText \(Skylion007/openwebtext\) is not in the cache folder"
+    ):
         next(reading)
 
 
 @pytest.mark.usefixtures("cache")
 def test_without_network_and_cache_one_sentence_says_what_to_do():
-    with pytest.raises(OfflineError, match=r"OpenWebText .* connect .* or use --text FILE .* or --text cave"):
+    with pytest.raises(
+        OfflineError, match=r"OpenWebText .* connect .* or use --text FILE .* or --text cave"
+    ):
         open_texts("owt")
 
 
@@ -65,7 +78,11 @@ def test_what_is_no_text_is_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="no text file named 'cav'; did you mean cave"):
         open_texts("cav")
     for name, data, message in (
-        ("a.pdf", b"x", r"a.pdf is no text; expected a file ending in .txt, .jsonl, .parquet, or owt or cave"),
+        (
+            "a.pdf",
+            b"x",
+            r"a.pdf is no text; expected a file ending in .txt, .jsonl, .parquet, or owt or cave",
+        ),
         ("a.txt", b"ab\xff", r"a.txt is not UTF-8: .* at byte 2; save it as UTF-8"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 1}', r"line 2 of .*a.jsonl holds no text; expected"),
         ("a.jsonl", b'{"text": "a"}\n\n["text"]', r"line 3 of .*a.jsonl holds no text"),

@@ -1,4 +1,6 @@
-"""Probes of stored models on labeled images: what is right, what is kept, and what is not measured twice."""
+"""Probes of stored models on labeled images: what is right, what is kept, and what is not measured
+twice.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,31 @@ FEW = {"plain": 36, "lines": 30, "duotone": 30, "relief": 30}
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the Cave and two tiny vision models and a language model, and three tones in folders."""
+    """A store with the Cave and two tiny vision models and a language model, and three tones in
+    folders.
+    """
     root = tmp_path_factory.mktemp("transfer")
     add_dataset(root / "store", CaveDataset(12))
     for name, depth in (("vit-a", 1), ("vit-b", 2)):
-        place = make_vision(root / name, "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=16, depth=depth, num_heads=2)
-        embed(root / "store", CaveDataset(12), open_encoder(f"timm:vit_tiny_patch16_224@{place}", device=CPU))
-    embed(root / "store", CaveDataset(12), open_encoder(f"hf:{make_language(root / 'tiny-bloom', 'bloom')}", device=CPU))
+        place = make_vision(
+            root / name,
+            "vit_tiny_patch16_224",
+            img_size=32,
+            patch_size=8,
+            embed_dim=16,
+            depth=depth,
+            num_heads=2,
+        )
+        embed(
+            root / "store",
+            CaveDataset(12),
+            open_encoder(f"timm:vit_tiny_patch16_224@{place}", device=CPU),
+        )
+    embed(
+        root / "store",
+        CaveDataset(12),
+        open_encoder(f"hf:{make_language(root / 'tiny-bloom', 'bloom')}", device=CPU),
+    )
     write_classes(root / "tones", TONES, each=20)
     return root
 
@@ -89,9 +109,13 @@ def test_a_value_is_that_of_a_probe_on_the_embedding(world):
     question = images.questions[0]
     rows = probed(world, "vit-b", given=[images], layers="all")
     assert rows["layer"].tolist() == list(encoder.card.layers) == ["block 1", "block 2"]
-    assert rows["value"].tolist() == [probe(layer, question.labels, question.parts).value for layer in layers]
+    assert rows["value"].tolist() == [
+        probe(layer, question.labels, question.parts).value for layer in layers
+    ]
     last = probed(world, "vit-b", given=[images])
-    pd.testing.assert_frame_equal(last.drop(columns="source"), rows.tail(1).reset_index(drop=True).drop(columns="source"))
+    pd.testing.assert_frame_equal(
+        last.drop(columns="source"), rows.tail(1).reset_index(drop=True).drop(columns="source")
+    )
 
 
 def test_what_is_kept_is_not_measured_again(world, monkeypatch):
@@ -115,7 +139,10 @@ def test_another_draw_is_measured_anew_in_place_of_the_old(world):
 
 
 def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch):
-    given = [*open_tasks([str(world / "tones")]), *open_tasks([str(write_classes(tmp_path / "more", TONES, each=6))])]
+    given = [
+        *open_tasks([str(world / "tones")]),
+        *open_tasks([str(write_classes(tmp_path / "more", TONES, each=6))]),
+    ]
     asked: list[str] = []
 
     def killed(space, labels, parts, **choices):
@@ -137,14 +164,20 @@ def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch)
 def test_models_of_other_weights_have_nothing_kept(world, monkeypatch):
     probed(world, "vit-a")
     monkeypatch.setattr(
-        opened, "open_encoder", lambda *_, **__: open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU)
+        opened,
+        "open_encoder",
+        lambda *_, **__: open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU),
     )
-    with pytest.raises(EncoderError, match="other weights now than when 'vit-a' was embedded; embed it again"):
+    with pytest.raises(
+        EncoderError, match="other weights now than when 'vit-a' was embedded; embed it again"
+    ):
         probed(world, "vit-a", given=open_tasks([str(world / "tones")], limit=12))
 
 
 def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
-    monkeypatch.setattr(transfer, "encode_fitting", lambda encoder, items, **_: (broken(encoder, items), 0))
+    monkeypatch.setattr(
+        transfer, "encode_fitting", lambda encoder, items, **_: (broken(encoder, items), 0)
+    )
 
     def broken(encoder, items):
         encoding = encoder.encode(items)
@@ -157,12 +190,16 @@ def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
 
 
 def test_models_that_cannot_see_are_refused(world):
-    with pytest.raises(InputError, match="'tiny-bloom' is no vision model that can be opened again"):
+    with pytest.raises(
+        InputError, match="'tiny-bloom' is no vision model that can be opened again"
+    ):
         probed(world, "tiny-bloom")
     with pytest.raises(UnknownNameError, match="vit-a"):
         probed(world, "vit-c")
     card = Store(world / "store").dataset("cave")
-    import_features(world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision")
+    import_features(
+        world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
+    )
     with pytest.raises(InputError, match="'foreign' is no vision model that can be opened again"):
         probed(world, "foreign")
 
@@ -172,7 +209,9 @@ def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world
     monkeypatch.setattr(tasks, "TASKS", tasks.TASKS[::3])
     for module in (cave, "core.competence.suite"):
         place = module if isinstance(module, str) else module.__name__
-        monkeypatch.setattr(f"{place}.draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1))
+        monkeypatch.setattr(
+            f"{place}.draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1)
+        )
     given = cave.cave_tasks(Store(world / "store").dataset("cave"))
     rows = probed(world, "vit-b", given=given, layers="all")
     assert len(rows) == 2 * len(tasks.TASKS)
@@ -189,8 +228,32 @@ def test_the_cave_s_tasks_are_of_the_cave(tmp_path):
 
 
 def test_the_command_prints_rows_of_named_tasks(world, capsys):
-    command = ["probe", "--dataset", "cave", "--device", "cpu", "--json", "--store", str(world / "store")]
-    assert main([*command, "--task", str(world / "tones"), "--limit", "30", "--layers", "all", "--model", "vit-b"]) == 0
+    command = [
+        "probe",
+        "--dataset",
+        "cave",
+        "--device",
+        "cpu",
+        "--json",
+        "--store",
+        str(world / "store"),
+    ]
+    assert (
+        main(
+            [
+                *command,
+                "--task",
+                str(world / "tones"),
+                "--limit",
+                "30",
+                "--layers",
+                "all",
+                "--model",
+                "vit-b",
+            ]
+        )
+        == 0
+    )
     rows = json.loads(capsys.readouterr().out)
     assert [(row["task"], row["layer"], row["n"]) for row in rows] == [
         ("folder tones", "block 1", 10),

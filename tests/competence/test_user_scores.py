@@ -1,4 +1,6 @@
-"""Imported scores: kept, replaced, never lost; models that are not embedded yet are told and kept."""
+"""Imported scores: kept, replaced, never lost; models that are not embedded yet are told and
+kept.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from core.cli import main
 from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
 from core.competence.records import COLUMNS
 from core.errors import InputError, StoreBusyError, StoreError, UnknownNameError
-from core.exports import to_csv
+from core.figures.exports import to_csv
 from core.store import Store, add_dataset, locked
 from tests.store_fakes import CountedDataset
 
@@ -24,17 +26,30 @@ def keep(root: Path, rows: str, *, header: str = HEADER, name: str = "mine.csv")
 
 
 def held(root: Path) -> list[tuple[str, str, float]]:
-    return list(imported_rows(Store(root), "counted")[["model", "task", "value"]].itertuples(index=False, name=None))
+    return list(
+        imported_rows(Store(root), "counted")[["model", "task", "value"]].itertuples(
+            index=False, name=None
+        )
+    )
 
 
 def test_what_is_not_told_stays_blank():
-    (row,) = read_scores(f"{HEADER}mae,depth,0.5,top-1\n".encode(), name="mine.csv").to_dict("records")
+    (row,) = read_scores(f"{HEADER}mae,depth,0.5,top-1\n".encode(), name="mine.csv").to_dict(
+        "records"
+    )
     assert list(row) == list(COLUMNS)
     told = {name: value for name, value in row.items() if not pd.isna(value)}
     assert told == {
-        "model": "mae", "task": "depth", "group": "own", "value": 0.5, "unit": "top-1", "split": "", "origin": "user",
-        "source": "imported from mine.csv", "reason": "",
-    }  # fmt: skip
+        "model": "mae",
+        "task": "depth",
+        "group": "own",
+        "value": 0.5,
+        "unit": "top-1",
+        "split": "",
+        "origin": "user",
+        "source": "imported from mine.csv",
+        "reason": "",
+    }
 
 
 def test_all_that_is_told_is_kept(root):
@@ -42,9 +57,20 @@ def test_all_that_is_told_is_kept(root):
     keep(root, '"Doe, 2024",512,0.25,0.6,0.4,test,mine,top-1,0.5,depth,mae\n', header=header)
     (row,) = imported_rows(Store(root), "counted").to_dict("records")
     assert row == {
-        "model": "mae", "task": "depth", "group": "mine", "value": 0.5, "low": 0.4, "high": 0.6, "chance": 0.25, "n": 512,
-        "unit": "top-1", "split": "test", "origin": "user", "source": "Doe, 2024", "reason": "",
-    }  # fmt: skip
+        "model": "mae",
+        "task": "depth",
+        "group": "mine",
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "chance": 0.25,
+        "n": 512,
+        "unit": "top-1",
+        "split": "test",
+        "origin": "user",
+        "source": "Doe, 2024",
+        "reason": "",
+    }
 
 
 def test_another_import_replaces_equal_models_and_tasks_and_keeps_the_rest(root):
@@ -52,7 +78,12 @@ def test_another_import_replaces_equal_models_and_tasks_and_keeps_the_rest(root)
     assert (len(first.table), first.replaced) == (3, 0)
     second = keep(root, "mae,depth,0.625,top-1\ntuned,depth,0.125,top-1\n", name="more.csv")
     assert (len(second.table), second.replaced) == (2, 1)
-    assert held(root) == [("mae", "pose", 0.25), ("untold", "depth", 0.75), ("mae", "depth", 0.625), ("tuned", "depth", 0.125)]
+    assert held(root) == [
+        ("mae", "pose", 0.25),
+        ("untold", "depth", 0.75),
+        ("mae", "depth", 0.625),
+        ("tuned", "depth", 0.125),
+    ]
     sources = imported_rows(Store(root), "counted")["source"].tolist()
     assert sources == ["imported from mine.csv"] * 2 + ["imported from more.csv"] * 2
 
@@ -61,7 +92,12 @@ def test_a_name_and_a_spec_mean_the_same_model(root):
     keep(root, "mae,depth,0.5,top-1\n")
     assert keep(root, "TIMM:vit_base_patch16_224.MAE,depth,0.25,top-1\n").replaced == 1
     assert len(held(root)) == 1
-    with pytest.raises(InputError, match=r"mine\.csv gives 'timm:vit_base_patch16_224\.mae' two values of 'depth', by its name"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"mine\.csv gives 'timm:vit_base_patch16_224\.mae' two values of 'depth', by its name"
+        ),
+    ):
         keep(root, "mae,depth,0.5,top-1\ntimm:vit_base_patch16_224.mae,depth,0.5,top-1\n")
 
 
@@ -75,7 +111,14 @@ def test_a_table_with_a_mistake_changes_nothing(root):
 
 
 def test_of_many_models_that_are_not_embedded_a_few_are_told_and_the_rest_counted(root):
-    done = keep(root, "".join(f"unknown-{number},{task},0.5,top-1\n" for number in range(300) for task in ("depth", "pose")))
+    done = keep(
+        root,
+        "".join(
+            f"unknown-{number},{task},0.5,top-1\n"
+            for number in range(300)
+            for task in ("depth", "pose")
+        ),
+    )
     assert len(done.notes) == 6
     assert done.notes[-1] == "not embedded either: 295 more, whose scores (590) are kept, too"
 
@@ -90,7 +133,10 @@ def test_every_import_changes_what_caches_go_by(root):
 
 def test_models_that_are_not_embedded_are_told_with_the_nearest_and_kept(root):
     done = keep(root, "tund,depth,0.5,top-1\ntund,pose,0.5,top-1\nmae,depth,0.5,top-1\n")
-    told = "'tund' is not embedded, and its scores (2) are kept until it is: no model named 'tund'; did you mean tuned or untold?"
+    told = (
+        "'tund' is not embedded, and its scores (2) are kept until it is: no model named 'tund';"
+        " did you mean tuned or untold?"
+    )
     assert done.notes == [told]
     assert len(held(root)) == 3
     write_model(root, "tund", "hf:tund", "language")
@@ -108,7 +154,11 @@ def test_a_spec_means_all_of_its_models_and_nothing_near_it(made):
     entries = Store(made).models("counted")
     assert find_models("hf:bigscience/bloomz-560m", entries) == ["again", "bloomz"]
     assert find_models("timm:vit_base_patch16_224.mae", entries) == ["mae"]
-    assert find_models("vit_base_patch16_224.mae", entries) == find_models("bigscience/bloomz-560m", entries) == []
+    assert (
+        find_models("vit_base_patch16_224.mae", entries)
+        == find_models("bigscience/bloomz-560m", entries)
+        == []
+    )
     assert find_models("MAE", entries) == []
 
 
@@ -130,7 +180,13 @@ def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
     whole = file.read_bytes()
     add_dataset(root, CountedDataset(revision="r2"))
     for said in ("was made over revision r1", "is truncated|is damaged|not a DuckDB file"):
-        with pytest.raises(StoreError, match=rf"the scores imported before are out of reach: .*({said}).*; then import them again"):
+        with pytest.raises(
+            StoreError,
+            match=(
+                rf"the scores imported before are out of reach: .*({said}).*; then import them"
+                r" again"
+            ),
+        ):
             keep(root, "tuned,depth,0.5,top-1\n")
         file.write_bytes(whole[:2000])
 
@@ -138,7 +194,9 @@ def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
 def test_two_imports_do_not_lose_each_other_s_scores(root):
     with (
         locked(root / "results" / "counted" / "importing-scores.duckdb"),
-        pytest.raises(StoreBusyError, match=r"is writing 'importing-scores' .*; wait until it is done"),
+        pytest.raises(
+            StoreBusyError, match=r"is writing 'importing-scores' .*; wait until it is done"
+        ),
     ):
         keep(root, "mae,depth,0.5,top-1\n")
     assert keep(root, "mae,depth,0.5,top-1\n").replaced == 0
@@ -146,13 +204,28 @@ def test_two_imports_do_not_lose_each_other_s_scores(root):
 
 def test_the_command_imports_and_says_what_it_did(root, tmp_path, capsys):
     (tmp_path / "mine.csv").write_text(f"{HEADER}mae,depth,0.5,top-1\nmea,depth,0.5,top-1\n")
-    words = ["competence", "import", str(tmp_path / "mine.csv"), "--dataset", "counted", "--store", str(root)]
+    words = [
+        "competence",
+        "import",
+        str(tmp_path / "mine.csv"),
+        "--dataset",
+        "counted",
+        "--store",
+        str(root),
+    ]
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert out == "scores: 2; models: 2; in place of earlier scores: 0\n"
-    assert err == "'mea' is not embedded, and its scores (1) are kept until it is: no model named 'mea'; did you mean mae?\n"
+    assert (
+        err
+        == "'mea' is not embedded, and its scores (1) are kept until it is: no model named 'mea';"
+        " did you mean mae?\n"
+    )
     assert main(words) == 0
     assert capsys.readouterr().out == "scores: 2; models: 2; in place of earlier scores: 2\n"
     words[2] = str(tmp_path / "no.csv")
     assert main(words) == 2
-    assert capsys.readouterr().err == f"platoscope: cannot read {words[2]}: No such file or directory; give a CSV file\n"
+    assert (
+        capsys.readouterr().err
+        == f"platoscope: cannot read {words[2]}: No such file or directory; give a CSV file\n"
+    )

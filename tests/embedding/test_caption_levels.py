@@ -1,4 +1,6 @@
-"""One model over several caption levels: what it reads, what its vectors are, and that it stays one model."""
+"""One model over several caption levels: what it reads, what its vectors are, and that it stays one
+model.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,21 @@ SUMMARIES = [f"event {i}, in short" for i in range(20)]
 
 def summarize(store: Path, texts: list[str], **choices: object) -> None:
     table = pd.DataFrame({"index": range(len(texts)), "level": "brief", "text": texts})
-    write_result(store, dataset=CountedDataset().card, name="captions-brief", table=table, recipe=Recipe.of("captions", **choices))
+    write_result(
+        store,
+        dataset=CountedDataset().card,
+        name="captions-brief",
+        table=table,
+        recipe=Recipe.of("captions", **choices),
+    )
 
 
 def test_the_mean_of_captions_is_the_mean_of_their_vectors(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder(), level="mean", batch_size=6)
     store = Store(tmp_path)
-    np.testing.assert_array_equal(store.space("counted", "counting~mean", 0), vectors(range(20), layer=0))
+    np.testing.assert_array_equal(
+        store.space("counted", "counting~mean", 0), vectors(range(20), layer=0)
+    )
     costs = store.text_costs("counted", "counting~mean")
     texts = CountedDataset().captions.groupby("index")["text"]
     np.testing.assert_array_equal(costs["bytes"], texts.agg(lambda both: sum(map(len, both))))
@@ -36,7 +46,9 @@ def test_the_mean_of_captions_is_the_mean_of_their_vectors(tmp_path: Path) -> No
 
 
 def test_uneven_numbers_of_captions_are_averaged_each_for_itself() -> None:
-    found = AveragingEncoder(CountingEncoder(layers=1)).encode([("event 1, a", "event 3, b", "event 5, c"), ("event 7, d",)])
+    found = AveragingEncoder(CountingEncoder(layers=1)).encode(
+        [("event 1, a", "event 3, b", "event 5, c"), ("event 7, d",)]
+    )
     alone = CountingEncoder(layers=1).encode(["event 3, b", "event 7, d", "", ""][:2])
     np.testing.assert_allclose(found.layers[0][:, 1:], alone.layers[0][:, 1:])
 
@@ -53,14 +65,21 @@ def test_captions_written_since_are_a_level(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder(), level="brief")
     store = Store(tmp_path)
     assert store.model("counted", "counting~brief").level == "brief"
-    assert store.text_costs("counted", "counting~brief")["bytes"].tolist() == list(map(len, SUMMARIES))
+    assert store.text_costs("counted", "counting~brief")["bytes"].tolist() == list(
+        map(len, SUMMARIES)
+    )
     summarize(tmp_path, SUMMARIES, words=4)  # other texts of one name are another recipe
-    with pytest.raises(Exception, match=r"'counting~brief' is in the store by another recipe \(texts"):
+    with pytest.raises(
+        Exception, match=r"'counting~brief' is in the store by another recipe \(texts"
+    ):
         embed(tmp_path, CountedDataset(), CountingEncoder(), level="brief")
 
 
 def test_an_unknown_level_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="no caption level named 'short'; there are: 20, 5, concatenated, longest, mean"):
+    with pytest.raises(
+        UnknownNameError,
+        match="no caption level named 'short'; there are: 20, 5, concatenated, longest, mean",
+    ):
         embed(tmp_path, CountedDataset(), CountingEncoder(), level="short")
     assert Store(tmp_path).datasets() == []
 
@@ -78,7 +97,10 @@ def test_further_levels_are_no_further_models(tmp_path: Path) -> None:
 def test_a_model_of_one_level_is_a_model_whatever_the_level(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder(), level="5")
     embed(tmp_path, CountedDataset(), CountingEncoder(weights="w2", name="other"), level="mean")
-    assert [entry.card.name for entry in Store(tmp_path).models("counted")] == ["counting~5", "other~mean"]
+    assert [entry.card.name for entry in Store(tmp_path).models("counted")] == [
+        "counting~5",
+        "other~mean",
+    ]
 
 
 def test_weights_pooling_and_level_decide(tmp_path: Path) -> None:
@@ -87,7 +109,15 @@ def test_weights_pooling_and_level_decide(tmp_path: Path) -> None:
 
     def named(name: str, level: str | None, weights: str = "w1", pooling: str = "mean"):
         recipe = Recipe.of("embedding", encoder={"pooling": pooling})
-        return replace(entry, card=replace(entry.card, name=name, weights=weights), level=level, recipe=recipe)
+        return replace(
+            entry, card=replace(entry.card, name=name, weights=weights), level=level, recipe=recipe
+        )
 
-    entries = [named("z", "20"), named("a", "5"), named("b", "20"), named("c", "5", pooling="last"), named("d", "5", weights="w2")]
+    entries = [
+        named("z", "20"),
+        named("a", "5"),
+        named("b", "20"),
+        named("c", "5", pooling="last"),
+        named("d", "5", weights="w2"),
+    ]
     assert find_retellings([*entries, named("picture", None)], ("20", "5")) == {"a": "b"}

@@ -1,4 +1,6 @@
-"""A run killed with SIGKILL at any moment goes on to the same file; readers never notice a writer."""
+"""A run killed with SIGKILL at any moment goes on to the same file; readers never notice a
+writer.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ ENCODER = CountingEncoder(delay=0.01, largest=5)  # batches of 8 come as pieces 
 
 @pytest.fixture(scope="module")
 def processes() -> ForkServerContext:
-    """Return what starts a process in milliseconds: each is a fork of one that has only imported."""
+    """Return what starts a process in milliseconds: each is a fork of one that has only
+    imported.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["core.embedding.runner", "store_fakes"])
     return context
@@ -47,9 +51,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def contents(path: Path) -> dict[str, Any]:
     """Return every table of a file, but for when it was made, how long that took and its name."""
     with duckdb.connect(str(path), read_only=True) as connection:
-        names = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-        tables = {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in names}
-    meta = {key: json.loads(value) for key, value in tables["meta"] if key not in ("name", "seconds", "made_at")}
+        names = [
+            name
+            for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        ]
+        tables = {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
+            for name in names
+        }
+    meta = {
+        key: json.loads(value)
+        for key, value in tables["meta"]
+        if key not in ("name", "seconds", "made_at")
+    }
     return tables | {"meta": meta | {"card": meta["card"] | {"name": ""}}}
 
 
@@ -64,7 +78,9 @@ def run(store: Path, name: str) -> None:
     embed(store, DATASET, ENCODER, batch_size=8, name=name)
 
 
-def test_a_run_killed_at_ten_random_moments_completes_to_the_same_file(store: Path, processes: ForkServerContext) -> None:
+def test_a_run_killed_at_ten_random_moments_completes_to_the_same_file(
+    store: Path, processes: ForkServerContext
+) -> None:
     rng, stopped = np.random.default_rng(7), 0
     for number in range(10):
         name = f"killed-{number}"
@@ -87,7 +103,9 @@ def wait_for_batches(store: Path, name: str, count: int, child: Any) -> None:
 
 
 def run_until(store: Path, name: str, function: str, call: int, *, after: bool) -> None:
-    """Embed, and kill this process before or after the given call of a function of the operating system."""
+    """Embed, and kill this process before or after the given call of a function of the operating
+    system.
+    """
     original: Callable[..., Any] = getattr(os, function)
     seen = 0
 
@@ -106,22 +124,39 @@ def run_until(store: Path, name: str, function: str, call: int, *, after: bool) 
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(("function", "call", "published"), [("replace", 3, False), ("replace", 16, True), ("fsync", 31, False)])
+@pytest.mark.parametrize(
+    ("function", "call", "published"),
+    [("replace", 3, False), ("replace", 16, True), ("fsync", 31, False)],
+)
 def test_a_run_killed_around_a_step_of_publishing_completes(
-    store: Path, processes: ForkServerContext, function: str, call: int, published: bool, after: bool
+    store: Path,
+    processes: ForkServerContext,
+    function: str,
+    call: int,
+    published: bool,
+    after: bool,
 ) -> None:
-    # 15 batches: replacements 1–15 are those of shards, 16 is that of the file, whose flush is number 31 at the latest.
+    # 15 batches: replacements 1–15 are those of shards, 16 is that of the file, whose flush is
+    # number 31 at the latest.
     name = f"{function}-{call}-{after}"
-    child = processes.Process(target=run_until, args=(store, name, function, call), kwargs={"after": after})
+    child = processes.Process(
+        target=run_until, args=(store, name, function, call), kwargs={"after": after}
+    )
     child.start()
     child.join()
     assert child.exitcode in (-signal.SIGKILL, 0)
-    assert embedding_file(store, "counted", name).exists() == ((published and after) or child.exitcode == 0)
+    assert embedding_file(store, "counted", name).exists() == (
+        (published and after) or child.exitcode == 0
+    )
     finish(store, name)
 
 
-def test_a_killed_run_loses_only_the_batch_it_was_in(store: Path, processes: ForkServerContext) -> None:
-    child = processes.Process(target=run_until, args=(store, "lost", "replace", 6), kwargs={"after": False})
+def test_a_killed_run_loses_only_the_batch_it_was_in(
+    store: Path, processes: ForkServerContext
+) -> None:
+    child = processes.Process(
+        target=run_until, args=(store, "lost", "replace", 6), kwargs={"after": False}
+    )
     child.start()
     child.join()
     calls = 0
@@ -165,10 +200,14 @@ def first_wrong(store: Store) -> tuple[str, int]:
 
 @pytest.fixture
 def readers(tmp_path: Path, processes: ForkServerContext) -> Iterator[tuple[Any, Any]]:
-    """Start ten processes that read the store in tmp_path; give what stops them and what they answer."""
+    """Start ten processes that read the store in tmp_path; give what stops them and what they
+    answer.
+    """
     add_dataset(tmp_path, DATASET)
     stop, answers = processes.Event(), processes.Queue()
-    started = [processes.Process(target=read_until, args=(tmp_path, stop, answers)) for _ in range(10)]
+    started = [
+        processes.Process(target=read_until, args=(tmp_path, stop, answers)) for _ in range(10)
+    ]
     for process in started:
         process.start()
     yield stop, answers
@@ -182,7 +221,9 @@ def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any,
     stop, answers = readers
     for number in range(3):
         embed(tmp_path, DATASET, ENCODER, batch_size=16, name=f"new-{number}")
-        embed(tmp_path, DATASET, CountingEncoder(weights=f"w{number}"), name="replaced", replace=True)
+        embed(
+            tmp_path, DATASET, CountingEncoder(weights=f"w{number}"), name="replaced", replace=True
+        )
     stop.set()
     found = [answers.get(timeout=60) for _ in range(10)]
     assert [wrong for _, wrong in found] == [""] * 10

@@ -31,7 +31,14 @@ from core.store.publishing import locked
 
 def whole_batches(n: int, size: int) -> np.ndarray:
     """Return what the last layer of a CountingEncoder adds for batches of `size`."""
-    return np.array([min(size, n - start) / 1024 for start in range(0, n, size) for _ in range(min(size, n - start))], np.float32)
+    return np.array(
+        [
+            min(size, n - start) / 1024
+            for start in range(0, n, size)
+            for _ in range(min(size, n - start))
+        ],
+        np.float32,
+    )
 
 
 def test_every_vector_is_that_of_its_stimulus(tmp_path: Path) -> None:
@@ -39,11 +46,16 @@ def test_every_vector_is_that_of_its_stimulus(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert path == tmp_path / "embeddings" / "counted" / "counting.duckdb"
     for layer in (0, 1):
-        np.testing.assert_array_equal(store.space("counted", "counting", layer), vectors(range(20), layer=layer, dims=8 + layer))
+        np.testing.assert_array_equal(
+            store.space("counted", "counting", layer),
+            vectors(range(20), layer=layer, dims=8 + layer),
+        )
     last = vectors(range(20), layer=2, dims=10)
     last[:, 0] += whole_batches(20, 6)
     np.testing.assert_array_equal(store.space("counted", "counting", 2), last)
-    np.testing.assert_array_equal(store.text_costs("counted", "counting")["bits"], np.arange(20) * 1.5)
+    np.testing.assert_array_equal(
+        store.text_costs("counted", "counting")["bits"], np.arange(20) * 1.5
+    )
     assert store.text_costs("counted", "counting")["bytes"][11] == len("event 11, 20 words")
     assert not parts_folder(path).exists()
 
@@ -57,9 +69,12 @@ def test_the_entry_says_how_it_was_made(tmp_path: Path) -> None:
     assert entry.card == CountingEncoder().card
     assert entry.digest == entry.recipe.digest
     assert entry.recipe.choices == {
-        "dataset": {"name": "counted", "revision": "r1"}, "modality": "language", "weights": "w1", "level": "20",
+        "dataset": {"name": "counted", "revision": "r1"},
+        "modality": "language",
+        "weights": "w1",
+        "level": "20",
         "encoder": {"pooling": "last"},
-    }  # fmt: skip
+    }
 
 
 def test_images_are_read_by_vision_models_whatever_the_level(tmp_path: Path) -> None:
@@ -74,7 +89,9 @@ def test_another_level_has_a_name_of_its_own(tmp_path: Path) -> None:
     path = embed(tmp_path, CountedDataset(), CountingEncoder(), level="5")
     assert path.stem == "counting~5"
     assert Store(tmp_path).model("counted", "counting~5").level == "5"
-    assert Store(tmp_path).text_costs("counted", "counting~5")["bytes"][3] == len("event 3, 5 words")
+    assert Store(tmp_path).text_costs("counted", "counting~5")["bytes"][3] == len(
+        "event 3, 5 words"
+    )
 
 
 def test_an_unknown_level_names_the_nearest(tmp_path: Path) -> None:
@@ -85,7 +102,10 @@ def test_an_unknown_level_names_the_nearest(tmp_path: Path) -> None:
 def test_a_level_that_some_stimuli_lack_is_refused(tmp_path: Path) -> None:
     dataset = CountedDataset()
     dataset.captions = dataset.captions.drop(index=[3, 7])
-    with pytest.raises(StimuliError, match=r"2 of 20 stimuli have no caption of level '5': 's1', 's3'; add them, or .*20, 5"):
+    with pytest.raises(
+        StimuliError,
+        match=r"2 of 20 stimuli have no caption of level '5': 's1', 's3'; add them, or .*20, 5",
+    ):
         embed(tmp_path, dataset, CountingEncoder(), level="5")
 
 
@@ -99,7 +119,13 @@ def test_the_same_recipe_is_not_embedded_again(tmp_path: Path) -> None:
 def test_other_weights_of_the_same_name_are_refused_unless_they_may_replace(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder())
     other = CountingEncoder(weights="w2")
-    with pytest.raises(StoreError, match=r"'counting' is in the store by another recipe \(weights 'w1' there, 'w2' here\).*--name"):
+    with pytest.raises(
+        StoreError,
+        match=(
+            r"'counting' is in the store by another recipe \(weights 'w1' there, 'w2'"
+            r" here\).*--name"
+        ),
+    ):
         embed(tmp_path, CountedDataset(), other)
     assert embed(tmp_path, CountedDataset(), other, name="counting-w2").stem == "counting-w2"
     embed(tmp_path, CountedDataset(), other, replace=True)
@@ -112,7 +138,10 @@ def test_another_revision_of_the_dataset_must_be_added_first(tmp_path: Path) -> 
 
     embed(tmp_path, CountedDataset(), CountingEncoder())
     newer = CountedDataset(30, revision="r2")
-    with pytest.raises(StoreVersionError, match="the store has revision r1 of 'counted', this is r2; add the dataset again"):
+    with pytest.raises(
+        StoreVersionError,
+        match="the store has revision r1 of 'counted', this is r2; add the dataset again",
+    ):
         embed(tmp_path, newer, CountingEncoder())
     add_dataset(tmp_path, newer)
     assert Store(tmp_path).models("counted") == []
@@ -125,7 +154,9 @@ def test_another_revision_of_the_dataset_must_be_added_first(tmp_path: Path) -> 
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, largest: int, piece: int) -> None:
     embed(tmp_path, CountedDataset(20), CountingEncoder(largest=largest), batch_size=8)
     expected = vectors(range(20), layer=2, dims=10)
-    expected[:, 0] += np.concatenate([whole_batches(8, piece), whole_batches(8, piece), whole_batches(4, min(piece, 4))])
+    expected[:, 0] += np.concatenate(
+        [whole_batches(8, piece), whole_batches(8, piece), whole_batches(4, min(piece, 4))]
+    )
     np.testing.assert_array_equal(Store(tmp_path).space("counted", "counting", 2), expected)
 
 
@@ -150,9 +181,16 @@ class Failing(CountingEncoder):
 
 def test_memory_errors_halve_and_other_errors_pass(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
-        embed(tmp_path, CountedDataset(), Failing(error=RuntimeError("shapes cannot be multiplied")), batch_size=4)
+        embed(
+            tmp_path,
+            CountedDataset(),
+            Failing(error=RuntimeError("shapes cannot be multiplied")),
+            batch_size=4,
+        )
     path = embed(tmp_path, CountedDataset(), Failing(error=MemoryError()), batch_size=4)
-    assert Store(tmp_path).space("counted", path.stem, 2)[8, 0] == 8 * 64 + 32 + 4 / 1024  # the third batch of both runs together
+    assert (
+        Store(tmp_path).space("counted", path.stem, 2)[8, 0] == 8 * 64 + 32 + 4 / 1024
+    )  # the third batch of both runs together
     assert Store(tmp_path).space("counted", path.stem, 2)[16, 0] == 16 * 64 + 32 + 2 / 1024
 
 
@@ -170,13 +208,19 @@ class Broken(CountingEncoder):
 
 
 def test_infinite_vectors_are_refused_by_layer_and_stimulus(tmp_path: Path) -> None:
-    with pytest.raises(FeatureError, match="layer 'layer 1' of counting has NaN or infinity for stimulus 's7', 's8'"):
+    with pytest.raises(
+        FeatureError,
+        match="layer 'layer 1' of counting has NaN or infinity for stimulus 's7', 's8'",
+    ):
         embed(tmp_path, CountedDataset(), Broken())
     assert Store(tmp_path).models("counted") == []
 
 
 def test_an_encoder_that_drops_a_layer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FeatureError, match=r"counting has 3 layers and was given 20 items, but returned \(20, 9\), \(20, 10\)"):
+    with pytest.raises(
+        FeatureError,
+        match=r"counting has 3 layers and was given 20 items, but returned \(20, 9\), \(20, 10\)",
+    ):
         embed(tmp_path, CountedDataset(), Broken(drop=1))
 
 
@@ -200,7 +244,9 @@ def test_two_runs_of_one_model_do_not_meet(tmp_path: Path) -> None:
     target = tmp_path / "embeddings" / "counted" / "counting.duckdb"
     with (
         locked(target),
-        pytest.raises(StoreBusyError, match=r"process \d+ is writing 'counting'.*wait until it is done"),
+        pytest.raises(
+            StoreBusyError, match=r"process \d+ is writing 'counting'.*wait until it is done"
+        ),
     ):
         embed(tmp_path, CountedDataset(), CountingEncoder())
     assert embed(tmp_path, CountedDataset(), CountingEncoder()) == target
@@ -219,12 +265,16 @@ def test_an_interrupted_run_goes_on_after_its_last_batch(tmp_path: Path) -> None
         embed(tmp_path, CountedDataset(), Failing(error=RuntimeError("power")), batch_size=4)
     parts = next(parts_folder(tmp_path / "embeddings" / "counted" / "counting.duckdb").iterdir())
     assert sorted(path.name for path in parts.iterdir()) == ["00000000.npz", "00000004.npz"]
-    (parts / "00000004.npz").write_bytes((parts / "00000004.npz").read_bytes()[:-40])  # a disk that lost its power too
+    (parts / "00000004.npz").write_bytes(
+        (parts / "00000004.npz").read_bytes()[:-40]
+    )  # a disk that lost its power too
     (parts / "00000016.npz").write_bytes((parts / "00000000.npz").read_bytes())  # beyond a gap
     rest = Failing()
     embed(tmp_path, CountedDataset(), rest, batch_size=4)
     assert rest.calls == 4
-    np.testing.assert_array_equal(Store(tmp_path).space("counted", "counting", 0), vectors(range(20), layer=0))
+    np.testing.assert_array_equal(
+        Store(tmp_path).space("counted", "counting", 0), vectors(range(20), layer=0)
+    )
 
 
 def test_parts_left_by_a_run_killed_after_publishing_are_cleared(tmp_path: Path) -> None:
@@ -238,14 +288,18 @@ def test_reality_is_a_model_of_its_own(tmp_path: Path) -> None:
     path = embed_world(tmp_path, CountedDataset())
     assert embed_world(tmp_path, CountedDataset()) == path
     assert Store(tmp_path).model("counted", "reality").card.modality == "world"
-    np.testing.assert_array_equal(Store(tmp_path).space("counted", "reality", 0), vectors(range(20), layer=9))
+    np.testing.assert_array_equal(
+        Store(tmp_path).space("counted", "reality", 0), vectors(range(20), layer=9)
+    )
 
 
 def test_a_dataset_without_known_factors_has_no_reality(tmp_path: Path) -> None:
     class Photographs(CountedDataset):
         world = None
 
-    with pytest.raises(StimuliError, match="dataset 'counted' does not know its factors as vectors"):
+    with pytest.raises(
+        StimuliError, match="dataset 'counted' does not know its factors as vectors"
+    ):
         embed_world(tmp_path, Photographs())
 
 
@@ -269,21 +323,35 @@ def test_other_features_of_the_same_name_are_refused(held: Path) -> None:
     import_features(held, card, [vectors(range(20), layer=0)], name="theirs", modality="vision")
     with pytest.raises(StoreError, match="'theirs' is in the store by another recipe"):
         import_features(held, card, [vectors(range(20), layer=1)], name="theirs", modality="vision")
-    import_features(held, card, [vectors(range(20), layer=1)], name="theirs", modality="vision", replace=True)
-    np.testing.assert_array_equal(Store(held).space("counted", "theirs", 0), vectors(range(20), layer=1))
+    import_features(
+        held, card, [vectors(range(20), layer=1)], name="theirs", modality="vision", replace=True
+    )
+    np.testing.assert_array_equal(
+        Store(held).space("counted", "theirs", 0), vectors(range(20), layer=1)
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_features_with_nan_or_infinity_name_the_stimulus(held: Path, value: float) -> None:
     layers = [vectors(range(20), layer=0), vectors(range(20), layer=1)]
     layers[1][13, 2] = value
-    with pytest.raises(FeatureError, match="layer 'layer 1' of theirs has NaN or infinity for stimulus 's13'"):
+    with pytest.raises(
+        FeatureError, match="layer 'layer 1' of theirs has NaN or infinity for stimulus 's13'"
+    ):
         import_features(held, CountedDataset().card, layers, name="theirs", modality="vision")
 
 
 def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
-    with pytest.raises(FeatureError, match="layer 0 of theirs has 19 rows, but 'counted' has 20 stimuli"):
-        import_features(held, CountedDataset().card, [vectors(range(19), layer=0)], name="theirs", modality="vision")
+    with pytest.raises(
+        FeatureError, match="layer 0 of theirs has 19 rows, but 'counted' has 20 stimuli"
+    ):
+        import_features(
+            held,
+            CountedDataset().card,
+            [vectors(range(19), layer=0)],
+            name="theirs",
+            modality="vision",
+        )
     with pytest.raises(FeatureError, match="theirs has no layers"):
         import_features(held, CountedDataset().card, [], name="theirs", modality="vision")
     elsewhere = replace(CountedDataset().card, name="elsewhere")
@@ -291,7 +359,9 @@ def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
         import_features(held, elsewhere, [vectors(range(20), layer=0)], name="a", modality="vision")
 
 
-def test_a_disk_that_fills_up_keeps_the_finished_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_keeps_the_finished_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original, calls = shards.sync, 0
 
     def fill_up(path: Path) -> None:
@@ -302,7 +372,9 @@ def test_a_disk_that_fills_up_keeps_the_finished_batches(tmp_path: Path, monkeyp
         original(path)
 
     monkeypatch.setattr(shards, "sync", fill_up)
-    with pytest.raises(StoreWriteError, match=r"the disk has no room for .*; free some and start again"):
+    with pytest.raises(
+        StoreWriteError, match=r"the disk has no room for .*; free some and start again"
+    ):
         embed(tmp_path, CountedDataset(), CountingEncoder(), batch_size=4)
     monkeypatch.undo()
     rest = Failing()

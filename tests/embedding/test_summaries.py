@@ -21,7 +21,9 @@ N = 2 * BATCH + 5
 
 @dataclass
 class Clerk:
-    """Repeats the beginning of a text and remembers what it was asked; stops after so many batches."""
+    """Repeats the beginning of a text and remembers what it was asked; stops after so many
+    batches.
+    """
 
     name: str = "clerk"
     weights: str = "w1"
@@ -35,7 +37,10 @@ class Clerk:
             raise KeyboardInterrupt
         self.batches -= 1
         self.asked += [(instruction, text, limit) for text in texts]
-        said = [f"{text.split(',')[0].capitalize() if self.loud else text.split(',')[0]}, in short" for text in texts]
+        said = [
+            f"{text.split(',')[0].capitalize() if self.loud else text.split(',')[0]}, in short"
+            for text in texts
+        ]
         return [said[0], *[""] * (len(said) - 1)] if self.silent else said
 
 
@@ -78,8 +83,17 @@ def test_another_level_can_be_summarized(store: Path) -> None:
         {"instruction": "{words}?"},
     ],
 )
-def test_each_choice_is_in_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]) -> None:
-    def write(*, words: int = 7, level: str = "20", revision: str = "r1", dataset: str = "counted", writer: Clerk | None = None):
+def test_each_choice_is_in_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    def write(
+        *,
+        words: int = 7,
+        level: str = "20",
+        revision: str = "r1",
+        dataset: str = "counted",
+        writer: Clerk | None = None,
+    ):
         root = tmp_path / f"{revision}-{dataset}"
         add_dataset(root, CountedDataset(N, name=dataset, revision=revision))
         name = summarize(root, dataset, writer or Clerk(), words=words, level=level)
@@ -95,7 +109,10 @@ def test_a_summary_of_a_level_that_was_written_again_is_written_again(store: Pat
         clerk = Clerk(weights=weights, loud=weights == "w2")
         assert summarize(store, "counted", clerk, words=7) == "7-by-clerk"
         second = Clerk(name="second")
-        assert summarize(store, "counted", second, words=3, level="7-by-clerk") == "3-of-7-by-clerk-by-second"
+        assert (
+            summarize(store, "counted", second, words=3, level="7-by-clerk")
+            == "3-of-7-by-clerk-by-second"
+        )
         assert second.asked[3][1] == f"{said}, in short"
 
 
@@ -104,11 +121,17 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_not_repeated(store: Path) -
         summarize(store, "counted", Clerk(batches=2), words=7)
     assert Store(store).summaries("counted") == {}
     part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
-    part.write_text(part.read_text() + '"event 99, cut')  # the last line of a run that was killed while it wrote
+    part.write_text(
+        part.read_text() + '"event 99, cut'
+    )  # the last line of a run that was killed while it wrote
     clerk = Clerk()
     summarize(store, "counted", clerk, words=7)
-    assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(2 * BATCH, N)]
-    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [f"event {i}, in short" for i in range(N)]
+    assert [text for _, text, _ in clerk.asked] == [
+        f"event {i}, 20 words" for i in range(2 * BATCH, N)
+    ]
+    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [
+        f"event {i}, in short" for i in range(N)
+    ]
     assert not part.exists()
     again = Clerk()
     summarize(store, "counted", again, words=7)
@@ -124,13 +147,18 @@ def test_another_model_of_that_name_begins_anew(store: Path) -> None:
 
 
 def test_an_empty_answer_is_refused(store: Path) -> None:
-    with pytest.raises(EncoderError, match="clerk gave no answer to caption 1; choose another model"):
+    with pytest.raises(
+        EncoderError, match="clerk gave no answer to caption 1; choose another model"
+    ):
         summarize(store, "counted", Clerk(silent=True), words=7)
     assert Store(store).summaries("counted") == {}
 
 
 def test_levels_of_two_sources_keep_their_names_and_texts(store: Path) -> None:
-    names = [summarize(store, "counted", Clerk(), words=7, level=level) for level in ("20", "5", "concatenated")]
+    names = [
+        summarize(store, "counted", Clerk(), words=7, level=level)
+        for level in ("20", "5", "concatenated")
+    ]
     assert names == ["7-by-clerk", "7-of-5-by-clerk", "7-of-concatenated-by-clerk"]
     assert sorted(Store(store).summaries("counted")) == names
     assert level_name(7, "clerk", source="très long").startswith("7-of-tr-s-long-")
@@ -153,7 +181,9 @@ def test_no_words_are_refused(store: Path) -> None:
         lambda lines: [*lines[:6], *lines[7:]],  # a line is gone: the next is another caption's
     ],
 )
-def test_a_damaged_line_ends_what_is_used(store: Path, damage: Callable[[list[bytes]], list[bytes]]) -> None:
+def test_a_damaged_line_ends_what_is_used(
+    store: Path, damage: Callable[[list[bytes]], list[bytes]]
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         summarize(store, "counted", Clerk(batches=1), words=7)
     part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
@@ -161,7 +191,9 @@ def test_a_damaged_line_ends_what_is_used(store: Path, damage: Callable[[list[by
     clerk = Clerk()
     summarize(store, "counted", clerk, words=7)
     assert [text for _, text, _ in clerk.asked] == [f"event {i}, 20 words" for i in range(5, N)]
-    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [f"event {i}, in short" for i in range(N)]
+    assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [
+        f"event {i}, in short" for i in range(N)
+    ]
 
 
 @pytest.mark.parametrize("left", [b"", b"\n", b"{}\n[0, 1]\n"])

@@ -14,12 +14,28 @@ from core.errors import EncoderError, OfflineError
 @pytest.mark.parametrize(
     ("kind", "ours", "message"),
     [
-        (errors.LocalEntryNotFoundError, OfflineError, "m is not in the cache folder .*HF_HUB_OFFLINE.*HF_HOME.*or use a copy"),
+        (
+            errors.LocalEntryNotFoundError,
+            OfflineError,
+            "m is not in the cache folder .*HF_HUB_OFFLINE.*HF_HOME.*or use a copy",
+        ),
         (errors.OfflineModeIsEnabled, OfflineError, "m is not in the cache folder"),
         (URLError, OfflineError, "m is not in the cache folder"),
-        (errors.GatedRepoError, EncoderError, "m is closed on the hub; accept its terms there and log in"),
-        (errors.RepositoryNotFoundError, EncoderError, "m is neither a folder here nor on the hub; check the id, or use a copy"),
-        (errors.RemoteEntryNotFoundError, EncoderError, "m is neither a folder here nor on the hub"),
+        (
+            errors.GatedRepoError,
+            EncoderError,
+            "m is closed on the hub; accept its terms there and log in",
+        ),
+        (
+            errors.RepositoryNotFoundError,
+            EncoderError,
+            "m is neither a folder here nor on the hub; check the id, or use a copy",
+        ),
+        (
+            errors.RemoteEntryNotFoundError,
+            EncoderError,
+            "m is neither a folder here nor on the hub",
+        ),
         (errors.HFValidationError, EncoderError, "m is neither a folder here nor on the hub"),
     ],
 )

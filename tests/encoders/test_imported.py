@@ -1,4 +1,6 @@
-"""Features made elsewhere: every kind reads back as float32 layers; what is unsafe, damaged or no features is refused in words."""
+"""Features made elsewhere: every kind reads back as float32 layers; what is unsafe, damaged or no
+features is refused in words.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,12 @@ def test_three_axes_are_stimuli_layers_dims(tmp_path, kind):
 
 def test_files_of_the_released_pipeline(tmp_path):
     feats = torch.from_numpy(DEEP).bfloat16()
-    extra = {"num_params": 7, "mask": torch.ones(4, 5), "loss": torch.zeros(4), "bpb": torch.zeros(4)}
+    extra = {
+        "num_params": 7,
+        "mask": torch.ones(4, 5),
+        "loss": torch.zeros(4),
+        "bpb": torch.zeros(4),
+    }
     torch.save({"feats": feats, **extra}, tmp_path / "x.pt")
     layers = read_features(tmp_path / "x.pt")
     np.testing.assert_array_equal(np.stack(layers, axis=1), feats.float().numpy())
@@ -93,7 +100,9 @@ def test_numbers_of_other_types_become_float32(tmp_path, kind):
 
 
 def test_numeric_columns_of_a_table_are_one_matrix(tmp_path):
-    pd.DataFrame(FLAT, columns=["a", "b", "c"], index=["w", "x", "y", "z"]).to_parquet(tmp_path / "x.parquet")
+    pd.DataFrame(FLAT, columns=["a", "b", "c"], index=["w", "x", "y", "z"]).to_parquet(
+        tmp_path / "x.parquet"
+    )
     (layer,) = read_features(tmp_path / "x.parquet")
     np.testing.assert_array_equal(layer, FLAT)
 
@@ -135,12 +144,17 @@ def test_layers_of_unlike_length(tmp_path):
 
 def test_several_deep_arrays(tmp_path):
     np.savez(tmp_path / "x.npz", a=DEEP, b=DEEP)
-    assert_refused(tmp_path / "x.npz", r"shape \(4, 2, 3\); expected \(n, d\) for each of several arrays")
+    assert_refused(
+        tmp_path / "x.npz", r"shape \(4, 2, 3\); expected \(n, d\) for each of several arrays"
+    )
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x", "x.pkl"])
 def test_other_kinds_of_file(tmp_path, name):
-    assert_refused(tmp_path / name, r"is of no known kind; expected one of .npy, .npz, .safetensors, .pt, .parquet")
+    assert_refused(
+        tmp_path / name,
+        r"is of no known kind; expected one of .npy, .npz, .safetensors, .pt, .parquet",
+    )
 
 
 def test_missing_file(tmp_path):
@@ -168,7 +182,9 @@ def test_a_damaged_member(tmp_path):
 def test_a_member_that_cannot_be_opened(tmp_path, place, bytes):
     path = save(tmp_path / "x.npz", np.random.default_rng(0).random((64, 9), np.float32))
     data = bytearray(path.read_bytes())
-    start = data.rfind(b"PK\x01\x02") + 10 if place else 0  # the method stands in the directory at the end
+    start = (
+        data.rfind(b"PK\x01\x02") + 10 if place else 0
+    )  # the method stands in the directory at the end
     data[start : start + len(bytes)] = bytes
     path.write_bytes(data)
     assert_refused(path, r"cannot be read .*expected a file of numpy.savez")
@@ -187,8 +203,12 @@ class Trap:
 def test_pickled_objects_are_not_run(tmp_path):
     torch.save({"feats": Trap(tmp_path / "ran")}, tmp_path / "x.pt")
     np.save(tmp_path / "x.npy", np.array([[Trap(tmp_path / "ran")]]), allow_pickle=True)
-    assert_refused(tmp_path / "x.pt", "holds pickled objects, which could run code; expected tensors alone")
-    assert_refused(tmp_path / "x.npy", "holds pickled objects, which could run code; expected plain arrays")
+    assert_refused(
+        tmp_path / "x.pt", "holds pickled objects, which could run code; expected tensors alone"
+    )
+    assert_refused(
+        tmp_path / "x.npy", "holds pickled objects, which could run code; expected plain arrays"
+    )
     assert not (tmp_path / "ran").exists()
 
 
@@ -199,9 +219,16 @@ def test_tensor_files_without_features(tmp_path, found):
 
 
 @pytest.mark.parametrize(
-    "tensor", [torch.zeros(2, 2, dtype=torch.complex64), torch.zeros(2, 2, dtype=torch.bool), torch.eye(2).to_sparse()]
+    "tensor",
+    [
+        torch.zeros(2, 2, dtype=torch.complex64),
+        torch.zeros(2, 2, dtype=torch.bool),
+        torch.eye(2).to_sparse(),
+    ],
 )
-@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants")  # torch warns before we see that it is sparse
+@pytest.mark.filterwarnings(
+    "ignore:Validating sparse tensor invariants"
+)  # torch warns before we see that it is sparse
 def test_tensors_that_are_no_numbers(tmp_path, tensor):
     torch.save(tensor, tmp_path / "x.pt")
     assert_refused(tmp_path / "x.pt", "holds values of type torch.*; expected numbers")
@@ -209,7 +236,9 @@ def test_tensors_that_are_no_numbers(tmp_path, tensor):
 
 def header(shape: tuple[int, ...]) -> bytes:
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
     return stream.getvalue()
 
 
@@ -221,19 +250,27 @@ def test_a_header_that_claims_more_than_there_is(tmp_path, shape):
 
 def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
     path = tmp_path / "x.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.npy", "w") as file,
+    ):
         file.write(header((100 << 10, 256)))
         for _ in range(100):
             file.write(bytes(1 << 20))
     assert path.stat().st_size < 1 << 20
-    assert_refused(path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size")
+    assert_refused(
+        path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size"
+    )
 
 
 def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
     path = tmp_path / "x.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", header((64, 64)) + bytes(64 * 64 * 4))
-    data, size = bytearray(path.read_bytes()), struct.pack("<I", len(header((64, 64))) + 64 * 64 * 4)
+    data, size = (
+        bytearray(path.read_bytes()),
+        struct.pack("<I", len(header((64, 64))) + 64 * 64 * 4),
+    )
     while (at := data.find(size)) >= 0:
         data[at : at + 4] = struct.pack("<I", 200)
     path.write_bytes(data)
@@ -247,12 +284,16 @@ def test_a_repeating_view_is_refused(tmp_path):
 
 
 def test_a_table_of_repeats_is_refused(tmp_path):
-    pq.write_table(pa.table({"a": pa.array(np.zeros(20 << 20, np.float32))}), tmp_path / "x.parquet")
+    pq.write_table(
+        pa.table({"a": pa.array(np.zeros(20 << 20, np.float32))}), tmp_path / "x.parquet"
+    )
     assert_refused(tmp_path / "x.parquet", "claims to unfold to")
 
 
 def test_a_safetensors_header_that_lies(tmp_path):
-    note = json.dumps({"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}).encode()
+    note = json.dumps(
+        {"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}
+    ).encode()
     (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(note)) + note + bytes(16))
     assert_refused(tmp_path / "x.safetensors", "cannot be read .*expected a whole safetensors file")
 

@@ -17,13 +17,21 @@ from core.errors import UnknownNameError
 @pytest.mark.parametrize(
     ("name", "title", "objective"),
     [
-        ("vit_small_patch16_224.augreg_in21k", "ViT-S/16 supervised (ImageNet-21k)", "supervised (ImageNet-21k)"),
+        (
+            "vit_small_patch16_224.augreg_in21k",
+            "ViT-S/16 supervised (ImageNet-21k)",
+            "supervised (ImageNet-21k)",
+        ),
         ("vit_base_patch16_224.augreg_in21k_ft_in1k", "ViT-B/16 supervised", "supervised"),
         ("vit_large_patch16_224.mae", "ViT-L/16 MAE", "MAE"),
         ("vit_giant_patch14_dinov2.lvd142m", "ViT-g/14 DINOv2", "DINOv2"),
         ("vit_base_patch16_224.dino", "ViT-B/16 DINO", "DINO"),
         ("vit_base_patch16_clip_224.laion2b", "ViT-B/16 CLIP", "CLIP"),
-        ("vit_base_patch16_clip_224.laion2b_ft_in12k", "ViT-B/16 CLIP fine-tuned", "CLIP fine-tuned"),
+        (
+            "vit_base_patch16_clip_224.laion2b_ft_in12k",
+            "ViT-B/16 CLIP fine-tuned",
+            "CLIP fine-tuned",
+        ),
         ("vit_base_patch16_siglip_224.webli", "ViT-B/16 SigLIP", "SigLIP"),
         ("convnextv2_atto.fcmae", "convnextv2 atto FCMAE", "FCMAE"),
         ("resnet18.a1_in1k", "resnet18 supervised", "supervised"),
@@ -44,17 +52,23 @@ def test_families():
     assert naming.language_objective(["GPT2LMHeadModel"]) == "language"
 
 
-CARD = ModelCard("m", "M", "vision", "timm:m", "ViT", "MAE", 1, "", ("embedding", "block 1", "block 2"))
+CARD = ModelCard(
+    "m", "M", "vision", "timm:m", "ViT", "MAE", 1, "", ("embedding", "block 1", "block 2")
+)
 
 
-@pytest.mark.parametrize(("given", "index"), [("embedding", 0), ("block 2", 2), ("Block 1 ", 1), (2, 2), ("0", 0)])
+@pytest.mark.parametrize(
+    ("given", "index"), [("embedding", 0), ("block 2", 2), ("Block 1 ", 1), (2, 2), ("0", 0)]
+)
 def test_a_layer_by_name_or_number(given, index):
     assert find_layer(CARD, given) == index
 
 
 @pytest.mark.parametrize("given", ["block 3", "blok 1"])
 def test_unknown_layers_list_the_nearest(given):
-    with pytest.raises(UnknownNameError, match=f"no layer of m named '{given}'; did you mean block"):
+    with pytest.raises(
+        UnknownNameError, match=f"no layer of m named '{given}'; did you mean block"
+    ):
         find_layer(CARD, given)
 
 
@@ -92,12 +106,18 @@ def test_digests_tell_contents_apart(tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
     a.write_bytes(b"abc")
     b.write_bytes(b"")
-    assert digest_files([a]) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # SHA-256 of abc, FIPS 180
+    assert (
+        digest_files([a]) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )  # SHA-256 of abc, FIPS 180
     assert digest_files([b, a]) == digest_files([Path(a), b]) == digest_files([a])
     state = {"w": torch.arange(4.0), "v": torch.zeros(2, dtype=torch.bfloat16)}
     same = {"v": torch.zeros(2, dtype=torch.bfloat16), "w": torch.arange(8.0)[:4]}
     assert digest_state(state) == digest_state(same)
-    others = [{**state, "w": torch.arange(4.0).reshape(2, 2)}, {**state, "w": torch.ones(4)}, {"w": state["w"]}]
+    others = [
+        {**state, "w": torch.arange(4.0).reshape(2, 2)},
+        {**state, "w": torch.ones(4)},
+        {"w": state["w"]},
+    ]
     assert len({digest_state(other) for other in [state, *others]}) == 4
 
 

@@ -1,4 +1,6 @@
-"""Vision models: what is read out equals what forward hooks see; bad checkpoints are refused in words."""
+"""Vision models: what is read out equals what forward hooks see; bad checkpoints are refused in
+words.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ NAME = "vit_tiny_patch16_224"
 def pictures() -> list[Image.Image]:
     """Return random images of the size that the tiny models take."""
     rng = np.random.default_rng(0)
-    return [Image.fromarray(rng.integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)) for _ in range(7)]
+    return [
+        Image.fromarray(rng.integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)) for _ in range(7)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +52,10 @@ def to_pixels(pictures):
 def watch(model, modules, pixels):
     """Return what each module gives in a plain forward pass."""
     seen = []
-    handles = [module.register_forward_hook(lambda _m, _i, output: seen.append(output)) for module in modules]
+    handles = [
+        module.register_forward_hook(lambda _m, _i, output: seen.append(output))
+        for module in modules
+    ]
     with torch.no_grad():
         model(pixels)
     for handle in handles:
@@ -65,7 +72,9 @@ def assert_layers(encoding, expected):
 
 @pytest.mark.parametrize("extra", [{}, {"reg_tokens": 2}, {"dynamic_img_size": True}])
 def test_class_token_of_every_block_before_the_final_norm(tmp_path, pictures, extra):
-    encoder = open_vision(f"timm:{NAME}@{make_vision(tmp_path / 'm', NAME, **VIT, **extra)}", device=CPU)
+    encoder = open_vision(
+        f"timm:{NAME}@{make_vision(tmp_path / 'm', NAME, **VIT, **extra)}", device=CPU
+    )
     outputs = watch(encoder.model, encoder.model.blocks, to_pixels(pictures))
     assert_layers(encoder.encode(pictures), [output[:, 0] for output in outputs])
     assert encoder.card.layers == ("block 1", "block 2", "block 3")
@@ -81,9 +90,14 @@ def test_mean_of_patch_tokens_without_a_class_token(tmp_path, pictures):
 
 
 def test_mean_over_the_feature_map_of_a_convolutional_net(tmp_path, pictures):
-    encoder = open_vision(f"timm:resnet10t@{make_vision(tmp_path / 'm', 'resnet10t', channels=(8, 8, 16, 16))}", device=CPU)
+    encoder = open_vision(
+        f"timm:resnet10t@{make_vision(tmp_path / 'm', 'resnet10t', channels=(8, 8, 16, 16))}",
+        device=CPU,
+    )
     net = encoder.model
-    outputs = watch(net, [net.act1, net.layer1, net.layer2, net.layer3, net.layer4], to_pixels(pictures))
+    outputs = watch(
+        net, [net.act1, net.layer1, net.layer2, net.layer3, net.layer4], to_pixels(pictures)
+    )
     assert_layers(encoder.encode(pictures), [output.mean((2, 3)) for output in outputs])
     assert encoder.card.layers == ("stem", "stage 1", "stage 2", "stage 3", "stage 4")
     assert encoder.card.family == "ResNet"
@@ -105,11 +119,18 @@ def test_mean_over_the_feature_map_of_a_convolutional_net(tmp_path, pictures):
         ("deit_tiny_distilled_patch16_224", VIT, 3),
     ],
 )
-def test_other_architectures_give_one_vector_per_layer(tmp_path, pictures, architecture, arguments, layers):
-    encoder = open_vision(f"timm:{architecture}@{make_vision(tmp_path / 'm', architecture, **arguments)}", device=CPU)
+def test_other_architectures_give_one_vector_per_layer(
+    tmp_path, pictures, architecture, arguments, layers
+):
+    encoder = open_vision(
+        f"timm:{architecture}@{make_vision(tmp_path / 'm', architecture, **arguments)}", device=CPU
+    )
     encoding = encoder.encode(pictures)
     assert len(encoding.layers) == len(encoder.card.layers) == layers
-    assert all(layer.ndim == 2 and len(layer) == len(pictures) and np.isfinite(layer).all() for layer in encoding.layers)
+    assert all(
+        layer.ndim == 2 and len(layer) == len(pictures) and np.isfinite(layer).all()
+        for layer in encoding.layers
+    )
 
 
 def test_batch_size_and_order_do_not_change_a_vector(vit, pictures):
@@ -125,7 +146,9 @@ def test_batch_size_and_order_do_not_change_a_vector(vit, pictures):
 def test_a_forward_in_half_precision_is_given_in_float32(vit, pictures, monkeypatch):
     encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
     exact = encoder.encode(pictures)
-    monkeypatch.setattr("core.encoders.vision.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16))
+    monkeypatch.setattr(
+        "core.encoders.vision.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16)
+    )
     for layer, wanted in zip(encoder.encode(pictures).layers, exact.layers, strict=True):
         assert layer.dtype == np.float32
         assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
@@ -157,9 +180,16 @@ def test_very_long_pictures_are_cut_before_they_are_enlarged(size):
 
 def test_cutting_the_ends_off_leaves_the_middle_as_it_was(vit):
     encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
-    image = Image.linear_gradient("L").resize((40, 900)).transpose(Image.Transpose.ROTATE_90).convert("RGB")
+    image = (
+        Image.linear_gradient("L")
+        .resize((40, 900))
+        .transpose(Image.Transpose.ROTATE_90)
+        .convert("RGB")
+    )
     assert cut_ends(image).width == 320
-    torch.testing.assert_close(encoder.transform(cut_ends(image)), encoder.transform(image), atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        encoder.transform(cut_ends(image)), encoder.transform(image), atol=0.02, rtol=0
+    )
 
 
 def test_card_says_what_the_folder_says(tmp_path, vit):
@@ -167,15 +197,27 @@ def test_card_says_what_the_folder_says(tmp_path, vit):
     notes = {"title": "ViT, small", "family": "ViT", "objective": "MAE", "training": {"steps": 10}}
     (folder / "card.json").write_text(json.dumps(notes))
     card = open_encoder(f"timm:{NAME}@{folder}", device=CPU).card
-    assert (card.name, card.title, card.objective, card.training) == ("vit-b", "ViT, small", "MAE", {"steps": 10})
+    assert (card.name, card.title, card.objective, card.training) == (
+        "vit-b",
+        "ViT, small",
+        "MAE",
+        {"steps": 10},
+    )
     assert card.weights == digest_files([folder / "model.safetensors"])
-    assert card.parameters == sum(value.numel() for value in load_file(folder / "model.safetensors").values())
+    assert card.parameters == sum(
+        value.numel() for value in load_file(folder / "model.safetensors").values()
+    )
     assert card.modality == "vision"
 
 
 def test_nothing_is_claimed_of_a_checkpoint_without_a_card(vit):
     card = open_vision(f"timm:{NAME}@{vit}", device=CPU).card
-    assert (card.title, card.family, card.objective, card.training) == ("vit-a", "ViT", "unknown", {})
+    assert (card.title, card.family, card.objective, card.training) == (
+        "vit-a",
+        "ViT",
+        "unknown",
+        {},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -184,15 +226,28 @@ def resnet():
     return timm.create_model("test_resnet", num_classes=5)
 
 
-@pytest.mark.parametrize(("architecture", "arguments"), [(NAME, VIT), ("resnet10t", {"stem_width": 4, "channels": (8, 8, 16, 16)})])
+@pytest.mark.parametrize(
+    ("architecture", "arguments"),
+    [(NAME, VIT), ("resnet10t", {"stem_width": 4, "channels": (8, 8, 16, 16)})],
+)
 def test_folders_that_timm_itself_saves(tmp_path, pictures, architecture, arguments):
     model = timm.create_model(architecture, num_classes=0, **arguments).half()
-    look = {"input_size": (3, SIZE, SIZE), "interpolation": "bicubic", "mean": MEAN, "std": STD, "crop_pct": 1.0}
+    look = {
+        "input_size": (3, SIZE, SIZE),
+        "interpolation": "bicubic",
+        "mean": MEAN,
+        "std": STD,
+        "crop_pct": 1.0,
+    }
     note = {"pretrained_cfg": {"tag": "mine", "license": "mit"}}
-    timm.models.save_for_hf(model, tmp_path / "m", model_config=note, safe_serialization=True, data_config=look)
+    timm.models.save_for_hf(
+        model, tmp_path / "m", model_config=note, safe_serialization=True, data_config=look
+    )
     encoder = open_vision(f"timm:{architecture}@{tmp_path / 'm'}", device=CPU)
     state = encoder.model.state_dict()
-    assert all(torch.equal(value.float(), state[name]) for name, value in model.state_dict().items())
+    assert all(
+        torch.equal(value.float(), state[name]) for name, value in model.state_dict().items()
+    )
     assert encoder.recipe["preprocessing"]["mean"] == list(MEAN)
     assert len(encoder.encode(pictures).layers[0]) == len(pictures)
 
@@ -205,7 +260,10 @@ def test_one_weights_file_is_enough(tmp_path, resnet, name):
     if name.endswith("safetensors"):
         save_file(state, path)
     else:
-        torch.save({"state_dict": {f"module.{key}": value for key, value in state.items()}, "epoch": 3}, path)
+        torch.save(
+            {"state_dict": {f"module.{key}": value for key, value in state.items()}, "epoch": 3},
+            path,
+        )
     encoder = open_vision(f"timm:test_resnet@{path}", device=CPU)
     assert digest_state(encoder.model.state_dict()) == digest_state(state)
     assert encoder.card.name == ("deep" if name.startswith("model") else "w")
@@ -217,13 +275,20 @@ def assert_refused(spec, message):
 
 
 def test_unknown_name_lists_the_nearest():
-    with pytest.raises(UnknownNameError, match=r"'vit_bas_patch16_224.mae'; did you mean vit_base_patch16_224.mae"):
+    with pytest.raises(
+        UnknownNameError, match=r"'vit_bas_patch16_224.mae'; did you mean vit_base_patch16_224.mae"
+    ):
         open_vision("timm:vit_bas_patch16_224.mae", device=CPU)
 
 
 def test_published_weights_without_network_name_the_cache_and_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(OfflineError, match=r"cache folder .*cache and the hub.*HF_HUB_OFFLINE.*HF_HOME.*timm:resnet18@CHECKPOINT"):
+    with pytest.raises(
+        OfflineError,
+        match=(
+            r"cache folder .*cache and the hub.*HF_HUB_OFFLINE.*HF_HOME.*timm:resnet18@CHECKPOINT"
+        ),
+    ):
         open_vision("timm:resnet18", device=CPU)
 
 
@@ -252,12 +317,17 @@ def test_half_a_spec_is_refused(spec):
 
 @pytest.mark.parametrize("spec", ["vit", "import:x", "hf", ":x", "", "TIMM:x"])
 def test_other_specs_name_the_valid_forms(spec):
-    with pytest.raises(EncoderError, match="is no model spec; expected timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"):
+    with pytest.raises(
+        EncoderError,
+        match="is no model spec; expected timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
+    ):
         open_encoder(spec, device=CPU)
 
 
 def test_pooling_is_no_choice_of_vision_models(vit):
-    with pytest.raises(EncoderError, match="pooling 'last' is for language models; leave it out for timm:"):
+    with pytest.raises(
+        EncoderError, match="pooling 'last' is for language models; leave it out for timm:"
+    ):
         open_encoder(f"timm:{NAME}@{vit}", device=CPU, pooling="last")
 
 
@@ -266,11 +336,16 @@ def test_architecture_without_published_weights():
 
 
 def test_missing_checkpoint(tmp_path):
-    assert_refused(f"timm:{NAME}@{tmp_path}/none.pt", "there is no checkpoint at .*none.pt; expected a weights file")
+    assert_refused(
+        f"timm:{NAME}@{tmp_path}/none.pt",
+        "there is no checkpoint at .*none.pt; expected a weights file",
+    )
 
 
 def test_folder_without_weights_or_with_two(tmp_path, vit):
-    assert_refused(f"timm:{NAME}@{tmp_path}", "must hold model.safetensors or one weights file .*; it has none")
+    assert_refused(
+        f"timm:{NAME}@{tmp_path}", "must hold model.safetensors or one weights file .*; it has none"
+    )
     for name in ("a.safetensors", "b.safetensors"):
         shutil.copy(vit / "model.safetensors", tmp_path / name)
     assert_refused(f"timm:{NAME}@{tmp_path}", "it has a.safetensors, b.safetensors")
@@ -278,7 +353,9 @@ def test_folder_without_weights_or_with_two(tmp_path, vit):
 
 def test_folder_without_config(tmp_path, vit):
     shutil.copy(vit / "model.safetensors", tmp_path)
-    assert_refused(f"timm:{NAME}@{tmp_path}", "has no config.json; expected timm's, with architecture")
+    assert_refused(
+        f"timm:{NAME}@{tmp_path}", "has no config.json; expected timm's, with architecture"
+    )
 
 
 @pytest.mark.parametrize(
@@ -286,12 +363,30 @@ def test_folder_without_config(tmp_path, vit):
     [
         ("{", "config.json cannot be read .*expected a JSON object"),
         ("[]", "holds list where a JSON object was expected"),
-        ('{"architecture": "resnet18"}', "is of architecture 'resnet18', the spec says 'vit_tiny_patch16_224'; use timm:resnet18@"),
-        ('{"architecture": "vit_tiny_patch16_224", "model_args": 3}', "must hold objects under model_args"),
-        ('{"architecture": "vit_tiny_patch16_224", "model_args": {"colour": 3}}', "does not fit vit_tiny_patch16_224: .*colour"),
         (
-            '{"architecture": "vit_tiny_patch16_224", "model_args": {"checkpoint_path": "other.pth", "pretrained_strict": false}}',
-            "has model_args that would load other weights: checkpoint_path, pretrained_strict; take them out",
+            '{"architecture": "resnet18"}',
+            (
+                "is of architecture 'resnet18', the spec says 'vit_tiny_patch16_224'; use"
+                " timm:resnet18@"
+            ),
+        ),
+        (
+            '{"architecture": "vit_tiny_patch16_224", "model_args": 3}',
+            "must hold objects under model_args",
+        ),
+        (
+            '{"architecture": "vit_tiny_patch16_224", "model_args": {"colour": 3}}',
+            "does not fit vit_tiny_patch16_224: .*colour",
+        ),
+        (
+            (
+                '{"architecture": "vit_tiny_patch16_224", "model_args": {"checkpoint_path":'
+                ' "other.pth", "pretrained_strict": false}}'
+            ),
+            (
+                "has model_args that would load other weights: checkpoint_path, pretrained_strict;"
+                " take them out"
+            ),
         ),
         (
             '{"architecture": "vit_tiny_patch16_224"}',
@@ -321,7 +416,10 @@ def test_weights_must_match_to_the_last_tensor(tmp_path, vit, change):
 def test_card_of_the_wrong_kind(tmp_path, vit, notes):
     folder = shutil.copytree(vit, tmp_path / "m")
     (folder / "card.json").write_text(notes)
-    assert_refused(f"timm:{NAME}@{folder}", "card.json must hold text for title, family, objective and an object for training")
+    assert_refused(
+        f"timm:{NAME}@{folder}",
+        "card.json must hold text for title, family, objective and an object for training",
+    )
 
 
 class Trap:
@@ -336,26 +434,38 @@ class Trap:
 
 def test_pickled_objects_are_refused_and_not_run(tmp_path):
     torch.save({"w": Trap(tmp_path / "ran")}, tmp_path / "w.pt")
-    assert_refused(f"timm:test_resnet@{tmp_path}/w.pt", "holds pickled objects, which could run code")
+    assert_refused(
+        f"timm:test_resnet@{tmp_path}/w.pt", "holds pickled objects, which could run code"
+    )
     assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("name", ["w.pt", "w.pth", "w.safetensors"])
 def test_truncated_weights(tmp_path, resnet, name):
     path = tmp_path / name
-    save_file(resnet.state_dict(), path) if name.endswith("safetensors") else torch.save(resnet.state_dict(), path)
+    (
+        save_file(resnet.state_dict(), path)
+        if name.endswith("safetensors")
+        else torch.save(resnet.state_dict(), path)
+    )
     path.write_bytes(path.read_bytes()[:-1000])
-    assert_refused(f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again")
+    assert_refused(
+        f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again"
+    )
 
 
 @pytest.mark.parametrize("found", [{"a": 1}, {}, [torch.zeros(2)]])
 def test_files_without_a_state_dict(tmp_path, found):
     torch.save(found, tmp_path / "w.pt")
-    assert_refused(f"timm:test_resnet@{tmp_path}/w.pt", "holds no state dict; expected tensors by parameter name")
+    assert_refused(
+        f"timm:test_resnet@{tmp_path}/w.pt",
+        "holds no state dict; expected tensors by parameter name",
+    )
 
 
 def test_other_kinds_of_file(tmp_path):
     (tmp_path / "w.ckpt").write_bytes(b"x")
     assert_refused(
-        f"timm:test_resnet@{tmp_path}/w.ckpt", "is not a weights file; expected one that ends in .safetensors, .pt, .pth"
+        f"timm:test_resnet@{tmp_path}/w.ckpt",
+        "is not a weights file; expected one that ends in .safetensors, .pt, .pth",
     )

@@ -1,4 +1,6 @@
-"""Language models: a batch equals one text at a time without padding; bits equal a plain sum; bad folders are refused in words."""
+"""Language models: a batch equals one text at a time without padding; bits equal a plain sum; bad
+folders are refused in words.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from core.encoders.language import open_language
 from core.errors import EncoderError, OfflineError
 
 CPU = torch.device("cpu")
-TEXTS = ["a cat", "two red dogs behind a tall tree", "x", "naïve café ☕", "a cat sat on the mat, it is said"]
+TEXTS = [
+    "a cat",
+    "two red dogs behind a tall tree",
+    "x",
+    "naïve café ☕",
+    "a cat sat on the mat, it is said",
+]
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
@@ -29,7 +37,11 @@ def folders(tmp_path_factory):
     return {kind: make_language(root / f"tiny-{kind}", kind) for kind in CONFIGS}
 
 
-PLACES = {"mean": lambda state: state.mean(0), "last": lambda state: state[-1], "first": lambda state: state[0]}
+PLACES = {
+    "mean": lambda state: state.mean(0),
+    "last": lambda state: state[-1],
+    "first": lambda state: state[0],
+}
 
 
 def encode_one_by_one(folder, texts, *, causal, pooling="mean"):
@@ -69,12 +81,16 @@ def test_a_batch_equals_one_text_at_a_time(folders, kind, pooling):
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, folders, kind):
     encoder = open_language(f"hf:{folders[kind]}", device=CPU)
-    left = open_language(f"hf:{make_language(tmp_path / 'left', kind, padding_side='left')}", device=CPU)
+    left = open_language(
+        f"hf:{make_language(tmp_path / 'left', kind, padding_side='left')}", device=CPU
+    )
     whole = encoder.encode(TEXTS)
     turned, padded = encoder.encode(TEXTS[::-1]), left.encode(TEXTS)
     single = [encoder.encode([text]) for text in TEXTS]
     for number, layer in enumerate(whole.layers):
-        np.testing.assert_allclose(np.concatenate([one.layers[number] for one in single]), layer, **CLOSE)
+        np.testing.assert_allclose(
+            np.concatenate([one.layers[number] for one in single]), layer, **CLOSE
+        )
         np.testing.assert_allclose(turned.layers[number][::-1], layer, **CLOSE)
         np.testing.assert_array_equal(padded.layers[number], layer)
     if kind in CAUSAL:
@@ -101,7 +117,9 @@ def test_a_text_of_one_token_has_no_bits(tmp_path, folders):
 def test_a_text_without_tokens_is_refused(tmp_path, folders):
     folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
     save_tokenizer(folder, bos=False)
-    with pytest.raises(EncoderError, match="the text '' has no tokens for m; give each stimulus a caption"):
+    with pytest.raises(
+        EncoderError, match="the text '' has no tokens for m; give each stimulus a caption"
+    ):
         open_language(f"hf:{folder}", device=CPU).encode(["x", ""])
 
 
@@ -145,7 +163,12 @@ def test_bloom_has_no_longest_text(folders):
 )
 def test_card_of_a_folder_without_notes(folders, kind, family, objective):
     card = open_encoder(f"hf:{folders[kind]}", device=CPU).card
-    assert (card.name, card.title, card.family, card.objective) == (f"tiny-{kind}", f"tiny-{kind}", family, objective)
+    assert (card.name, card.title, card.family, card.objective) == (
+        f"tiny-{kind}",
+        f"tiny-{kind}",
+        family,
+        objective,
+    )
     assert card.layers == ("embedding", "block 1", "block 2")
     assert card.modality == "language"
     assert card.training == {}
@@ -156,7 +179,12 @@ def test_card_says_what_the_folder_says(tmp_path, folders):
     notes = {"title": "Cave GPT", "family": "GPT", "objective": "captions", "training": {"seed": 1}}
     (folder / "card.json").write_text(json.dumps(notes))
     card = open_language(f"hf:{folder}", device=CPU).card
-    assert (card.title, card.family, card.objective, card.training) == ("Cave GPT", "GPT", "captions", {"seed": 1})
+    assert (card.title, card.family, card.objective, card.training) == (
+        "Cave GPT",
+        "GPT",
+        "captions",
+        {"seed": 1},
+    )
 
 
 def test_recipe_changes_with_tokenizer_and_pooling(tmp_path, folders):
@@ -165,20 +193,31 @@ def test_recipe_changes_with_tokenizer_and_pooling(tmp_path, folders):
     last = open_encoder(f"hf:{folder}", device=CPU, pooling="last").recipe
     save_tokenizer(folder, bos=False)
     other = open_language(f"hf:{folder}", device=CPU).recipe
-    assert len({json.dumps(recipe, sort_keys=True, allow_nan=False) for recipe in (first, last, other)}) == 3
+    assert (
+        len(
+            {json.dumps(recipe, sort_keys=True, allow_nan=False) for recipe in (first, last, other)}
+        )
+        == 3
+    )
 
 
 def test_half_precision_weights_run_in_float32(tmp_path, folders):
     folder = shutil.copytree(folders["llama"], tmp_path / "m")
     state = load_file(folder / "model.safetensors")
-    save_file({name: value.half() for name, value in state.items()}, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        {name: value.half() for name, value in state.items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     encoder = open_language(f"hf:{folder}", device=CPU)
     assert {parameter.dtype for parameter in encoder.model.parameters()} == {torch.float32}
     assert encoder.encode(TEXTS).layers[0].dtype == np.float32
 
 
 def released(folder, texts):
-    """Return what the released pipeline does: pad a batch on the left, mask, average, sum the losses; layers and bits per byte."""
+    """Return what the released pipeline does: pad a batch on the left, mask, average, sum the
+    losses; layers and bits per byte.
+    """
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, padding_side="left")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
     batch = tokenizer(texts, padding=True, return_tensors="pt")
@@ -189,12 +228,18 @@ def released(folder, texts):
     real = mask[:, None, :, None]
     layers = (states * real).sum(2) / real.sum(2)
     losses = F.cross_entropy(output.logits[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none")
-    nats = (losses * mask[:, :-1]).sum(1)  # the loss of a token counts where the token before it is real
+    nats = (losses * mask[:, :-1]).sum(
+        1
+    )  # the loss of a token counts where the token before it is real
     return layers.numpy(), (nats / np.log(2)).numpy() / [len(text.encode()) for text in texts]
 
 
 def test_a_real_model_agrees_with_the_released_pipeline(stories):
-    texts = ["A dog runs over the grass .", "Two children in red coats climb a snowy hill behind their house .", "Sunset ."]
+    texts = [
+        "A dog runs over the grass .",
+        "Two children in red coats climb a snowy hill behind their house .",
+        "Sunset .",
+    ]
     layers, bits_per_byte = released(stories, texts)
     encoder = open_language(f"hf:{stories}", device=CPU)
     encoding = encoder.encode(texts)
@@ -202,11 +247,15 @@ def test_a_real_model_agrees_with_the_released_pipeline(stories):
     np.testing.assert_allclose(encoding.bits / encoding.bytes, bits_per_byte, rtol=1e-4)
     assert encoder.card.parameters == 260_032
     assert encoder.card.layers[-1] == "block 5"
-    assert encoder.card.weights == "407a7c581bdd66972383ce9ad24857713fb98786d06ea564a2fe9b34ebe77dfd"
+    assert (
+        encoder.card.weights == "407a7c581bdd66972383ce9ad24857713fb98786d06ea564a2fe9b34ebe77dfd"
+    )
 
 
 def test_a_real_model_gives_the_published_loss(stories, flickr):
-    """The folder's own notes give a mean loss of 3.28 nats per token over the first 200 captions."""
+    """The folder's own notes give a mean loss of 3.28 nats per token over the first 200
+    captions.
+    """
     import pandas as pd
 
     texts = pd.read_csv(flickr / "captions.csv").caption[:200].tolist()
@@ -228,13 +277,21 @@ def broken(tmp_path, folders):
 
 @pytest.mark.parametrize("place", ["", "./none", "/none/at/all", "a/b/c"])
 def test_missing_folder(place):
-    assert_refused(place, "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with config.json")
+    assert_refused(
+        place,
+        "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with"
+        " config.json",
+    )
 
 
 def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     with pytest.raises(
-        OfflineError, match=r"hf:org/gpt is not in the cache folder .*cache and .*HF_HUB_OFFLINE.*HF_HOME.*hf:FOLDER"
+        OfflineError,
+        match=(
+            r"hf:org/gpt is not in the cache folder .*cache and"
+            r" .*HF_HUB_OFFLINE.*HF_HOME.*hf:FOLDER"
+        ),
     ):
         open_language("hf:org/gpt", device=CPU)
 
@@ -242,7 +299,10 @@ def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkey
 def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch, folders):
     put_in_cache(tmp_path / "cache", "org/tiny", folders["llama"])
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    encoder, local = open_language("hf:org/tiny", device=CPU), open_language(f"hf:{folders['llama']}", device=CPU)
+    encoder, local = (
+        open_language("hf:org/tiny", device=CPU),
+        open_language(f"hf:{folders['llama']}", device=CPU),
+    )
     assert (encoder.card.name, encoder.card.weights) == ("tiny", local.card.weights)
     assert encoder.recipe == local.recipe
     np.testing.assert_array_equal(encoder.encode(TEXTS).layers[-1], local.encode(TEXTS).layers[-1])
@@ -260,7 +320,9 @@ def test_folder_without_config(broken):
 def test_folder_with_pickled_weights_only(broken):
     torch.save(load_file(broken / "model.safetensors"), broken / "pytorch_model.bin")
     (broken / "model.safetensors").unlink()
-    assert_refused(broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained")
+    assert_refused(
+        broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained"
+    )
 
 
 def test_folder_without_tokenizer(broken):
@@ -289,7 +351,10 @@ def test_missing_weights_are_not_filled_at_random(broken):
 
 def test_a_model_that_needs_its_own_code(broken):
     config = json.loads((broken / "config.json").read_text())
-    config.update(model_type="mine", auto_map={"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"})
+    config.update(
+        model_type="mine",
+        auto_map={"AutoConfig": "mine.Config", "AutoModelForCausalLM": "mine.Model"},
+    )
     (broken / "config.json").write_text(json.dumps(config))
     (broken / "mine.py").write_text(f"open({str(broken / 'ran')!r}, 'w')")
     assert_refused(broken, "cannot be opened: .*transformers knows without the model's own code")
@@ -302,26 +367,39 @@ def test_damaged_config(broken):
 
 
 def test_encoder_decoder(tmp_path):
-    config = transformers.T5Config(vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2)
+    config = transformers.T5Config(
+        vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2
+    )
     transformers.T5Model(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
     assert_refused(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
 
 
 def test_a_model_of_images_and_texts(tmp_path):
-    part = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    part = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     text = {**part, "vocab_size": 300, "bos_token_id": 0, "eos_token_id": 0}
-    config = transformers.CLIPConfig(text_config=text, vision_config={**part, "image_size": 32, "patch_size": 16})
+    config = transformers.CLIPConfig(
+        text_config=text, vision_config={**part, "image_size": 32, "patch_size": 16}
+    )
     transformers.CLIPModel(config).save_pretrained(tmp_path)
     save_tokenizer(tmp_path)
-    assert_refused(tmp_path, "CLIPModel takes no texts alone; expected an encoder of text or a causal model")
+    assert_refused(
+        tmp_path, "CLIPModel takes no texts alone; expected an encoder of text or a causal model"
+    )
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
 def test_a_forward_in_half_precision_is_pooled_and_given_in_float32(folders, monkeypatch, kind):
     encoder = open_language(f"hf:{folders[kind]}", device=CPU)
     exact = encoder.encode(TEXTS)
-    monkeypatch.setattr("core.encoders.language.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16))
+    monkeypatch.setattr(
+        "core.encoders.language.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16)
+    )
     rounded = encoder.encode(TEXTS)
     for layer, wanted in zip(rounded.layers, exact.layers, strict=True):
         assert layer.dtype == np.float32

@@ -19,12 +19,24 @@ MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 300}
 LOUD = {"initializer_range": 0.4}  # at the usual 0.02 random models hardly look at their context
 CONFIGS: dict[str, Callable[[], Any]] = {
-    "gpt2": lambda: transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=300, n_positions=64, **LOUD),
-    "llama": lambda: transformers.LlamaConfig(**SMALL, **LOUD, intermediate_size=32, max_position_embeddings=64),
-    "bloom": lambda: transformers.BloomConfig(hidden_size=16, n_layer=2, n_head=2, vocab_size=300, **LOUD),
-    "opt": lambda: transformers.OPTConfig(**SMALL, ffn_dim=32, word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.4),
-    "bert": lambda: transformers.BertConfig(**SMALL, **LOUD, intermediate_size=32, max_position_embeddings=64),
-    "roberta": lambda: transformers.RobertaConfig(**SMALL, **LOUD, intermediate_size=32, max_position_embeddings=66),
+    "gpt2": lambda: transformers.GPT2Config(
+        n_embd=16, n_layer=2, n_head=2, vocab_size=300, n_positions=64, **LOUD
+    ),
+    "llama": lambda: transformers.LlamaConfig(
+        **SMALL, **LOUD, intermediate_size=32, max_position_embeddings=64
+    ),
+    "bloom": lambda: transformers.BloomConfig(
+        hidden_size=16, n_layer=2, n_head=2, vocab_size=300, **LOUD
+    ),
+    "opt": lambda: transformers.OPTConfig(
+        **SMALL, ffn_dim=32, word_embed_proj_dim=16, max_position_embeddings=64, init_std=0.4
+    ),
+    "bert": lambda: transformers.BertConfig(
+        **SMALL, **LOUD, intermediate_size=32, max_position_embeddings=64
+    ),
+    "roberta": lambda: transformers.RobertaConfig(
+        **SMALL, **LOUD, intermediate_size=32, max_position_embeddings=66
+    ),
 }
 CAUSAL = ("gpt2", "llama", "bloom", "opt")
 
@@ -44,12 +56,20 @@ def make_language(folder: Path, kind: str, *, padding_side: str = "right") -> Pa
 
 def save_tokenizer(folder: Path, *, padding_side: str = "right", bos: bool = True) -> None:
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(["<s>", "<x>", *letters])}, merges=[]))
+    tokenizer = Tokenizer(
+        models.BPE(
+            vocab={letter: i for i, letter in enumerate(["<s>", "<x>", *letters])}, merges=[]
+        )
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     if bos:
-        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", padding_side=padding_side)
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", 0)]
+        )
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", padding_side=padding_side
+    )
     fast.save_pretrained(folder)
 
 
@@ -59,10 +79,19 @@ def make_vision(folder: Path, architecture: str, **arguments: Any) -> Path:
     model = timm.create_model(architecture, num_classes=0, **arguments)
     folder.mkdir(parents=True, exist_ok=True)
     save_file(
-        {name: value.half() if value.is_floating_point() else value for name, value in model.state_dict().items()},
+        {
+            name: value.half() if value.is_floating_point() else value
+            for name, value in model.state_dict().items()
+        },
         folder / "model.safetensors",
     )
-    settings = {"input_size": [3, SIZE, SIZE], "mean": MEAN, "std": STD, "crop_pct": 1.0, "num_classes": 0}
+    settings = {
+        "input_size": [3, SIZE, SIZE],
+        "mean": MEAN,
+        "std": STD,
+        "crop_pct": 1.0,
+        "num_classes": 0,
+    }
     config = {"architecture": architecture, "model_args": arguments, "pretrained_cfg": settings}
     (folder / "config.json").write_text(json.dumps(config))
     return folder

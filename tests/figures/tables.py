@@ -5,55 +5,104 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.analyses.alignment import Fit
+from core.statistics.fits import Fit
 
 LANGUAGE = [
     ("gpt-s", "GPT <s>", "GPT-2", 1e5, 0.40),
     ("gpt-m", "GPT m", "GPT-2", 1e6, 0.50),
     ("bloom-s", "BLOOM s", "BLOOM", 2e5, 0.45),
 ]
-VISION = [("mae-s", "MAE s", "MAE", 1e5), ("mae-m", "MAE m", "MAE", 1e6), ("clip-s", "CLIP s", "CLIP", 1e5)]
+VISION = [
+    ("mae-s", "MAE s", "MAE", 1e5),
+    ("mae-m", "MAE m", "MAE", 1e6),
+    ("clip-s", "CLIP s", "CLIP", 1e5),
+]
 
 
 def trend_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
-            {"facet": facet, "model_x": x, "title_x": title, "group_x": family, "parameters_x": count, "competence": skill,
-             "model_y": y, "title_y": title_y, "parameters_y": count_y, "layer_x": 1, "layer_y": 2, "score": skill / 4,
-             "chance": 0.05, "k": 5, "n": 101}
+            {
+                "facet": facet,
+                "model_x": x,
+                "title_x": title,
+                "group_x": family,
+                "parameters_x": count,
+                "competence": skill,
+                "model_y": y,
+                "title_y": title_y,
+                "parameters_y": count_y,
+                "layer_x": 1,
+                "layer_y": 2,
+                "score": skill / 4,
+                "chance": 0.05,
+                "k": 5,
+                "n": 101,
+            }
             for x, title, family, count, skill in LANGUAGE
             for y, title_y, facet, count_y in VISION
         ]
-    )  # fmt: skip
+    )
 
 
 def trend_fits() -> dict[str, Fit]:
     grid = np.linspace(0.4, 0.5, 5)
-    band = pd.DataFrame({"x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01})
+    band = pd.DataFrame(
+        {"x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01}
+    )
     none = np.nan
     return {
         "MAE": Fit(3, 0.95, 0.25, 0.0, 0.8, -0.5, 0.2, band),
-        "CLIP": Fit(2, 0.95, none, none, none, none, none, band.iloc[:0], "2 points are too few for a line"),
+        "CLIP": Fit(
+            2, 0.95, none, none, none, none, none, band.iloc[:0], "2 points are too few for a line"
+        ),
     }
 
 
 def headline_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
-            {"target": target, "model": x, "title": title, "group": family, "parameters": count, "competence": skill,
-             "score": skill / 4, "low": skill / 5, "high": skill / 3, "chance": 0.05, "k": 5}
-            for target in ("vision models", "reality") for x, title, family, count, skill in LANGUAGE
+            {
+                "target": target,
+                "model": x,
+                "title": title,
+                "group": family,
+                "parameters": count,
+                "competence": skill,
+                "score": skill / 4,
+                "low": skill / 5,
+                "high": skill / 3,
+                "chance": 0.05,
+                "k": 5,
+            }
+            for target in ("vision models", "reality")
+            for x, title, family, count, skill in LANGUAGE
         ]
-    )  # fmt: skip
+    )
 
 
 def ranking_points() -> pd.DataFrame:
     rows = [(*row[:4], "language") for row in LANGUAGE] + [(*row, "vision") for row in VISION]
-    return pd.DataFrame(rows, columns=["model", "title", "group", "parameters", "modality"]).assign(score=0.2, chance=0.05, k=5)
+    return pd.DataFrame(rows, columns=["model", "title", "group", "parameters", "modality"]).assign(
+        score=0.2, chance=0.05, k=5
+    )
 
 
 def growth_points() -> pd.DataFrame:
-    rows = [("training", "gpt", 50.0, "gpt-step50"), ("training", "gpt", 2000.0, "gpt"), ("tasks", "vit", 1.0, "vit-1"),
-            ("tasks", "vit", 32.0, "vit"), ("solved", "vit", 0.25, "vit")]  # fmt: skip
+    rows = [
+        ("training", "gpt", 50.0, "gpt-step50"),
+        ("training", "gpt", 2000.0, "gpt"),
+        ("tasks", "vit", 1.0, "vit-1"),
+        ("tasks", "vit", 32.0, "vit"),
+        ("solved", "vit", 0.25, "vit"),
+    ]
     points = pd.DataFrame(rows, columns=["panel", "line", "x", "model"])
-    return points.assign(title=points["model"], modality="vision", group="supervised", parameters=1e5, score=0.1, chance=0.01, k=10)
+    return points.assign(
+        title=points["model"],
+        modality="vision",
+        group="supervised",
+        parameters=1e5,
+        score=0.1,
+        chance=0.01,
+        k=10,
+    )

@@ -1,15 +1,23 @@
-"""Figures from small tables: what is drawn, what is named, and what is said where nothing can be drawn."""
+"""Figures from small tables: what is drawn, what is named, and what is said where nothing can be
+drawn.
+"""
 
 import numpy as np
 import pytest
 
-from core.figures.alignment import layer_grid, trend
-from core.figures.overview import growth, headline, ranking
-from core.figures.stimuli import agreement
 from core.figures.tables import calibrated_points
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
-from tests.figures.tables import growth_points, headline_points, ranking_points, trend_fits, trend_points
+from core.questions.alignment.figures import layer_grid, trend
+from core.questions.overview.figures import growth, headline, ranking
+from core.questions.stimuli.figures import agreement
+from tests.figures.tables import (
+    growth_points,
+    headline_points,
+    ranking_points,
+    trend_fits,
+    trend_points,
+)
 
 LABEL = "alignment (k = 5)"
 KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
@@ -26,10 +34,18 @@ def chance_traces(figure):
 def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     runs = [trace for trace in figure.data if trace.customdata is not None]
-    assert [list(run.customdata[0]) for run in runs] == [["gpt-s", "mae-s"], ["gpt-s", "mae-m"], ["gpt-s", "clip-s"]]
+    assert [list(run.customdata[0]) for run in runs] == [
+        ["gpt-s", "mae-s"],
+        ["gpt-s", "mae-m"],
+        ["gpt-s", "clip-s"],
+    ]
     assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
     assert runs[1].line.width > runs[0].line.width
-    assert runs[0].marker.color == (hue("GPT-2", "light"), hue("BLOOM", "light"), hue("GPT-2", "light"))
+    assert runs[0].marker.color == (
+        hue("GPT-2", "light"),
+        hue("BLOOM", "light"),
+        hue("GPT-2", "light"),
+    )
 
 
 def test_trend_prints_fit_reason_and_chance():
@@ -58,7 +74,10 @@ def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
 
 
 def test_trend_stacks_its_panels_where_it_is_narrow():
-    wide, narrow = (trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=narrow) for narrow in (False, True))
+    wide, narrow = (
+        trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=narrow)
+        for narrow in (False, True)
+    )
     assert narrow.layout.height > wide.layout.height
     assert narrow.layout.xaxis.domain == (0.0, 1.0)
 
@@ -72,13 +91,23 @@ def test_trend_stacks_its_panels_where_it_is_narrow():
     ],
 )
 def test_trend_draws_its_reason(points, said):
-    assert said in words(trend(points, trend_fits(), label=LABEL, mode="light")).replace("<br>", " ")
+    assert said in words(trend(points, trend_fits(), label=LABEL, mode="light")).replace(
+        "<br>", " "
+    )
 
 
 def test_layer_grid_frames_the_best_pair():
     scores = np.array([[0.1, 0.2, 0.1], [0.0, 0.1, 0.4]])
-    figure = layer_grid(scores, title_x="GPT <s>", title_y="MAE s", layers_x=["in", "b0"], layers_y=["p", "b0", "b1"], spec=KNN,
-                        chance=0.05, mode="dark")  # fmt: skip
+    figure = layer_grid(
+        scores,
+        title_x="GPT <s>",
+        title_y="MAE s",
+        layers_x=["in", "b0"],
+        layers_y=["p", "b0", "b1"],
+        spec=KNN,
+        chance=0.05,
+        mode="dark",
+    )
     frame = figure.layout.shapes[0]
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, 0.5, 1.5)
     assert "b0 × b1" in words(figure)
@@ -87,9 +116,17 @@ def test_layer_grid_frames_the_best_pair():
     assert figure.data[0].zmin == 0.0
 
 
-def test_layer_grid_marks_the_least_where_lower_is_more_aligned_and_tells_no_chance_that_is_unknown():
-    figure = layer_grid(np.array([[0.9, 0.2], [0.5, 0.7]]), title_x="a", title_y="b", layers_x=["0", "1"], layers_y=["0", "1"],
-                        spec=ANGLE, chance=np.nan, mode="light")  # fmt: skip
+def test_layer_grid_marks_the_least_where_lower_is_aligned_and_tells_no_unknown_chance():
+    figure = layer_grid(
+        np.array([[0.9, 0.2], [0.5, 0.7]]),
+        title_x="a",
+        title_y="b",
+        layers_x=["0", "1"],
+        layers_y=["0", "1"],
+        spec=ANGLE,
+        chance=np.nan,
+        mode="light",
+    )
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y0) == (0.5, -0.5)
     assert "chance" not in words(figure)
     assert "chance" not in figure.data[0].hovertemplate
@@ -100,14 +137,20 @@ def first_card(figure):
 
 
 def test_a_hover_card_tells_chance_and_interval_of_a_score():
-    card = first_card(trend(trend_points().assign(low=0.08, high=0.12), trend_fits(), label=LABEL, mode="light"))
+    card = first_card(
+        trend(trend_points().assign(low=0.08, high=0.12), trend_fits(), label=LABEL, mode="light")
+    )
     assert "alignment 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
 
 
 def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
-    points = calibrated_points(trend_points().assign(calibrated=0.03, p=0.01, p_adjusted=0.02, low=0.08, high=0.12))
+    points = calibrated_points(
+        trend_points().assign(calibrated=0.03, p=0.01, p_adjusted=0.02, low=0.08, high=0.12)
+    )
     card = first_card(trend(points, trend_fits(), label=LABEL, mode="light"))
-    assert "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+    assert (
+        "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+    )
     assert "p 0.01, adjusted for all pairs 0.02" in card
 
 
@@ -125,7 +168,14 @@ def test_trend_draws_no_chance_line_where_every_pair_has_its_own():
 
 def test_layer_grid_of_no_numbers_draws_its_reason():
     figure = layer_grid(
-        np.full((1, 1), np.nan), title_x="a", title_y="b", layers_x=["0"], layers_y=["0"], spec=KNN, chance=1.0, mode="light"
+        np.full((1, 1), np.nan),
+        title_x="a",
+        title_y="b",
+        layers_x=["0"],
+        layers_y=["0"],
+        spec=KNN,
+        chance=1.0,
+        mode="light",
     )
     assert "No pair of layers" in words(figure)
 
@@ -137,11 +187,17 @@ def test_headline_has_a_panel_per_target_with_chance_and_range():
     assert len([trace for trace in chance_traces(figure) if trace.x[0] is not None]) == 2
     gpt = next(trace for trace in figure.data if trace.customdata is not None)
     assert list(gpt.error_y.array) == pytest.approx([0.4 / 3 - 0.1, 0.5 / 3 - 0.125])
-    assert {trace.name for trace in figure.data if trace.showlegend is not False} >= {"GPT-2", "BLOOM", "chance"}
+    assert {trace.name for trace in figure.data if trace.showlegend is not False} >= {
+        "GPT-2",
+        "BLOOM",
+        "chance",
+    }
 
 
 def test_headline_without_competence_draws_its_reason():
-    assert "bits per byte" in words(headline(headline_points().assign(competence=np.nan), mode="dark")).replace("<br>", " ")
+    assert "bits per byte" in words(
+        headline(headline_points().assign(competence=np.nan), mode="dark")
+    ).replace("<br>", " ")
 
 
 def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
@@ -154,7 +210,9 @@ def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
 
 
 def test_ranking_of_nothing_draws_its_reason():
-    assert "no alignment with reality" in words(ranking(ranking_points().iloc[:0], against="reality", mode="light"))
+    assert "no alignment with reality" in words(
+        ranking(ranking_points().iloc[:0], against="reality", mode="light")
+    )
 
 
 def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
@@ -167,7 +225,9 @@ def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
 
 
 def test_agreement_of_two_stimuli_draws_its_reason():
-    assert "fewer than three" in words(agreement(np.array([1, 1]), chosen=0, k=1, title_x="a", title_y="b", mode="light"))
+    assert "fewer than three" in words(
+        agreement(np.array([1, 1]), chosen=0, k=1, title_x="a", title_y="b", mode="light")
+    )
 
 
 def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
@@ -181,7 +241,10 @@ def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
 
 def test_growth_reads_powers_on_logarithmic_axes_and_shares_in_percent():
     figure = growth(growth_points(), against="reality", mode="dark")
-    axes = {axis.title.text: axis for axis in (figure.layout.xaxis, figure.layout.xaxis2, figure.layout.xaxis3)}
+    axes = {
+        axis.title.text: axis
+        for axis in (figure.layout.xaxis, figure.layout.xaxis2, figure.layout.xaxis3)
+    }
     assert axes["training steps"].type == "log"
     assert axes["training steps"].ticktext == ("50", "100", "200", "500", "1k", "2k")
     assert axes["supervised tasks"].ticktext == ("1", "32")

@@ -4,13 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.analyses.models import FEWER, UNTRAINED, describe
 from core.encoders.encoder import ModelCard
 from core.figures.tables import fits, growth_points, headline_points, ranking_points, trend_points
+from core.study.models import FEWER, UNTRAINED, describe
 
 
 def card(name, modality, family, objective, parameters=1000):
-    return ModelCard(name, name.upper(), modality, f"hf:{name}", family, objective, parameters, "w", ("0", "1"))
+    return ModelCard(
+        name, name.upper(), modality, f"hf:{name}", family, objective, parameters, "w", ("0", "1")
+    )
 
 
 MODELS = describe(
@@ -24,10 +26,20 @@ MODELS = describe(
 COMPETENCE = pd.DataFrame({"model": ["gpt-0", "gpt-1", "gpt-2"], "value": [0.1, 0.2, 0.3]})
 ALIGNMENT = pd.DataFrame(
     [
-        {"model_x": f"gpt-{i}", "model_y": y, "layer_x": 0, "layer_y": 1, "score": score, "chance": 0.1, "n": 11, "k": 1}
-        for i in range(3) for y, score in (("reality", 0.5), ("mae-s", 0.1 * i), ("mae-m", 0.3 * i))
+        {
+            "model_x": f"gpt-{i}",
+            "model_y": y,
+            "layer_x": 0,
+            "layer_y": 1,
+            "score": score,
+            "chance": 0.1,
+            "n": 11,
+            "k": 1,
+        }
+        for i in range(3)
+        for y, score in (("reality", 0.5), ("mae-s", 0.1 * i), ("mae-m", 0.3 * i))
     ]
-)  # fmt: skip
+)
 
 
 def test_trend_points_describe_both_models_and_put_reality_last():
@@ -40,7 +52,9 @@ def test_trend_points_describe_both_models_and_put_reality_last():
 def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
     fit = fits(trend_points(ALIGNMENT, COMPETENCE, MODELS), MODELS)["MAE"]
     assert fit.n == 3
-    assert fit.slope == pytest.approx(2.0)  # the means 0, 0.2, 0.4 over the competences 0.1, 0.2, 0.3
+    assert fit.slope == pytest.approx(
+        2.0
+    )  # the means 0, 0.2, 0.4 over the competences 0.1, 0.2, 0.3
 
 
 def test_copies_and_untrained_models_are_drawn_and_not_fitted():
@@ -59,13 +73,24 @@ def test_headline_points_hold_mean_and_range_over_the_target():
 
 def test_ranking_points_are_means_over_what_a_model_was_compared_with():
     points = ranking_points(ALIGNMENT[ALIGNMENT["model_y"] != "reality"], MODELS)
-    assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx({"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4})
+    assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx(
+        {"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4}
+    )
 
 
 def ranked(**columns) -> pd.DataFrame:
     table = pd.DataFrame({"model": ["a", "a-step1", "b", "c", "raw"], "score": 0.1} | columns)
-    plain = {"run": table["model"], "step": 10.0, "copy": False, "tasks": np.nan, "group": "MAE", "family": "ViT", "size": "S",
-             "objective": "MAE", "parameters": 1e5}  # fmt: skip
+    plain = {
+        "run": table["model"],
+        "step": 10.0,
+        "copy": False,
+        "tasks": np.nan,
+        "group": "MAE",
+        "family": "ViT",
+        "size": "S",
+        "objective": "MAE",
+        "parameters": 1e5,
+    }
     return table.assign(**{name: value for name, value in plain.items() if name not in table})
 
 
@@ -73,26 +98,45 @@ NONE_SOLVED = pd.DataFrame({"model": [], "solved": []})
 
 
 def test_copies_and_the_finished_model_are_one_line_in_order_of_their_steps():
-    ranking = ranked(run=["a", "a", "b", "c", "raw"], copy=[False, True, False, False, False], step=[10.0, 1.0, 5.0, 5.0, 0.0])
+    ranking = ranked(
+        run=["a", "a", "b", "c", "raw"],
+        copy=[False, True, False, False, False],
+        step=[10.0, 1.0, 5.0, 5.0, 0.0],
+    )
     points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "training", ["model", "x"]].to_numpy().tolist() == [["a-step1", 1.0], ["a", 10.0]]
+    assert points.loc[points["panel"] == "training", ["model", "x"]].to_numpy().tolist() == [
+        ["a-step1", 1.0],
+        ["a", 10.0],
+    ]
 
 
 def test_sizes_are_joined_within_a_group_and_neither_copies_nor_untrained_ones_are_sizes():
-    ranking = ranked(copy=[False, True, False, False, False], group=["MAE", "MAE", "MAE", "CLIP", UNTRAINED],
-                     parameters=[1e5, 1e5, 3e5, 1e5, 1e5])  # fmt: skip
+    ranking = ranked(
+        copy=[False, True, False, False, False],
+        group=["MAE", "MAE", "MAE", "CLIP", UNTRAINED],
+        parameters=[1e5, 1e5, 3e5, 1e5, 1e5],
+    )
     points = growth_points(ranking, NONE_SOLVED)
     assert points.loc[points["panel"] == "size", "model"].tolist() == ["a", "b"]
 
 
 def test_tasks_are_compared_among_models_that_differ_in_nothing_else():
-    ranking = ranked(group=["supervised", "MAE", FEWER, "supervised", "supervised"], objective="supervised",
-                     tasks=[32.0, np.nan, 2.0, 32.0, 32.0], family=["ViT", "ViT", "ViT", "ResNet", "ViT"],
-                     size=["S", "S", "S", "S", "M"])  # fmt: skip
+    ranking = ranked(
+        group=["supervised", "MAE", FEWER, "supervised", "supervised"],
+        objective="supervised",
+        tasks=[32.0, np.nan, 2.0, 32.0, 32.0],
+        family=["ViT", "ViT", "ViT", "ResNet", "ViT"],
+        size=["S", "S", "S", "S", "M"],
+    )
     points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [["b", 2.0], ["a", 32.0]]
+    assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [
+        ["b", 2.0],
+        ["a", 32.0],
+    ]
 
 
 def test_solved_tasks_are_drawn_of_those_that_were_measured():
     points = growth_points(ranked(), pd.DataFrame({"model": ["b", "c"], "solved": [0.5, np.nan]}))
-    assert points.loc[points["panel"] == "solved", ["model", "x"]].to_numpy().tolist() == [["b", 0.5]]
+    assert points.loc[points["panel"] == "solved", ["model", "x"]].to_numpy().tolist() == [
+        ["b", 0.5]
+    ]

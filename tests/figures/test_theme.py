@@ -26,8 +26,20 @@ from core.figures.theme import (
 MODES = ("light", "dark")
 SEEN_AS = {  # Machado, Oliveira and Fernandes 2009, severity 1
     "all colors": np.eye(3),
-    "no red": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-    "no green": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    "no red": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "no green": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
 }
 
 
@@ -37,8 +49,12 @@ def linear(color: str) -> np.ndarray:
 
 
 def oklab(rgb: np.ndarray) -> np.ndarray:
-    to_cones = np.array([[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]])
-    to_lab = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]])
+    to_cones = np.array(
+        [[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]]
+    )
+    to_lab = np.array(
+        [[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]]
+    )
     return to_lab @ np.cbrt(to_cones @ np.clip(rgb, 0, 1))
 
 
@@ -71,7 +87,13 @@ def test_the_scale_changes_lightness_in_one_direction(mode):
 
 @pytest.mark.parametrize(
     ("one", "same"),
-    [("MAE", "masked autoencoder"), ("DINO", "SimCLR"), ("GPT-2", "gpt"), ("CLIP fine-tuned", "clip-ft"), ("RoBERTa", "BERT")],
+    [
+        ("MAE", "masked autoencoder"),
+        ("DINO", "SimCLR"),
+        ("GPT-2", "gpt"),
+        ("CLIP fine-tuned", "clip-ft"),
+        ("RoBERTa", "BERT"),
+    ],
 )
 def test_other_words_for_an_objective_or_family_have_its_hue(one, same):
     assert hue(one, "light") == hue(same, "light") != hue("supervised", "light")
@@ -91,7 +113,10 @@ def test_marker_size_grows_by_six_pixels_per_factor_of_ten():
     assert marker_size(None) == marker_size(math.nan) == 7.0
 
 
-@pytest.mark.parametrize(("count", "text"), [(950, "950"), (41_300, "41.3k"), (1_300_000, "1.3M"), (7e9, "7B"), (None, "—")])
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(950, "950"), (41_300, "41.3k"), (1_300_000, "1.3M"), (7e9, "7B"), (None, "—")],
+)
 def test_counts_are_short(count, text):
     assert count_text(count) == text
 

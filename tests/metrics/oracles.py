@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.metrics.neighbors import tie_order, unit_scaled
+from core.spaces.neighbors import tie_order, unit_scaled
 
 
 def nearest_literally(space: np.ndarray, k: int) -> list[list[int]]:
@@ -15,7 +15,11 @@ def nearest_literally(space: np.ndarray, k: int) -> list[list[int]]:
     vectors = [[float(value) for value in row] for row in space]
     found = []
     for i, own in enumerate(vectors):
-        similarity = {j: sum(a * b for a, b in zip(own, other, strict=True)) for j, other in enumerate(vectors) if j != i}
+        similarity = {
+            j: sum(a * b for a, b in zip(own, other, strict=True))
+            for j, other in enumerate(vectors)
+            if j != i
+        }
         found.append(sorted(similarity, key=lambda j: (-similarity[j], rank[j]))[:k])
     return found
 
@@ -30,16 +34,23 @@ def clamp_literally(layers: Sequence[np.ndarray], q: float) -> list[list[list[fl
     """Clamp every value at the sorted absolute values' entry int(q · m)."""
     sizes = sorted(abs(float(value)) for layer in layers for value in layer.flat)
     threshold = sizes[int(q * len(sizes))]
-    return [[[max(-threshold, min(threshold, float(value))) for value in row] for row in layer] for layer in layers]
+    return [
+        [[max(-threshold, min(threshold, float(value))) for value in row] for row in layer]
+        for layer in layers
+    ]
 
 
 def permuted_neighbors(neighbors: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Give stimulus i the neighbors of stimulus order[i], renamed likewise: a space whose rows are shuffled."""
+    """Give stimulus i the neighbors of stimulus order[i], renamed likewise: a space whose rows are
+    shuffled.
+    """
     return np.argsort(order)[neighbors[order]].astype(np.int32)
 
 
 def song_hsic(K: np.ndarray, L: np.ndarray) -> float:
-    """Estimate HSIC without bias, term by term: Song et al. 2012, for kernels whose diagonals are disregarded."""
+    """Estimate HSIC without bias, term by term: Song et al. 2012, for kernels whose diagonals are
+    disregarded.
+    """
     n, (K, L) = len(K), (kernel - np.diag(np.diag(kernel)) for kernel in (K, L))
     ones = np.ones(n)
     sums = (ones @ K @ ones) * (ones @ L @ ones) / ((n - 1) * (n - 2))

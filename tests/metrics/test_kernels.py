@@ -1,4 +1,6 @@
-"""CKA in three forms: published values, the definitions in plain Python, hand-computed cases and theorems."""
+"""CKA in three forms: published values, the definitions in plain Python, hand-computed cases and
+theorems.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.kernels import centered, cosine, linear, rbf, u_centered
-from core.metrics.preprocess import normalize_rows
+from core.spaces.preprocess import normalize_rows
 from tests.metrics.oracles import song_hsic
 
 cka, unbiased_cka, rbf_cka = METRICS["cka"], METRICS["unbiased_cka"], METRICS["rbf_cka"]
@@ -37,15 +39,23 @@ def published(reference: Path) -> tuple[np.ndarray, np.ndarray, dict[str, float]
 
 
 def products_literally(space: np.ndarray) -> list[list[float]]:
-    return [[sum(a * b for a, b in zip(own, other, strict=True)) for other in space.tolist()] for own in space.tolist()]
+    return [
+        [sum(a * b for a, b in zip(own, other, strict=True)) for other in space.tolist()]
+        for own in space.tolist()
+    ]
 
 
 def gaussian_literally(space: np.ndarray, sigma: float) -> list[list[float]]:
-    return [[math.exp(-(math.dist(own, other) ** 2) / (2 * sigma**2)) for other in space.tolist()] for own in space.tolist()]
+    return [
+        [math.exp(-(math.dist(own, other) ** 2) / (2 * sigma**2)) for other in space.tolist()]
+        for own in space.tolist()
+    ]
 
 
 def median_distance(space: np.ndarray) -> float:
-    return float(np.median([math.dist(space[i], space[j]) for i in range(len(space)) for j in range(i)]))
+    return float(
+        np.median([math.dist(space[i], space[j]) for i in range(len(space)) for j in range(i)])
+    )
 
 
 def hsic_literally(K: list[list[float]], L: list[list[float]]) -> float:
@@ -58,8 +68,12 @@ def hsic_literally(K: list[list[float]], L: list[list[float]]) -> float:
 
 
 def unbiased_hsic_literally(K: list[list[float]], L: list[list[float]]) -> float:
-    """Average K_ij (L_ij + L_qr − 2 L_iq) over all draws of four different stimuli: what the estimator is unbiased for."""
-    terms = [K[i][j] * (L[i][j] + L[q][r] - 2 * L[i][q]) for i, j, q, r in permutations(range(len(K)), 4)]
+    """Average K_ij (L_ij + L_qr − 2 L_iq) over all draws of four different stimuli: what the
+    estimator is unbiased for.
+    """
+    terms = [
+        K[i][j] * (L[i][j] + L[q][r] - 2 * L[i][q]) for i, j, q, r in permutations(range(len(K)), 4)
+    ]
     return sum(terms) / len(terms)
 
 
@@ -71,7 +85,9 @@ def alignment_literally(hsic, K: list[list[float]], L: list[list[float]]) -> flo
 @given(seed=seeds)
 def test_cka_equals_its_definition(seed):
     x, y = spaces(seed)
-    assert cka(x, y) == pytest.approx(alignment_literally(hsic_literally, *map(products_literally, (x, y))), abs=1e-12)
+    assert cka(x, y) == pytest.approx(
+        alignment_literally(hsic_literally, *map(products_literally, (x, y))), abs=1e-12
+    )
 
 
 @few
@@ -96,13 +112,22 @@ def test_rbf_cka_equals_its_definition_in_both_units(seed, bandwidth):
 def test_cka_and_rbf_cka_equal_the_released_code(reference):
     x, y, values = published(reference)
     assert cka(x, y) == pytest.approx(values["cka_linear"], rel=1e-6)
-    assert rbf_cka(x, y, bandwidth=1.0, unit="feature") == pytest.approx(values["cka_rbf_sigma_1"], rel=1e-6)
+    assert rbf_cka(x, y, bandwidth=1.0, unit="feature") == pytest.approx(
+        values["cka_rbf_sigma_1"], rel=1e-6
+    )
 
 
 def test_unbiased_cka_differs_from_the_released_code_by_the_constant_in_its_denominator(reference):
-    """It divides by the root + 1e-6, and HSIC per pair of rows of length 1 is about 0.05: the value comes out 2e-5 too low."""
+    """It divides by the root + 1e-6, and HSIC per pair of rows of length 1 is about 0.05: the value
+    comes out 2e-5 too low.
+    """
     x, y, values = published(reference)
-    root = math.sqrt(math.prod(song_hsic(space @ space.T, space @ space.T) for space in (x.astype(float), y.astype(float))))
+    root = math.sqrt(
+        math.prod(
+            song_hsic(space @ space.T, space @ space.T)
+            for space in (x.astype(float), y.astype(float))
+        )
+    )
     theirs = values["unbiased_cka_linear"]
     assert unbiased_cka(x, y) * root / (root + 1e-6) == pytest.approx(theirs, rel=1e-6)
     assert unbiased_cka(x, y) == pytest.approx(theirs, rel=3e-5)
@@ -111,13 +136,17 @@ def test_unbiased_cka_differs_from_the_released_code_by_the_constant_in_its_deno
 
 def test_cka_of_two_single_dimensions_is_their_squared_correlation():
     x, y = np.array([[0.0], [1], [2], [5]]), np.array([[1.0], [0], [3], [4]])
-    assert cka(x, y) == pytest.approx(10**2 / (14 * 10), abs=1e-12)  # sums of products and of squares around the means
+    assert cka(x, y) == pytest.approx(
+        10**2 / (14 * 10), abs=1e-12
+    )  # sums of products and of squares around the means
 
 
 def test_two_crossed_splits_of_four_stimuli():
-    """Uncorrelated, so CKA is 0; over pairs, whoever shares one half never shares the other, which the unbiased form calls −1/2.
+    """Uncorrelated, so CKA is 0; over pairs, whoever shares one half never shares the other, which
+    the unbiased form calls −1/2.
 
-    By hand: K̃ is 4/3 within a half and −2/3 across, two pairs against four, so Σ K̃L̃ = −24/9 and Σ K̃² = 48/9.
+    By hand: K̃ is 4/3 within a half and −2/3 across, two pairs against four, so Σ K̃L̃ = −24/9 and
+    Σ K̃² = 48/9.
     """
     x, y = np.array([[1.0], [1], [-1], [-1]]), np.array([[1.0], [-1], [1], [-1]])
     assert cka(x, y) == pytest.approx(0, abs=1e-12)
@@ -127,10 +156,16 @@ def test_two_crossed_splits_of_four_stimuli():
 def test_over_all_shufflings_unbiased_cka_averages_0_and_cka_its_analytic_chance():
     x, y = spaces(0, n=6)
     orders = [list(order) for order in permutations(range(6))]
-    free_x, free_y, biased_x, biased_y = (f(linear(space)) for f in (u_centered, centered) for space in (x, y))
-    assert np.mean([cosine(free_x, free_y[np.ix_(order, order)]) for order in orders]) == pytest.approx(0, abs=1e-12)
+    free_x, free_y, biased_x, biased_y = (
+        f(linear(space)) for f in (u_centered, centered) for space in (x, y)
+    )
+    assert np.mean(
+        [cosine(free_x, free_y[np.ix_(order, order)]) for order in orders]
+    ) == pytest.approx(0, abs=1e-12)
     chance = np.trace(biased_x) * np.trace(biased_y) / 5
-    assert np.mean([cosine(biased_x, biased_y[np.ix_(order, order)]) for order in orders]) == pytest.approx(chance, abs=1e-12)
+    assert np.mean(
+        [cosine(biased_x, biased_y[np.ix_(order, order)]) for order in orders]
+    ) == pytest.approx(chance, abs=1e-12)
 
 
 def test_in_wide_spaces_cka_is_high_by_chance_and_unbiased_cka_is_not():
@@ -148,7 +183,9 @@ def test_a_wide_gaussian_kernel_is_linear(unit):
 
 def test_a_fixed_width_notices_the_scale_that_a_relative_one_ignores():
     x, y = spaces(0, n=30)
-    relative, fixed = ([rbf_cka(size * x, y, unit=unit) for size in (1, 3)] for unit in ("median", "feature"))
+    relative, fixed = (
+        [rbf_cka(size * x, y, unit=unit) for size in (1, 3)] for unit in ("median", "feature")
+    )
     assert relative[0] == pytest.approx(relative[1], abs=1e-12)
     assert abs(fixed[0] - fixed[1]) > 0.01
 
@@ -177,7 +214,10 @@ def test_where_all_stimuli_are_equally_similar_only_the_unbiased_form_has_no_val
     """The biased form has one: its chance level, whatever the other space is."""
     _, y = spaces(0, n=20)
     for x in (np.eye(20), rotated_simplex(20)):
-        with pytest.raises(MetricError, match=r"all similarities in this space are equal.*only rounding; choose another layer"):
+        with pytest.raises(
+            MetricError,
+            match=r"all similarities in this space are equal.*only rounding; choose another layer",
+        ):
             unbiased_cka(x, y)
         chance = np.trace(centered(linear(y))) / math.sqrt(19)
         assert cka(x, y) == pytest.approx(chance, abs=1e-6)
@@ -185,14 +225,19 @@ def test_where_all_stimuli_are_equally_similar_only_the_unbiased_form_has_no_val
 
 def test_the_unbiased_form_needs_four_stimuli():
     x, y = spaces(0)
-    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"):
+    with pytest.raises(
+        MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"
+    ):
         unbiased_cka(x[:3], y[:3])
     assert unbiased_cka(x[:4], x[:4]) == pytest.approx(1)
 
 
 def test_a_kernel_so_narrow_that_nothing_is_similar_is_refused():
     x, y = spaces(0)
-    with pytest.raises(MetricError, match=r"leaves every stimulus similar to itself alone, .*larger bandwidth than 0\.01"):
+    with pytest.raises(
+        MetricError,
+        match=r"leaves every stimulus similar to itself alone, .*larger bandwidth than 0\.01",
+    ):
         rbf_cka(x, y, bandwidth=0.01)
 
 
@@ -200,7 +245,9 @@ def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
     x = np.zeros((9, 2))
     x[0] = 1
     y = spaces(0, n=9)[1]
-    with pytest.raises(MetricError, match="their median distance is 0; give the bandwidth in unit feature"):
+    with pytest.raises(
+        MetricError, match="their median distance is 0; give the bandwidth in unit feature"
+    ):
         rbf_cka(x, y)
     assert 0 < rbf_cka(x, y, unit="feature") < 1
 
@@ -213,5 +260,7 @@ def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
 
 
 def test_an_unknown_unit_is_refused():
-    with pytest.raises(MetricError, match="the unit of a bandwidth is median or feature; given pixels"):
+    with pytest.raises(
+        MetricError, match="the unit of a bandwidth is median or feature; given pixels"
+    ):
         rbf_cka(*spaces(0), unit="pixels")

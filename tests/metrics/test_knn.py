@@ -1,4 +1,6 @@
-"""Neighbor metrics equal published values, literal oracles and hand-computed cases; their terms average to the metric."""
+"""Neighbor metrics equal published values, literal oracles and hand-computed cases; their terms
+average to the metric.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 from core.metrics import METRICS
 from core.metrics.knn import cycle_terms, jaccard_terms, mutual_terms
 from core.metrics.knn_order import edit_terms, subsequence_terms
-from core.metrics.neighbors import nearest
-from core.metrics.preprocess import normalize_rows
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
 
 TERMS = {
     "mutual_knn": mutual_terms,
@@ -34,7 +36,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 def lists(seed: int, *, n: int = 12, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Return two arrays of ordered neighbors, drawn at random without the stimulus itself."""
-    return tuple(nearest(np.random.default_rng((seed, side)).standard_normal((n, n)), k=k) for side in (0, 1))
+    return tuple(
+        nearest(np.random.default_rng((seed, side)).standard_normal((n, n)), k=k) for side in (0, 1)
+    )
 
 
 def jaccard_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
@@ -60,7 +64,9 @@ def subsequence_literally(a: list[list[int]], b: list[list[int]], i: int) -> flo
 
 
 def edit_literally(a: list[list[int]], b: list[list[int]], i: int) -> float:
-    """Recurse on the first entries: nothing to do where they are equal, else delete, insert or replace one."""
+    """Recurse on the first entries: nothing to do where they are equal, else delete, insert or
+    replace one.
+    """
 
     @cache
     def edits(s: int, t: int) -> int:
@@ -104,7 +110,9 @@ def test_values_equal_the_released_code(name, reference):
     entry, unit = PUBLISHED[name]
     published = json.loads((reference / "metrics_n256.json").read_text())["values"]
     ours = METRICS[name](x, y, k=10)
-    assert round(ours * 2560) == round(published[entry] / unit * 2560)  # the same count over 256 stimuli and 10 neighbors
+    assert round(ours * 2560) == round(
+        published[entry] / unit * 2560
+    )  # the same count over 256 stimuli and 10 neighbors
     assert ours == pytest.approx(published[entry] / unit, abs=1e-6)
     if name == "cycle_knn":  # the one that is not symmetric
         assert METRICS[name](y, x, k=10) == published["cycle_knn_B_to_A"]
@@ -116,13 +124,18 @@ def letters(word: str) -> np.ndarray:
 
 def test_the_edit_distance_of_intention_and_execution_is_five():
     """Jurafsky and Martin, Speech and Language Processing, section 2.8: edits that each cost 1."""
-    assert edit_terms(letters("intention"), letters("execution")).tolist() == pytest.approx([1 - 5 / 9])
+    assert edit_terms(letters("intention"), letters("execution")).tolist() == pytest.approx(
+        [1 - 5 / 9]
+    )
 
 
 def test_terms_of_a_swap_by_hand():
     """Two neighbors that change places: the same set, three of four in order, two replacements."""
     a, b = np.array([[1, 2, 3, 4]], np.int32), np.array([[2, 1, 3, 4]], np.int32)
-    assert [float(TERMS[name](a, b)[0]) for name in ("mutual_knn", "jaccard_knn", "lcs_knn", "edit_distance_knn")] == [
+    assert [
+        float(TERMS[name](a, b)[0])
+        for name in ("mutual_knn", "jaccard_knn", "lcs_knn", "edit_distance_knn")
+    ] == [
         1,
         1,
         0.75,

@@ -1,4 +1,6 @@
-"""Mutual kNN equals published values, a slow oracle and a hand-computed case, and takes no notice of how similar neighbors are."""
+"""Mutual kNN equals published values, a slow oracle and a hand-computed case, and takes no notice
+of how similar neighbors are.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
+from core.spaces.preprocess import normalize_rows
 from tests.metrics.oracles import mutual_knn_literally
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,7 +38,9 @@ def test_mutual_knn_equals_the_released_code(reference):
 @given(seed=seeds, k=st.integers(1, 23))
 def test_mutual_knn_equals_a_slow_oracle(seed, k):
     x, y = spaces(seed)
-    assert METRICS["mutual_knn"](x, y, k=k) == pytest.approx(mutual_knn_literally(x, y, k), abs=1e-12)
+    assert METRICS["mutual_knn"](x, y, k=k) == pytest.approx(
+        mutual_knn_literally(x, y, k), abs=1e-12
+    )
 
 
 @given(seed=seeds)
@@ -53,7 +57,9 @@ def test_mutual_knn_of_a_hand_computed_case():
 
 @given(seed=seeds, k=st.integers(1, 22))
 def test_mutual_knn_takes_no_notice_of_how_similar_neighbors_are(seed, k):
-    """It is ordinal: cubing all similarities (a kernel of degree 3) keeps their order and so the value."""
+    """It is ordinal: cubing all similarities (a kernel of degree 3) keeps their order and so the
+    value.
+    """
     x, y = spaces(seed, dims=3)
     cubed = np.einsum("ia,ib,ic->iabc", x, x, x).reshape(len(x), -1)
     assume(_has_no_near_ties(x))

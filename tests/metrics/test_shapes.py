@@ -1,4 +1,6 @@
-"""Shapes: a rotated copy is at distance 0, an invertible map is not; values equal a search over rotations and SciPy's disparity."""
+"""Shapes: a rotated copy is at distance 0, an invertible map is not; values equal a search over
+rotations and SciPy's disparity.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def rotation(dims: int, seed: int) -> np.ndarray:
 
 
 def search_over_rotations(x: np.ndarray, y: np.ndarray) -> float:
-    """Try 20,000 turns of the plane, with and without a mirror, and keep the largest inner product."""
+    """Try 20,000 turns of the plane, with and without a mirror, and keep the largest inner
+    product.
+    """
     x, y = (space - space.mean(axis=0) for space in (x, y))
     best = -np.inf
     for mirror in (1, -1):
@@ -53,7 +57,9 @@ def test_procrustes_agrees_with_scipy(seed):
 
 
 def test_a_stretched_cross_by_hand():
-    """Inner products of the axes are 4 and 2 and the lengths √4 and √10, so the overlap is 6 / √40."""
+    """Inner products of the axes are 4 and 2 and the lengths √4 and √10, so the overlap is 6 /
+    √40.
+    """
     x = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
     y = x * [2, 1] + 3
     assert procrustes(x, y) == pytest.approx(6 / np.sqrt(40), abs=1e-12)
@@ -61,7 +67,9 @@ def test_a_stretched_cross_by_hand():
 
 
 def test_two_crosses_at_right_angles_by_hand():
-    """The stimuli that one space tells apart are at the origin of the other: nothing in common, overlap 0, angle π/2."""
+    """The stimuli that one space tells apart are at the origin of the other: nothing in common,
+    overlap 0, angle π/2.
+    """
     cross = np.concatenate([np.eye(4), -np.eye(4)])
     assert procrustes(cross[:, :2], cross[:, 2:]) == pytest.approx(0, abs=1e-15)
     assert shape_angle(cross[:, :2], cross[:, 2:]) == pytest.approx(np.pi / 2)
@@ -101,9 +109,14 @@ def test_the_angle_is_a_distance_while_canonical_correlations_see_no_stretch(see
 
 @given(seed=seeds)
 def test_more_dimensions_than_stimuli_give_the_same_as_the_inner_products_alone(seed):
-    """The nuclear norm of XᵀY is the sum of square roots of the eigenvalues of the product of the two kernels."""
+    """The nuclear norm of XᵀY is the sum of square roots of the eigenvalues of the product of the
+    two kernels.
+    """
     x, y = spaces(seed, n=10, dims=(40, 25))
-    kernels = [centered @ centered.T / (centered**2).sum() for centered in (x - x.mean(axis=0), y - y.mean(axis=0))]
+    kernels = [
+        centered @ centered.T / (centered**2).sum()
+        for centered in (x - x.mean(axis=0), y - y.mean(axis=0))
+    ]
     squares = np.linalg.eigvals(kernels[0] @ kernels[1]).real
     assert procrustes(x, y) == pytest.approx(np.sqrt(np.clip(squares, 0, None)).sum(), abs=1e-6)
 

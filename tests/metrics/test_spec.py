@@ -1,4 +1,6 @@
-"""What a spec says of its metric holds, for every metric: a claim on every draw, and where there is none, a draw that breaks it."""
+"""What a spec says of its metric holds, for every metric: a claim on every draw, and where there is
+none, a draw that breaks it.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
 from core.metrics.spec import INVARIANCES, Metric
+from core.spaces.preprocess import normalize_rows
 
 EXACT = 1e-9  # what rounding may change
 N = 40
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
-with_k = pytest.mark.parametrize("metric", [m for m in METRICS.values() if "k" in m.spec.defaults], ids=lambda m: m.spec.id)
+with_k = pytest.mark.parametrize(
+    "metric", [m for m in METRICS.values() if "k" in m.spec.defaults], ids=lambda m: m.spec.id
+)
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=25)
 WIDE = {"n": 100, "dims": 40}  # so many that the penalty of a ridge shows
@@ -48,7 +52,10 @@ def invertible_linear(space: np.ndarray, rng: np.random.Generator) -> np.ndarray
     return rotation(rotation(space, rng) @ stretch, rng)
 
 
-MAPS = {function.__name__: function for function in (rotation, isotropic_scaling, translation, invertible_linear)}
+MAPS = {
+    function.__name__: function
+    for function in (rotation, isotropic_scaling, translation, invertible_linear)
+}
 
 
 def aligned_end(metric: Metric) -> float:
@@ -61,7 +68,11 @@ def test_every_invariance_has_a_map():
 
 @every_metric
 def test_the_spec_names_every_parameter_and_its_texts_are_one_line(metric):
-    keywords = [name for name, each in inspect.signature(metric.function).parameters.items() if each.kind is each.KEYWORD_ONLY]
+    keywords = [
+        name
+        for name, each in inspect.signature(metric.function).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    ]
     assert list(metric.spec.defaults) == keywords
     for text in (metric.spec.title, metric.spec.sees, metric.spec.misses, metric.spec.reference):
         assert text
@@ -72,7 +83,9 @@ def test_the_spec_names_every_parameter_and_its_texts_are_one_line(metric):
 @every_metric
 @pytest.mark.parametrize("name", INVARIANCES)
 def test_invariances_are_those_of_the_spec_and_no_others(metric, name):
-    """A claimed map of either space changes nothing; any other changes some value in one of the two."""
+    """A claimed map of either space changes nothing; any other changes some value in one of the
+    two.
+    """
     changes = []
     for seed in range(5):
         (x, y), value = spaces(seed), metric(*spaces(seed))
@@ -84,7 +97,9 @@ def test_invariances_are_those_of_the_spec_and_no_others(metric, name):
 @every_metric
 @few
 @given(seed=seeds)
-def test_the_value_lies_in_the_range_and_a_common_reordering_of_the_stimuli_changes_nothing(metric, seed):
+def test_the_value_lies_in_the_range_and_a_common_reordering_of_the_stimuli_changes_nothing(
+    metric, seed
+):
     x, y = spaces(seed)
     value = metric(x, y)
     low, high = metric.spec.range
@@ -104,8 +119,13 @@ def test_it_is_symmetric_if_and_only_if_the_spec_says_so(metric):
 
 @every_metric
 def test_a_space_is_at_the_aligned_end_with_itself_if_and_only_if_the_spec_says_so(metric):
-    few_neighbors = {"k": 2} if "k" in metric.spec.defaults else {}  # so few that some stimuli are no neighbor of theirs
-    gaps = [abs(metric(x, x, **few_neighbors) - aligned_end(metric)) for x, _ in (spaces(seed, **WIDE) for seed in range(5))]
+    few_neighbors = (
+        {"k": 2} if "k" in metric.spec.defaults else {}
+    )  # so few that some stimuli are no neighbor of theirs
+    gaps = [
+        abs(metric(x, x, **few_neighbors) - aligned_end(metric))
+        for x, _ in (spaces(seed, **WIDE) for seed in range(5))
+    ]
     assert (max(gaps) <= EXACT) == metric.spec.self_aligned
 
 
@@ -124,7 +144,8 @@ def test_shuffling_one_space_lowers_alignment(metric):
 
 
 def near_and_bent(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return two spaces and the first again in a kernel of degree 3: cubed similarities, in the same order.
+    """Return two spaces and the first again in a kernel of degree 3: cubed similarities, in the
+    same order.
 
     The 56 products of three of six dimensions span it, so it is no wider than stimuli are many.
     """
@@ -144,7 +165,10 @@ def test_it_depends_on_the_order_of_similarities_alone_if_and_only_if_the_spec_s
 @every_metric
 def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = spaces(0)
-    with pytest.raises(MetricError, match=f"two spaces over the same stimuli expected; given {N} and {N - 1} stimuli"):
+    with pytest.raises(
+        MetricError,
+        match=f"two spaces over the same stimuli expected; given {N} and {N - 1} stimuli",
+    ):
         metric(x, y[:-1])
 
 
@@ -169,7 +193,9 @@ def test_constant_features_are_refused(metric, side):
 @every_metric
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_features_that_are_constant_but_for_rounding_are_refused(metric, dtype):
-    """Multiples of one vector are one vector once they are normalized; what then differs is the last bit."""
+    """Multiples of one vector are one vector once they are normalized; what then differs is the
+    last bit.
+    """
     rng = np.random.default_rng(0)
     line = (rng.uniform(0.1, 10, (N, 1)) * rng.standard_normal(12)).astype(dtype)
     x = normalize_rows(line)
@@ -182,14 +208,19 @@ def test_features_that_are_constant_but_for_rounding_are_refused(metric, dtype):
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_fewer_than_three_stimuli_are_refused(metric, n):
     x, y = spaces(0)
-    with pytest.raises(MetricError, match=rf"a space of at least 3 stimuli and 1 dimension expected; given {n} × 12"):
+    with pytest.raises(
+        MetricError,
+        match=rf"a space of at least 3 stimuli and 1 dimension expected; given {n} × 12",
+    ):
         metric(x[:n], y[:n])
 
 
 @with_k
 @pytest.mark.parametrize("k", [-1, 0, N, 10**6])
 def test_k_outside_its_range_is_refused(metric, k):
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; given {k}$"):
+    with pytest.raises(
+        MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; given {k}$"
+    ):
         metric(*spaces(0), k=k)
 
 
@@ -202,9 +233,12 @@ def test_an_unknown_parameter_is_refused(metric):
 
 
 @pytest.mark.parametrize(
-    ("metric", "given"), [("mutual_knn", {"k": "abc"}), ("mutual_knn", {"k": True}), ("cknna", {"variant": 3})]
+    ("metric", "given"),
+    [("mutual_knn", {"k": "abc"}), ("mutual_knn", {"k": True}), ("cknna", {"variant": 3})],
 )
 def test_parameters_of_another_kind_are_refused(metric, given):
     name, value = next(iter(given.items()))
-    with pytest.raises(MetricError, match=rf"{name} of {metric} is a (number|word), such as .*; given {value!r}"):
+    with pytest.raises(
+        MetricError, match=rf"{name} of {metric} is a (number|word), such as .*; given {value!r}"
+    ):
         METRICS[metric](np.eye(5), np.eye(5), **given)

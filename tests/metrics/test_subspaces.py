@@ -1,4 +1,6 @@
-"""Canonical correlations equal an eigenvalue problem, literal definitions and hand-computed cases."""
+"""Canonical correlations equal an eigenvalue problem, literal definitions and hand-computed
+cases.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
 from core.metrics.subspaces import mean_cca, pwcca, svcca
+from core.spaces.preprocess import normalize_rows
 
 seeds = st.integers(0, 2**32 - 1)
-CROSS = np.repeat(np.concatenate([np.eye(4), -np.eye(4)]), 2, axis=0)  # 16 stimuli on four axes at right angles
+CROSS = np.repeat(
+    np.concatenate([np.eye(4), -np.eye(4)]), 2, axis=0
+)  # 16 stimuli on four axes at right angles
 
 
-def spaces(seed: int, *, n: int = 40, dims: tuple[int, int] = (5, 8)) -> tuple[np.ndarray, np.ndarray]:
+def spaces(
+    seed: int, *, n: int = 40, dims: tuple[int, int] = (5, 8)
+) -> tuple[np.ndarray, np.ndarray]:
     """Return two spaces that share three directions, each in noise of its own."""
     rng = np.random.default_rng(seed)
     shared = rng.standard_normal((n, 3))
@@ -26,7 +32,9 @@ def spaces(seed: int, *, n: int = 40, dims: tuple[int, int] = (5, 8)) -> tuple[n
 
 
 def eigen_cca(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Solve Cxx⁻¹ Cxy Cyy⁻¹ Cyx w = ρ² w (Hotelling); return every ρ and its variate x w at length 1, largest first."""
+    """Solve Cxx⁻¹ Cxy Cyy⁻¹ Cyx w = ρ² w (Hotelling); return every ρ and its variate x w at length
+    1, largest first.
+    """
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     product = np.linalg.solve(x.T @ x, x.T @ y) @ np.linalg.solve(y.T @ y, y.T @ x)
     squares, weights = np.linalg.eig(product)
@@ -43,7 +51,9 @@ def pwcca_literally(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def svcca_literally(x: np.ndarray, y: np.ndarray, rank: int) -> float:
-    """Take the eigenvectors of standardized Gram matrices, and the eigenvalues of the product of their projectors."""
+    """Take the eigenvectors of standardized Gram matrices, and the eigenvalues of the product of
+    their projectors.
+    """
     kept = []
     for space in (x, y):
         standard = (space - space.mean(axis=0)) / space.std(axis=0)
@@ -78,24 +88,36 @@ def test_svcca_equals_projectors(seed, rank):
 
 
 def test_svcca_equals_the_exact_form_of_the_released_code_which_itself_is_random(reference):
-    """The released code draws a random decomposition on each call, so its five values differ by 0.09; ours lies among them."""
+    """The released code draws a random decomposition on each call, so its five values differ by
+    0.09; ours lies among them.
+    """
     features = np.load(reference / "features_n256.npz")
     x, y = normalize_rows(features["A"]), normalize_rows(features["B"])
     published = json.loads((reference / "metrics_n256.json").read_text())["values"]
     ours = METRICS["svcca"](x, y)
-    assert ours == pytest.approx(published["svcca_exact_svd_mean_singular_value_of_UaT_Ub_rank_10"], rel=1e-6)
-    assert min(published["svcca_released_code_five_seeds"]) < ours < max(published["svcca_released_code_five_seeds"])
+    assert ours == pytest.approx(
+        published["svcca_exact_svd_mean_singular_value_of_UaT_Ub_rank_10"], rel=1e-6
+    )
+    assert (
+        min(published["svcca_released_code_five_seeds"])
+        < ours
+        < max(published["svcca_released_code_five_seeds"])
+    )
 
 
 def test_correlations_of_a_cross_by_hand():
-    """Two of three axes are common, the third of each is at right angles to all: correlations 1, 1, 0."""
+    """Two of three axes are common, the third of each is at right angles to all: correlations 1, 1,
+    0.
+    """
     x, y = CROSS[:, [0, 1, 2]], CROSS[:, [1, 0, 3]]
     assert mean_cca(x, y) == pytest.approx(2 / 3)
     assert svcca(x * [5, 4, 3], y * [1, 2, 4], rank=3) == pytest.approx(2 / 3)
 
 
 def test_pwcca_weighs_by_what_x_carries_by_hand():
-    """Axis 0 is common (correlation 1), axis 1 is not (0); x holds three times as much along the first."""
+    """Axis 0 is common (correlation 1), axis 1 is not (0); x holds three times as much along the
+    first.
+    """
     x, y = CROSS[:, [0, 1]] * [3, 1], CROSS[:, [0, 2]]
     assert pwcca(x, y) == pytest.approx(3 / 4)
     assert pwcca(y, x) == pytest.approx(1 / 2)
@@ -126,16 +148,23 @@ def test_svcca_takes_no_notice_of_a_feature_that_never_varies(seed):
 
 def test_duplicated_features_add_no_direction():
     x, y = spaces(0)
-    assert mean_cca(np.concatenate([x, x, x, x], axis=1), y) == pytest.approx(mean_cca(x, y), abs=1e-12)
+    assert mean_cca(np.concatenate([x, x, x, x], axis=1), y) == pytest.approx(
+        mean_cca(x, y), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("metric", [mean_cca, pwcca])
 def test_too_few_stimuli_would_make_correlations_trivial_and_are_refused(metric):
-    """5 + 8 dimensions: from 14 stimuli on, no correlation is 1 by force; with 13 one is, whatever the spaces."""
+    """5 + 8 dimensions: from 14 stimuli on, no correlation is 1 by force; with 13 one is, whatever
+    the spaces.
+    """
     x, y = spaces(0, n=14)
     assert 0 < metric(x, y) < 1
     assert eigen_cca(x[:13], y[:13])[0][0] == pytest.approx(1)
-    with pytest.raises(MetricError, match=r"of ranks 5 and 8 need more than 13 stimuli; given 13.* svcca with a lower rank"):
+    with pytest.raises(
+        MetricError,
+        match=r"of ranks 5 and 8 need more than 13 stimuli; given 13.* svcca with a lower rank",
+    ):
         metric(x[:13], y[:13])
 
 

@@ -28,7 +28,9 @@ def demo(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory):
-    """Return a function that gives a small store of a size; it is built once, tests that change it take a copy."""
+    """Return a function that gives a small store of a size; it is built once, tests that change it
+    take a copy.
+    """
 
     @cache
     def of_size(size: int) -> Path:
@@ -39,15 +41,26 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def three(tmp_path_factory) -> Path:
-    """Return a store of three vision models of three objectives and one language model: the least that has every plot."""
-    chosen = [one for one in VISION if one[:2] in (("MAE", "m"), ("CLIP", "m"), ("supervised", "s"))]
-    return build(tmp_path_factory.mktemp("three"), PaintedDataset(60), vision=chosen, language=LANGUAGE[4:5], reality=False)
+    """Return a store of three vision models of three objectives and one language model: the least
+    that has every plot.
+    """
+    chosen = [
+        one for one in VISION if one[:2] in (("MAE", "m"), ("CLIP", "m"), ("supervised", "s"))
+    ]
+    return build(
+        tmp_path_factory.mktemp("three"),
+        PaintedDataset(60),
+        vision=chosen,
+        language=LANGUAGE[4:5],
+        reality=False,
+    )
 
 
 @pytest.fixture
 def opened(monkeypatch):
     """Return a function that opens a page over a store, as a link would."""
-    # Every opened page would look for components of others in all installed packages: half of the time of most tests
+    # Every opened page would look for components of others in all installed packages: half of the
+    # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:

@@ -15,16 +15,27 @@ from tests.pages.world import PaintedDataset
 KEPT: Mapping[str, float] = {"5": 0.2, "10": 0.5, "40": 4.0}  # of reality
 
 
-def retell(root: Path, dataset: PaintedDataset, names: Sequence[str], *, kept: Mapping[str, float] = KEPT) -> Path:
-    """Embed these language models at further levels, where they hold so much of reality beside noise."""
+def retell(
+    root: Path, dataset: PaintedDataset, names: Sequence[str], *, kept: Mapping[str, float] = KEPT
+) -> Path:
+    """Embed these language models at further levels, where they hold so much of reality beside
+    noise.
+    """
     for name in names:
         card = Store(root).model(dataset.name, name).card
         for level, part in kept.items():
             rng = np.random.default_rng(len(name))
             noise = [rng.normal(size=(dataset.size, 9)).astype(np.float32) / 3 for _ in card.layers]
             write_embedding(
-                root, dataset=dataset.card, card=replace(card, name=f"{name}~{level}"), level=level,
-                layers=[dataset.world * part + one for one in noise], bits=None, bytes=None,
-                recipe=Recipe.of("embedding", model=f"{name}~{level}"), device="cpu", seconds=0.1,
-            )  # fmt: skip
+                root,
+                dataset=dataset.card,
+                card=replace(card, name=f"{name}~{level}"),
+                level=level,
+                layers=[dataset.world * part + one for one in noise],
+                bits=None,
+                bytes=None,
+                recipe=Recipe.of("embedding", model=f"{name}~{level}"),
+                device="cpu",
+                seconds=0.1,
+            )
     return root

@@ -10,4 +10,6 @@ def charts(app: AppTest) -> list[str]:
 
 
 def said(app: AppTest) -> str:
-    return " ".join(element.value for kind in ("info", "error", "warning") for element in app.get(kind)).replace("\\", "")
+    return " ".join(
+        element.value for kind in ("info", "error", "warning") for element in app.get(kind)
+    ).replace("\\", "")

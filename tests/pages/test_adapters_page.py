@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from core.adapters import files
-from core.adapters.model import Adapter, Adapters, Settings
-from core.analyses.linear_maps import METHODS
 from core.cli import make_parser
 from core.errors import InputError
+from core.questions.adapters.answer import adapters_recipe, train_adapters
+from core.questions.adapters.baselines import METHODS
+from core.questions.adapters.maps import files
+from core.questions.adapters.maps.model import Adapter, Adapters, Settings
 from core.recipe import Recipe
 from core.store import Store
-from core.studies.adaptation import adapters_recipe, train_adapters
-from core.studies.study import Study
+from core.study.study import Study
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -27,7 +27,12 @@ SPACES = ("vit-mae-m:2", "gpt-2-m:2")
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
-    return build(tmp_path_factory.mktemp("adapted"), PaintedDataset(64), vision=VISION[1:4], language=LANGUAGE[2:3])
+    return build(
+        tmp_path_factory.mktemp("adapted"),
+        PaintedDataset(64),
+        vision=VISION[1:4],
+        language=LANGUAGE[2:3],
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +49,12 @@ def page(opened, store):
     """Return a function that opens the page with what trains in a moment."""
 
     def open_page(**query: str):
-        small = {"encoders": ["ViT M · MAE", "GPT-2 M"], "reference": "ViT M · CLIP", "wide": "8", "k": "3"}
+        small = {
+            "encoders": ["ViT M · MAE", "GPT-2 M"],
+            "reference": "ViT M · CLIP",
+            "wide": "8",
+            "k": "3",
+        }
         return opened(store, "adapters", **{**small, **query})
 
     return open_page
@@ -59,7 +69,9 @@ def finish(app, monkeypatch):
     return app.run()
 
 
-def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usual_ones(opened, store):
+def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usual_ones(
+    opened, store
+):
     app = opened(store, "adapters")
     assert not app.exception
     assert not said(app)
@@ -79,7 +91,9 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     seen = len(training.course.looks)
     assert seen > 1
     assert charts(app) == ["course", "kernels"]
-    assert "Kernels before" in [head.value for head in app.subheader]  # what comes after would be out of date at once
+    assert "Kernels before" in [
+        head.value for head in app.subheader
+    ]  # what comes after would be out of date at once
     assert "its median place is" not in words(app)
     app.button(key="stop").click().run()
     stopped = len(training.course.looks)
@@ -90,7 +104,9 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
     assert not app.code  # that would be of the finished one
     app.number_input(key="k").set_value(4).run()
-    assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(app).replace("\n", " ")
+    assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(
+        app
+    ).replace("\n", " ")
     app.number_input(key="k").set_value(3)
     app.number_input(key="pairs").set_value(20).run()
     assert charts(app) == ["kernels"]
@@ -121,11 +137,19 @@ def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkey
     table = app.dataframe[0].value
     assert set(table.loc[table.isna().any(axis=1), "method"]) == {"raw", "relative"}
     told = [text.value for text in app.caption if text.value.startswith("No figures of")]
-    assert told == ["No figures of **relative, raw**: vectors of 9 and 12 dimensions have no cosine."]
+    assert told == [
+        "No figures of **relative, raw**: vectors of 9 and 12 dimensions have no cosine."
+    ]
 
 
 def test_names_of_a_link_that_are_not_there_are_said_until_others_are_chosen(page):
-    app = page(**{"encoders": ["ViT M · MAE", "GPT-2 M", "GPT-3 M"], "reference": "ViT N · CLIP", "layer-gpt-2-m": "blockk 9"})
+    app = page(
+        **{
+            "encoders": ["ViT M · MAE", "GPT-2 M", "GPT-3 M"],
+            "reference": "ViT N · CLIP",
+            "layer-gpt-2-m": "blockk 9",
+        }
+    )
     assert not app.exception
     assert "no model named 'GPT-3 M'; did you mean GPT-2 M" in said(app)
     assert "no model beside the encoders named 'ViT N · CLIP'; did you mean ViT" in said(app)
@@ -150,7 +174,9 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert "The common space by the mean of all encoders" in words(app)
     assert "95 % interval" in words(app)
     table = app.dataframe[0].value
-    assert {"adapters", "CCA", "Procrustes", "ridge", "relative", "raw", "chance"} == set(table["method"])
+    assert {"adapters", "CCA", "Procrustes", "ridge", "relative", "raw", "chance"} == set(
+        table["method"]
+    )
     assert not table.isna().any(axis=None)
     assert not [text.value for text in app.caption if text.value.startswith("No figures of")]
     assert set(table["from → to"]) == {"ViT M · MAE → GPT-2 M", "GPT-2 M → ViT M · MAE"}
@@ -175,10 +201,14 @@ def upload(app, data: bytes, name: str = "mine.safetensors"):
 
 
 def test_adapters_come_back_from_a_file_with_their_choices(page, store):
-    made = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(width=16), pairs=20, seed=3)
+    made = train_adapters(
+        Study(Store(store), "cave"), SPACES, settings=Settings(width=16), pairs=20, seed=3
+    )
     app = upload(page(encoders=["ViT S · CLIP", "GPT-2 M"]), files.dump(*made))
     assert not app.exception
-    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(text.value for text in app.success).replace("\\", "")
+    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(
+        text.value for text in app.success
+    ).replace("\\", "")
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert (app.number_input(key="pairs").value, app.number_input(key="seed").value) == (20, 3)
     assert app.number_input(key="wide").value == 16
@@ -189,17 +219,34 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
 def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, store):
     study = Study(Store(store), "cave")
     made, _ = train_adapters(study, SPACES, settings=Settings(width=8))
-    app = upload(page(), files.dump(made, adapters_recipe(study, SPACES, Settings(width=8), pairs=40, seed=0, stopped=1)))
+    app = upload(
+        page(),
+        files.dump(
+            made, adapters_recipe(study, SPACES, Settings(width=8), pairs=40, seed=0, stopped=1)
+        ),
+    )
     assert not app.exception
-    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2, stopped after 1 pass." in app.success[0].value.replace("\\", "")
+    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2, stopped after 1 pass." in app.success[
+        0
+    ].value.replace("\\", "")
     assert "This is one training, stopped after 1 pass; the verdict" in words(app)
     assert not app.code
 
 
 def foreign(**changed: object) -> bytes:
-    adapters = Adapters({name: Adapter(np.ones((9, 4), np.float32), np.zeros(4, np.float32)) for name in SPACES}, 0.07)
-    told = {"models": {"vit-mae-m": "a", "gpt-2-m": "b"}, "dataset": "cave", "spaces": list(SPACES), "pairs": 20, "settings": {},
-            "seed": 0, **changed}  # fmt: skip
+    adapters = Adapters(
+        {name: Adapter(np.ones((9, 4), np.float32), np.zeros(4, np.float32)) for name in SPACES},
+        0.07,
+    )
+    told = {
+        "models": {"vit-mae-m": "a", "gpt-2-m": "b"},
+        "dataset": "cave",
+        "spaces": list(SPACES),
+        "pairs": 20,
+        "settings": {},
+        "seed": 0,
+        **changed,
+    }
     return files.dump(adapters, Recipe.of("adapters", **told))
 
 
@@ -221,14 +268,19 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentenc
     assert charts(app) == ["kernels"]
 
 
-@pytest.mark.parametrize("chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}])
+@pytest.mark.parametrize(
+    "chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}]
+)
 def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
     made = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(**chosen))
     app = upload(page(), files.dump(*made))
     assert not app.exception
     assert "its median place is" in words(app)
-    shown = {"width": app.number_input(key="wide"), "temperature": app.number_input(key="temperature"),
-             "learned": app.toggle(key="learned")}  # fmt: skip
+    shown = {
+        "width": app.number_input(key="wide"),
+        "temperature": app.number_input(key="temperature"),
+        "learned": app.toggle(key="learned"),
+    }
     assert {name: shown[name].value for name in chosen} == chosen
     assert f"--temperature {chosen['temperature']}" in app.code[0].value  # every digit
     assert "its median place is" in words(app.run())
@@ -237,13 +289,35 @@ def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, ch
 @pytest.mark.parametrize(
     ("settings", "spaces", "seed", "sentence"),
     [
-        (Settings(width=16, epochs=1), SPACES, 0, "no control of this page shows epochs 1 of these adapters"),
-        (Settings(temperature=50.0), SPACES, 2**31, "no control of this page shows temperature 50.0, seed 2147483648"),
-        (Settings(), ("vit-mae-m:2", "vit-mae-m:1"), 0, "no control of this page shows two layers of vit-mae-m"),
+        (
+            Settings(width=16, epochs=1),
+            SPACES,
+            0,
+            "no control of this page shows epochs 1 of these adapters",
+        ),
+        (
+            Settings(temperature=50.0),
+            SPACES,
+            2**31,
+            "no control of this page shows temperature 50.0, seed 2147483648",
+        ),
+        (
+            Settings(),
+            ("vit-mae-m:2", "vit-mae-m:1"),
+            0,
+            "no control of this page shows two layers of vit-mae-m",
+        ),
     ],
 )
-def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(page, store, settings, spaces, seed, sentence):
-    app = upload(page(), files.dump(*train_adapters(Study(Store(store), "cave"), spaces, settings=settings, seed=seed)))
+def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(
+    page, store, settings, spaces, seed, sentence
+):
+    app = upload(
+        page(),
+        files.dump(
+            *train_adapters(Study(Store(store), "cave"), spaces, settings=settings, seed=seed)
+        ),
+    )
     assert not app.exception
     assert sentence in said(app)
     assert not app.success
@@ -254,7 +328,9 @@ def test_ties_are_no_hits(page, store, monkeypatch):
     """Adapters that map every text to one point find nothing at once, as recall counts them."""
     made, recipe = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(width=8))
     flat = Adapter(np.zeros_like(made.maps[SPACES[1]].weight), np.ones(8, np.float32))
-    monkeypatch.setattr("core.analyses.retrieval.check_space", lambda _: None)  # which refuses a side of one point
+    monkeypatch.setattr(
+        "core.questions.adapters.retrieval.check_space", lambda _: None
+    )  # which refuses a side of one point
     app = upload(page(), files.dump(Adapters({**made.maps, SPACES[1]: flat}, 0.07), recipe))
     assert not app.exception
     assert "its median place is 8.5" in words(app)
@@ -265,13 +341,20 @@ def test_ties_are_no_hits(page, store, monkeypatch):
 
 
 def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
-    app = opened(build(tmp_path, PaintedDataset(40), vision=VISION[:1], language=LANGUAGE[1:2], reality=False), "adapters")
+    app = opened(
+        build(
+            tmp_path, PaintedDataset(40), vision=VISION[:1], language=LANGUAGE[1:2], reality=False
+        ),
+        "adapters",
+    )
     assert "embed three models" in said(app)
     assert app.code[0].value.startswith("platoscope embed --dataset cave")
     app = page()
     app.multiselect(key="encoders").set_value(["gpt-2-m"]).run()
     assert "at least two encoders" in said(app)
-    app.multiselect(key="encoders").set_value(["vit-mae-m", "vit-clip-s", "vit-clip-m", "gpt-2-m", "reality"]).run()
+    app.multiselect(key="encoders").set_value(
+        ["vit-mae-m", "vit-clip-s", "vit-clip-m", "gpt-2-m", "reality"]
+    ).run()
     assert "Leave one model out" in said(app)
 
 

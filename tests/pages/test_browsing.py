@@ -1,10 +1,12 @@
-"""Browsing stimuli: what is searched, brushed or of low and high dispersion can be taken away and studied."""
+"""Browsing stimuli: what is searched, brushed or of low and high dispersion can be taken away and
+studied.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from core.analyses.selections import decode, encode
+from core.study.selections import decode, encode
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
 
@@ -17,14 +19,20 @@ def captions(app) -> list[str]:
 
 def shown(app, key: str) -> list[int]:
     prefix = f"open-{key}-"
-    return [int(button.key.removeprefix(prefix)) for button in app.button if (button.key or "").startswith(prefix)]
+    return [
+        int(button.key.removeprefix(prefix))
+        for button in app.button
+        if (button.key or "").startswith(prefix)
+    ]
 
 
 def studied(app) -> list[list[int]]:
     """Return the sets that the links to the Alignment page carry."""
     links = [link.proto for link in app.get("page_link")]
     assert all(link.page == "align" and "dataset=cave" in link.query_string for link in links)
-    return [decode(link.query_string.split("stimuli=")[1].split("&")[0], 60).tolist() for link in links]
+    return [
+        decode(link.query_string.split("stimuli=")[1].split("&")[0], 60).tolist() for link in links
+    ]
 
 
 def test_what_is_found_goes_to_the_alignment_page(opened, three):
@@ -69,10 +77,12 @@ def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three
     assert "&lt;img src=x onerror=alert(1)&gt;" in seen[0]
 
 
-@pytest.mark.parametrize("kind", ["mean and first component", "consensus by PCA", "consensus by UMAP"])
+@pytest.mark.parametrize(
+    "kind", ["mean and first component", "consensus by PCA", "consensus by UMAP"]
+)
 def test_the_map_lays_out_what_passes_the_search(opened, three, kind, monkeypatch):
     monkeypatch.setattr(
-        "core.studies.stimulus_views.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
+        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
     )  # UMAP takes seconds
     app = opened(three, "stimuli", view="Map", map=kind, q="event 5")
     assert not app.exception
@@ -113,7 +123,9 @@ def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened
     assert not app.exception
     assert charts(app) == ["residuals", "agreement"]
     spaces = app.multiselect(key="space").value
-    assert [len(shown(app, f"near-{place}")) for place in range(len(spaces) + 1)] == [6] * (len(spaces) + 1)
+    assert [len(shown(app, f"near-{place}")) for place in range(len(spaces) + 1)] == [6] * (
+        len(spaces) + 1
+    )
     assert "In the consensus" in captions(app)
     assert sum(NASTY in text.value for text in app.text) == 4
 

@@ -22,7 +22,12 @@ PLOTS = ["levels", "words", "told"]
 @pytest.fixture(scope="module")
 def leveled(tmp_path_factory) -> Path:
     dataset = PaintedDataset(40)
-    root = build(tmp_path_factory.mktemp("leveled"), dataset, vision=VISION[1:3], language=[*LANGUAGE[1:3], LANGUAGE[4]])
+    root = build(
+        tmp_path_factory.mktemp("leveled"),
+        dataset,
+        vision=VISION[1:3],
+        language=[*LANGUAGE[1:3], LANGUAGE[4]],
+    )
     return retell(root, dataset, ("gpt-2-m", "llama-m"))
 
 
@@ -44,7 +49,9 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     assert "Too few stimuli tell more or less" in words(app)  # these captions all tell the same
     for command in codes(app):
         make_parser().parse_args(shlex.split(command)[1:])
-    assert [text.value for text in app.caption if text.value.startswith("**level")] == [f"**level {n}**" for n in (5, 10, 20, 40)]
+    assert [text.value for text in app.caption if text.value.startswith("**level")] == [
+        f"**level {n}**" for n in (5, 10, 20, 40)
+    ]
 
 
 def test_panels_models_and_lines_are_followed(opened, leveled):
@@ -68,7 +75,10 @@ def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
     app = opened(root, "captions")
     app.multiselect(key="readers").set_value(["gpt-2-m", "gpt-2-s"]).run()
     assert not app.exception
-    assert "No trend can be told here: a trend needs language models of 2 families at 3 caption levels; here 1 at 4." in words(app)
+    assert (
+        "No trend can be told here: a trend needs language models of 2 families at 3 caption"
+        " levels; here 1 at 4." in words(app)
+    )
 
 
 def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
@@ -91,9 +101,14 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
     assert app.query_params["stimulus"] == "2"
 
 
-def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(opened, leveled):
+def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
+    opened, leveled
+):
     app = opened(leveled, "captions", readers="GPT-2 N", against="ViT S")
-    assert "no language model at two or more caption levels named 'GPT-2 N'; did you mean GPT-2 M?" in said(app)
+    assert (
+        "no language model at two or more caption levels named 'GPT-2 N'; did you mean GPT-2 M?"
+        in said(app)
+    )
     assert "no vision model named 'ViT S'; did you mean ViT" in said(app)
     assert charts(app) == PLOTS
     app.run()
@@ -110,7 +125,9 @@ def test_one_level_of_the_cave_names_the_demo(opened, small):
     assert codes(app)[0].startswith("platoscope demo")
 
 
-@pytest.mark.parametrize(("levels", "start"), [(("a", "b"), "platoscope embed"), (("a",), "platoscope summarize")])
+@pytest.mark.parametrize(
+    ("levels", "start"), [(("a", "b"), "platoscope embed"), (("a",), "platoscope summarize")]
+)
 def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start):
     class Photos(PaintedDataset):
         @property
@@ -121,9 +138,17 @@ def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start)
         def captions(self):
             table = super().captions
             kept = table[table["level"].isin(("20", "5")[: len(levels)])]
-            return kept.assign(level=kept["level"].map(dict(zip(("20", "5"), levels, strict=False))))
+            return kept.assign(
+                level=kept["level"].map(dict(zip(("20", "5"), levels, strict=False)))
+            )
 
-    root = build(tmp_path, Photos(20, name="photos"), vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
+    root = build(
+        tmp_path,
+        Photos(20, name="photos"),
+        vision=VISION[:1],
+        language=LANGUAGE[1:2],
+        reality=False,
+    )
     app = opened(root, "captions")
     assert not app.exception
     assert "one caption level" in said(app)
@@ -133,7 +158,9 @@ def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start)
     make_parser().parse_args(shlex.split(codes(app)[0])[1:])
 
 
-def test_levels_that_were_written_since_are_to_be_embedded_and_what_read_other_texts_is_named(opened, tmp_path):
+def test_levels_that_were_written_since_are_to_be_embedded_and_what_read_other_texts_is_named(
+    opened, tmp_path
+):
     class Photos(PaintedDataset):
         @property
         def card(self) -> DatasetCard:

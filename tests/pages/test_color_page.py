@@ -1,4 +1,6 @@
-"""The Color page: its plots follow its controls, sources that cannot be asked say why, and the rest is drawn all the same."""
+"""The Color page: its plots follow its controls, sources that cannot be asked say why, and the rest
+is drawn all the same.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.cli import make_parser
-from core.color.cooccurrence import count_colors
-from core.color.words import LAB, color_words
 from core.encoders.encoder import Encoding, ModelCard
+from core.questions.color import answer as coloring
+from core.questions.color.geometry.cooccurrence import count_colors
+from core.questions.color.geometry.words import LAB, color_words
 from core.settings import ROOT
-from core.studies import coloring
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -27,7 +29,9 @@ PIXELS = "pixels:cifar10"
 
 
 class Reader:
-    """A language model that knows where each color lies in CIELAB, and says it in its only layer."""
+    """A language model that knows where each color lies in CIELAB, and says it in its only
+    layer.
+    """
 
     device = "cpu"
     recipe: Mapping[str, object] = {}
@@ -37,17 +41,32 @@ class Reader:
 
     def encode(self, items):
         lab = color_words().set_index("word")[LAB]
-        return Encoding((np.stack([lab.loc[item.rstrip(".").split()[-1]].to_numpy(np.float32) for item in items]),))
+        return Encoding(
+            (
+                np.stack(
+                    [lab.loc[item.rstrip(".").split()[-1]].to_numpy(np.float32) for item in items]
+                ),
+            )
+        )
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Start layouts from one place, shuffle colors once and count few pixels; language models are readers of color."""
-    for name, more in (("lay_out_colors", {}), ("compare_models", {}), ("compare_colors", {"draws": 1})):
+    """Start layouts from one place, shuffle colors once and count few pixels; language models are
+    readers of color.
+    """
+    for name, more in (
+        ("lay_out_colors", {}),
+        ("compare_models", {}),
+        ("compare_colors", {"draws": 1}),
+    ):
         make = getattr(coloring, name)
-        monkeypatch.setattr(coloring, name, update_wrapper(partial(make, starts=1, permutations=1, **more), make))
+        monkeypatch.setattr(
+            coloring, name, update_wrapper(partial(make, starts=1, permutations=1, **more), make)
+        )
     monkeypatch.setattr(
-        "core.studies.color_sources.count_colors", lambda given, **how: count_colors(given, **(how | {"pairs": 40_000}))
+        "core.questions.color.sources.count_colors",
+        lambda given, **how: count_colors(given, **(how | {"pairs": 40_000})),
     )
     monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
 
@@ -55,14 +74,27 @@ def _quick(monkeypatch):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
     """Return a store whose captions have all color words but one, often enough to count them."""
-    dataset, every = PaintedDataset(40), [word for word in color_words()["word"] if word != "magenta"]
-    dataset._caption = lambda index, _: " ".join(every[(index + step) % len(every)] for step in (0, 1, 3, 7))
-    return build(tmp_path_factory.mktemp("colors"), dataset, vision=VISION[:1], language=LANGUAGE[1:3], reality=False)
+    dataset, every = (
+        PaintedDataset(40),
+        [word for word in color_words()["word"] if word != "magenta"],
+    )
+    dataset._caption = lambda index, _: " ".join(
+        every[(index + step) % len(every)] for step in (0, 1, 3, 7)
+    )
+    return build(
+        tmp_path_factory.mktemp("colors"),
+        dataset,
+        vision=VISION[:1],
+        language=LANGUAGE[1:3],
+        reality=False,
+    )
 
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return a function that opens the page over a store, as a link would; the page that comes first stays empty."""
+    """Return a function that opens the page over a store, as a link would; the page that comes
+    first stays empty.
+    """
 
     def open_page(store: Path, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
@@ -77,7 +109,9 @@ def opened(monkeypatch):
 
 
 def words(app) -> str:
-    return " ".join(text.value for kind in ("markdown", "caption") for text in app.get(kind)).replace("\\", "")
+    return " ".join(
+        text.value for kind in ("markdown", "caption") for text in app.get(kind)
+    ).replace("\\", "")
 
 
 def commands(app) -> list[str]:
@@ -94,8 +128,14 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
     assert not app.exception
     assert not said(app)
     assert charts(app) == PLOTS
-    assert panels(app) == ["perception", "pixels of CIFAR-10", "pixels of The Cave", "captions of The Cave", "GPT-2 M (best)",
-                           "GPT-2 S (worst)"]  # fmt: skip
+    assert panels(app) == [
+        "perception",
+        "pixels of CIFAR-10",
+        "pixels of The Cave",
+        "captions of The Cave",
+        "GPT-2 M (best)",
+        "GPT-2 S (worst)",
+    ]
     text = words(app)
     assert text.count("**What is seen.**") == 2
     assert "GPT-2 M (best) (τ 1.00)" in text
@@ -110,7 +150,9 @@ def test_every_command_is_one_that_the_command_line_takes(opened, store):
     app = opened(store)
     parser = make_parser()
     given = [parser.parse_args(shlex.split(line)[1:]) for line in commands(app)]
-    assert [one.source for one in given if len(one.source) > 1] == [["perception", "cooccurrence", "captions", "language"]]
+    assert [one.source for one in given if len(one.source) > 1] == [
+        ["perception", "cooccurrence", "captions", "language"]
+    ]
     whole = next(one for one in given if len(one.source) > 1)
     assert (whole.images, whole.model) == (["cifar10", "cave"], ["gpt-2-m", "gpt-2-s"])
     assert given[-1].model == ["all"]
@@ -124,7 +166,10 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
     app.multiselect(key="word").set_value(["red", "orange", "yellow", "pink", "blue", "teal"]).run()
     assert not app.exception
     assert not app.slider
-    assert "--smoothing 2.5 --words red orange yellow pink blue teal --survey uw --dims 2" in " ".join(commands(app))
+    assert (
+        "--smoothing 2.5 --words red orange yellow pink blue teal --survey uw --dims 2"
+        in " ".join(commands(app))
+    )
     assert "over the 6 colors" in words(app)
     assert "a pair that was never seen has 2.5" in words(app)
 
@@ -136,10 +181,15 @@ def test_no_command_is_given_where_none_asks_all_sources(opened, store):
     assert charts(app) == PLOTS
     assert not any("captions language" in line for line in commands(app))
     assert any("--images cave --radius 2.0" in line for line in commands(app))
-    assert any(line.endswith("--images cifar10 --dims 3 " + " ".join(line.split()[-2:])) for line in commands(app))
+    assert any(
+        line.endswith("--images cifar10 --dims 3 " + " ".join(line.split()[-2:]))
+        for line in commands(app)
+    )
 
 
-def test_the_address_has_the_angles_and_the_measure_and_disparity_is_of_layouts_alone(opened, store):
+def test_the_address_has_the_angles_and_the_measure_and_disparity_is_of_layouts_alone(
+    opened, store
+):
     app = opened(store, turn="-75", tilt="90")
     assert (app.slider(key="turn").value, app.slider(key="tilt").value) == (-75, 90)
     assert "of" in [control.label for control in app.get("button_group")]
@@ -166,7 +216,10 @@ def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, stor
     np.savez(tmp_path / "mine.npz", pictures=pixels)
     np.savez(tmp_path / "shots" / "mine.npz", pictures=pixels)
     np.save(tmp_path / "vectors.npy", color_words()[LAB].to_numpy(np.float32))
-    given = [str(tmp_path / name) for name in ("mine.npz", "shots", "vectors.npy", "none.npz", "shots/mine.npz")]
+    given = [
+        str(tmp_path / name)
+        for name in ("mine.npz", "shots", "vectors.npy", "none.npz", "shots/mine.npz")
+    ]
     app = opened(store)
     app.multiselect(key="source").set_value(given[:4]).run()
     assert not app.exception

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreWriteError
-from core.studies.registry import CAPTIONS
+from core.questions.competence.registry import CAPTIONS
 from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
 
 MISTAKES = (
-    ("model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n", "line 2: value 'thirty' is no plain number"),
+    (
+        "model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n",
+        "line 2: value 'thirty' is no plain number",
+    ),
     (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
 )
 
@@ -23,7 +26,14 @@ MISTAKES = (
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory) -> Path:
     """Return a store whose five vision models were measured, with four language models."""
-    return measure(build(tmp_path_factory.mktemp("measured"), PaintedDataset(40), vision=VISION[:5], language=LANGUAGE[1:5]))
+    return measure(
+        build(
+            tmp_path_factory.mktemp("measured"),
+            PaintedDataset(40),
+            vision=VISION[:5],
+            language=LANGUAGE[1:5],
+        )
+    )
 
 
 def texts(app) -> str:
@@ -42,7 +52,9 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert texts(app).count("What is seen.") == 2  # no training has copies here
     assert "All pairs: " in texts(app)
     assert "4 tasks they solve" in texts(app)
-    assert any("trends --dataset cave --k 10 --bins 5 --by objective" in code for code in codes(app))
+    assert any(
+        "trends --dataset cave --k 10 --bins 5 --by objective" in code for code in codes(app)
+    )
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
@@ -63,16 +75,26 @@ def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
     assert not any("trends" in code for code in codes(app))  # the command takes all models
 
 
-def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(opened, demo):
+def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(
+    opened, demo
+):
     app = opened(demo, "competence")
     assert app.selectbox(key="score").value == f"{CAPTIONS} (measured)"
-    assert "1 - bits per byte of the captions, mean over texts (of each text its bits over its UTF-8 bytes" in texts(app)
+    assert (
+        "1 - bits per byte of the captions, mean over texts (of each text its bits over its UTF-8"
+        " bytes" in texts(app)
+    )
     app.selectbox(key="target").set_value("reality").run()
     assert not app.exception
-    assert any("--y reality" in code and f"--task '{CAPTIONS}' --origin measured" in code for code in codes(app))
+    assert any(
+        "--y reality" in code and f"--task '{CAPTIONS}' --origin measured" in code
+        for code in codes(app)
+    )
 
 
-def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(opened, measured):
+def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(
+    opened, measured
+):
     app = opened(measured, "competence")
     app.selectbox(key="score").set_value("task 1 (measured)")
     app.selectbox(key="target").set_value("vit-clip-m").run()
@@ -116,7 +138,10 @@ def upload(app, text: str, name: str = "mine.csv"):
 
 def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_path):
     app = opened(Path(shutil.copytree(measured, tmp_path / "own")), "competence")
-    rows = "".join(f"{model},HellaSwag,{30 + place},%\n" for place, model in enumerate(("gpt-2-s", "gpt-2-m", "llama-m", "gone")))
+    rows = "".join(
+        f"{model},HellaSwag,{30 + place},%\n"
+        for place, model in enumerate(("gpt-2-s", "gpt-2-m", "llama-m", "gone"))
+    )
     upload(app, f"model,task,value,unit\n{rows}")
     assert "Imported scores: 4, of models: 4; in place of earlier scores: 0." in " ".join(
         text.value for text in app.success
@@ -148,7 +173,9 @@ def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
 
 
 def test_a_fixed_pair_of_layers_is_refused_for_pairs_of_one_set_in_a_sentence(opened, tmp_path):
-    store = measure(build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False))
+    store = measure(
+        build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
+    )
     app = opened(store, "competence", layers="2:3")
     assert not app.exception
     assert "models of one set are compared by" in said(app)

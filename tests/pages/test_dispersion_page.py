@@ -1,4 +1,6 @@
-"""The Dispersion page: its plots follow its controls, and what cannot be drawn says why while the rest is drawn."""
+"""The Dispersion page: its plots follow its controls, and what cannot be drawn says why while the
+rest is drawn.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from functools import partial
 import pytest
 
 from core.cli import make_parser
-from core.studies.trials import Trial
+from core.questions.dispersion.trials import Trial
 from pages._parts.dispersion import asked
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, PaintedDataset, build
@@ -18,9 +20,11 @@ PLOTS = ["effect", "drop", "deciles", "held-out", "predictors", "words"]
 
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch) -> None:
-    """Draw fewer random sets and halves: what a page shows does not depend on how many there are."""
+    """Draw fewer random sets and halves: what a page shows does not depend on how many there
+    are.
+    """
     monkeypatch.setattr(asked, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.analyses.prediction.HALVES", 3)
+    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
 
 
 def words(app) -> str:
@@ -36,7 +40,11 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert not app.exception
     assert charts(app) == PLOTS
     assert not said(app)
-    assert app.multiselect(key="space").value == ["vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2"]
+    assert app.multiselect(key="space").value == [
+        "vit-mae-m:2",
+        "vit-clip-m:2",
+        "vit-supervised-s:2",
+    ]
     assert app.selectbox(key="metric").value == "cknna"
     assert "the 15 least dispersed of 60" in words(app)
     assert words(app).count("**What is seen.**") == len(PLOTS)
@@ -60,7 +68,9 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app.selectbox(key="metric").set_value("mutual_knn")
     app.number_input(key="k").set_value(4).run()
     assert not app.exception
-    assert "dispersion of all models but the panel's own: the 20 least dispersed of 60" in words(app)
+    assert "dispersion of all models but the panel's own: the 20 least dispersed of 60" in words(
+        app
+    )
     table = app.dataframe[0].value
     assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
     assert charts(app) == PLOTS
@@ -75,7 +85,11 @@ def test_the_ranking_can_be_that_of_language_models(opened, small):
     assert not app.exception
     assert charts(app)[0] == "effect"
     assert "--tested vit-mae-m:2 vit-clip-m:2" in commands(app)[0]
-    assert app.selectbox(key="by").options[-3:] == ["GPT-2 M alone", "GPT-2 S alone", "GPT-2 XS alone"]
+    assert app.selectbox(key="by").options[-3:] == [
+        "GPT-2 M alone",
+        "GPT-2 S alone",
+        "GPT-2 XS alone",
+    ]
 
 
 def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from core.encoders.encoder import ModelCard
+from core.questions.models import answer as mapping
 from core.recipe import Recipe
 from core.store import write_embedding
-from core.studies import mapping
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, VISION, PaintedDataset, build
 
@@ -45,8 +45,14 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
 
 def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     app = on_the_map
-    monkeypatch.setattr(mapping, "keep", None)  # whoever asks for a map or for pairs of models would call it
-    for color, said_of_it in (("rank", "rank in competence"), ("step", "untrained, or the steps"), ("parameters", "Hollow marks")):
+    monkeypatch.setattr(
+        mapping, "keep", None
+    )  # whoever asks for a map or for pairs of models would call it
+    for color, said_of_it in (
+        ("rank", "rank in competence"),
+        ("step", "untrained, or the steps"),
+        ("parameters", "Hollow marks"),
+    ):
         pick(app, "color", color).run()
         assert said_of_it in texts(app)
     assert charts(app) == ["model-map", "tree"]
@@ -58,7 +64,9 @@ def test_the_world_and_what_is_unfinished_can_be_taken_away(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
     assert "over 12 models" in texts(app)
-    assert not any("--model" in code and "reality" in code.split("--model")[1] for code in codes(app))
+    assert not any(
+        "--model" in code and "reality" in code.split("--model")[1] for code in codes(app)
+    )
     app.toggle(key="copies").set_value(False).run()
     assert "over 11 models" in texts(app)
     assert not app.exception
@@ -96,19 +104,38 @@ def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, draw
 
 
 def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
-    app = opened(build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models")
+    app = opened(
+        build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models"
+    )
     assert "At least two models are needed" in said(app)
 
 
-def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(opened, small, tmp_path):
+def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(
+    opened, small, tmp_path
+):
     dataset = PaintedDataset(40)
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
-    for name, title, layer in (("nasty", NASTY, dataset.world), ("flat", "Flat", dataset.world * 0 + 1)):
+    for name, title, layer in (
+        ("nasty", NASTY, dataset.world),
+        ("flat", "Flat", dataset.world * 0 + 1),
+    ):
         card = ModelCard(name, title, "vision", f"import:{name}", "own", "own", None, "w", ("0",))
-        write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[layer], bits=None, bytes=None,
-                        recipe=Recipe.of("embedding", model=name), device="cpu", seconds=1.0)  # fmt: skip
+        write_embedding(
+            tmp_path,
+            dataset=dataset.card,
+            card=card,
+            level=None,
+            layers=[layer],
+            bits=None,
+            bytes=None,
+            recipe=Recipe.of("embedding", model=name),
+            device="cpu",
+            seconds=1.0,
+        )
     app = opened(tmp_path, "models", layout="MDS", opened=NASTY)
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map", "tree"]
     assert not any("onerror" in text.value for text in app.markdown)
-    assert any("Left out: Flat, no score with" in text.value.replace("\\", "") for text in app.caption)
+    assert any(
+        "Left out: Flat, no score with" in text.value.replace("\\", "") for text in app.caption
+    )

@@ -8,12 +8,12 @@ import shutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analyses.metric_agreement import COMPARED
-from core.analyses.selections import encode
 from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
+from core.questions.metrics.agreement import COMPARED
 from core.recipe import Recipe
 from core.store import write_embedding
+from core.study.selections import encode
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
 
@@ -39,13 +39,19 @@ def assert_calm(app: AppTest, page: str) -> None:
 def test_every_page_draws_the_demo(opened, demo, page):
     app = opened(demo, page)
     assert_calm(app, page)
-    assert not said(app) or page in ("competence", "captions")  # nothing was measured or retold here, and they say how
+    assert not said(app) or page in (
+        "competence",
+        "captions",
+    )  # nothing was measured or retold here, and they say how
     assert app.selectbox(key="dataset").value == "cave"
 
 
 def test_overview_counts_and_draws_its_plots(opened, demo):
     app = opened(demo, "overview")
-    counts = "60 image–caption pairs seen by 6 vision models and read by 6 language models, and their reality is known"
+    counts = (
+        "60 image–caption pairs seen by 6 vision models and read by 6 language models, and their"
+        " reality is known"
+    )
     assert counts in app.markdown[0].value
     assert charts(app) == ["headline", "ranking", "growth"]
     assert any("small" in text.value and "world is made" in text.value for text in app.markdown)
@@ -74,7 +80,13 @@ def test_alignment_follows_its_controls(opened, demo):
 
 
 def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
-    build(tmp_path, PaintedDataset(30), vision=VISION[:2], language=[("RoBERTa", "s", 0.5)], reality=False)
+    build(
+        tmp_path,
+        PaintedDataset(30),
+        vision=VISION[:2],
+        language=[("RoBERTa", "s", 0.5)],
+        reality=False,
+    )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
     assert "key='reality'" not in str(app.toggle)
@@ -93,7 +105,9 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
 def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
     app = opened(demo, "metrics")
     assert charts(app) == ["agreement", "trends", "over-k", "over-n", "calibrated"]
-    assert any("55 pairs of 11 trained models" in text.value for text in app.markdown)  # 12 without the untrained one
+    assert any(
+        "55 pairs of 11 trained models" in text.value for text in app.markdown
+    )  # 12 without the untrained one
     assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
     command = next(code.value for code in app.code if "--metric cka " in code.value)
     assert len(command.splitlines()) == len(COMPARED)
@@ -220,22 +234,53 @@ def test_a_model_that_holds_one_vector_only_is_left_out_with_its_reason(opened, 
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
     card = ModelCard("vit-flat", "ViT flat", "vision", "import:x", "ViT", "MAE", None, "w", ("0",))
     flat = dataset.world * 0 + 1
-    write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[flat], bits=None, bytes=None,
-                    recipe=Recipe.of("embedding", model="flat"), device="cpu", seconds=math.pi)  # fmt: skip
+    write_embedding(
+        tmp_path,
+        dataset=dataset.card,
+        card=card,
+        level=None,
+        layers=[flat],
+        bits=None,
+        bytes=None,
+        recipe=Recipe.of("embedding", model="flat"),
+        device="cpu",
+        seconds=math.pi,
+    )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
-    assert any("vit" in caption.value and "no layer with neighbors" in caption.value for caption in app.caption)
+    assert any(
+        "vit" in caption.value and "no layer with neighbors" in caption.value
+        for caption in app.caption
+    )
 
 
-def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(opened, small, tmp_path):
+def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(
+    opened, small, tmp_path
+):
     dataset = PaintedDataset(40)
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
-    card = ModelCard("gpt-flat", "GPT flat", "language", "import:x", "imported", "unknown", None, "w", ("0",))
-    write_embedding(tmp_path, dataset=dataset.card, card=card, level=None, layers=[dataset.world * 0 + 1], bits=None, bytes=None,
-                    recipe=Recipe.of("embedding", model="flat"), device="cpu", seconds=math.pi)  # fmt: skip
+    card = ModelCard(
+        "gpt-flat", "GPT flat", "language", "import:x", "imported", "unknown", None, "w", ("0",)
+    )
+    write_embedding(
+        tmp_path,
+        dataset=dataset.card,
+        card=card,
+        level=None,
+        layers=[dataset.world * 0 + 1],
+        bits=None,
+        bytes=None,
+        recipe=Recipe.of("embedding", model="flat"),
+        device="cpu",
+        seconds=math.pi,
+    )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
-    assert ["no layer with neighbors" in caption.value for caption in app.caption if "gpt" in caption.value] == [True]
+    assert [
+        "no layer with neighbors" in caption.value
+        for caption in app.caption
+        if "gpt" in caption.value
+    ] == [True]
 
 
 def test_models_appear_while_another_process_embeds(opened, small, tmp_path):

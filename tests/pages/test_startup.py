@@ -10,9 +10,12 @@ HEAVY = ("torch", "transformers", "timm", "umap", "numba", "sklearn", "datasets"
 
 def test_the_pages_import_nothing_heavy():
     code = (
-        f"import sys; import pages._shared.frame, pages._shared.exportbar, pages._parts.stimuli.opened, pages._parts.stimuli.ends; "
-        f"import pages._parts.stimuli.plane, pages._parts.dispersion.why; "
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+        "import sys; import pages._shared.frame, pages._shared.exportbar,"
+        " pages._parts.stimuli.opened, pages._parts.stimuli.ends; import"
+        " pages._parts.stimuli.plane, pages._parts.dispersion.why; print([name for name in"
+        f" {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,6 @@
-"""Both theory pages need no store: they run by themselves, can be stopped, and say what was seen."""
+"""Both theory pages need no store: they run by themselves, can be stopped, and say what was
+seen.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ PAGES = {"theory_cooccurrence": "sees in pieces", "theory_deep_linear": "come to
 
 @pytest.fixture
 def on_nothing(opened, tmp_path, monkeypatch):
-    """Return a function that opens a theory page over an empty store; its run works for so many seconds at a time."""
+    """Return a function that opens a theory page over an empty store; its run works for so many
+    seconds at a time.
+    """
 
     def open_page(page: str, *, moment: float = 60.0, **query: str):
         monkeypatch.setattr("pages._shared.experiment.MOMENT", moment)
@@ -50,7 +54,9 @@ def test_a_link_opens_a_preset(on_nothing):
 def test_what_cannot_be_learned_is_said(on_nothing):
     app = on_nothing("theory_cooccurrence", **{"jumps-infonce": "0.0", "window-infonce": "1"})
     assert "never share a window" in said(app)
-    assert "no preset named 'infnce'; did you mean infonce" in said(on_nothing("theory_cooccurrence", preset="infnce"))
+    assert "no preset named 'infnce'; did you mean infonce" in said(
+        on_nothing("theory_cooccurrence", preset="infnce")
+    )
 
 
 def test_deep_linear_networks_end_aligned(on_nothing):
@@ -83,7 +89,7 @@ def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
 def test_a_choice_that_cannot_be_is_said(on_nothing, given):
     app = on_nothing("theory_deep_linear", **given)
     expected = {
-        "a": ("one to six widths" if given.get("a") == "six" else "only 2 wide"),
+        "a": "one to six widths" if given.get("a") == "six" else "only 2 wide",
         "rank": "a rank of 1 … 5, not 9",
         "preset": "no preset named",
     }

@@ -1,4 +1,6 @@
-"""A small world whose models are known: better ones keep more of reality and less noise of their own."""
+"""A small world whose models are known: better ones keep more of reality and less noise of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ PARAMETERS = {"xs": 60_000, "s": 250_000, "m": 1_100_000}
 
 
 class PaintedDataset:
-    """Stimulus i is a colored disk in a scene; caption 1 holds markup that must be shown as it is."""
+    """Stimulus i is a colored disk in a scene; caption 1 holds markup that must be shown as it
+    is.
+    """
 
     def __init__(self, size: int = 60, *, name: str = "cave", title: str = "The Cave") -> None:
         self.size, self.name, self.title = size, name, title
@@ -48,7 +52,14 @@ class PaintedDataset:
 
     @property
     def card(self) -> DatasetCard:
-        return DatasetCard(self.name, self.title, f"painted-{self.size}", {"kind": "cave", "size": self.size}, LEVELS, self.size)
+        return DatasetCard(
+            self.name,
+            self.title,
+            f"painted-{self.size}",
+            {"kind": "cave", "size": self.size},
+            LEVELS,
+            self.size,
+        )
 
     @cached_property
     def stimuli(self) -> pd.DataFrame:
@@ -56,7 +67,12 @@ class PaintedDataset:
         colors = [COLORS[i % 4] for i in range(self.size)]
         names = [f"event {i}" for i in range(self.size)]
         return pd.DataFrame(
-            {"stimulus": names, "scene": scenes, "thing_color": colors, "count": [i % 4 + 1 for i in range(self.size)]}
+            {
+                "stimulus": names,
+                "scene": scenes,
+                "thing_color": colors,
+                "count": [i % 4 + 1 for i in range(self.size)],
+            }
         )
 
     @property
@@ -66,25 +82,39 @@ class PaintedDataset:
 
     def _caption(self, index: int, level: str) -> str:
         event = self.stimuli.iloc[index]
-        text = f"a {event['thing_color']} disk above the {event['scene']}, event {index}" + ", still" * (int(level) // 8)
+        text = (
+            f"a {event['thing_color']} disk above the {event['scene']}, event {index}"
+            + ", still" * (int(level) // 8)
+        )
         return f"{text} {NASTY}" if index == 1 else text
 
     @property
     def world(self) -> np.ndarray:
-        columns = [self.places, np.eye(3)[np.arange(self.size) % 3], np.eye(4)[np.arange(self.size) % 4]]
+        columns = [
+            self.places,
+            np.eye(3)[np.arange(self.size) % 3],
+            np.eye(4)[np.arange(self.size) % 4],
+        ]
         return np.hstack(columns).astype(np.float32)
 
     def image(self, index: int) -> Image.Image:
         image = Image.new("RGB", (224, 224), ("lightsteelblue", "honeydew", "moccasin")[index % 3])
         x, y = self.places[index] * 140
         draw = ImageDraw.Draw(image)
-        draw.rectangle((0, 150, 224, 224), fill=("slategray", "darkolivegreen", "burlywood")[index % 3])
+        draw.rectangle(
+            (0, 150, 224, 224), fill=("slategray", "darkolivegreen", "burlywood")[index % 3]
+        )
         draw.ellipse((x, y, x + 80, y + 80), fill=COLORS[index % 4])
         return image
 
 
 def build(
-    root: Path, dataset: PaintedDataset, *, vision: Sequence = VISION, language: Sequence = LANGUAGE, reality: bool = True
+    root: Path,
+    dataset: PaintedDataset,
+    *,
+    vision: Sequence = VISION,
+    language: Sequence = LANGUAGE,
+    reality: bool = True,
 ) -> Path:
     """Fill a store: the dataset, its models and reality."""
     add_dataset(root, dataset)
@@ -101,9 +131,29 @@ def build(
             skill,
         )
     for family, size, skill in language:
-        _embed(root, dataset, f"{family.lower()}-{size}", f"{family} {size.upper()}", "language", family, "language", size, skill)
+        _embed(
+            root,
+            dataset,
+            f"{family.lower()}-{size}",
+            f"{family} {size.upper()}",
+            "language",
+            family,
+            "language",
+            size,
+            skill,
+        )
     if reality:
-        card = ModelCard("reality", "Reality", "world", "world:reality", "world", "reality", None, "w", ("factors",))
+        card = ModelCard(
+            "reality",
+            "Reality",
+            "world",
+            "world:reality",
+            "world",
+            "reality",
+            None,
+            "w",
+            ("factors",),
+        )
         _write(root, dataset, card, [dataset.world], None)
     return root
 
@@ -111,16 +161,32 @@ def build(
 def _embed(root, dataset, name, title, modality, family, objective, size, skill) -> None:
     rng = np.random.default_rng(sum(map(ord, name)))
     noise = rng.normal(size=(4, dataset.size, 9)).astype(np.float32) / 3
-    layers = [dataset.world * skill * part + noise[i] * (1.02 - skill * part) for i, part in enumerate((0.0, 0.5, 1.0, 0.8))]
+    layers = [
+        dataset.world * skill * part + noise[i] * (1.02 - skill * part)
+        for i, part in enumerate((0.0, 0.5, 1.0, 0.8))
+    ]
     names = ("embedding", "block 1", "block 2", "block 3")
-    card = ModelCard(name, title, modality, f"hf:{name}", family, objective, PARAMETERS[size], name, names)
-    bits = np.full(dataset.size, 20.0 * (1.0 - skill / 2)) if modality == "language" and family != "RoBERTa" else None
+    card = ModelCard(
+        name, title, modality, f"hf:{name}", family, objective, PARAMETERS[size], name, names
+    )
+    bits = (
+        np.full(dataset.size, 20.0 * (1.0 - skill / 2))
+        if modality == "language" and family != "RoBERTa"
+        else None
+    )
     _write(root, dataset, card, layers, bits)
 
 
 def _write(root, dataset, card, layers, bits) -> None:
     write_embedding(
-        root, dataset=dataset.card, card=card, level=None if card.modality != "language" else LEVELS[0], layers=layers, bits=bits,
-        bytes=None if bits is None else np.full(dataset.size, 40.0), recipe=Recipe.of("embedding", model=card.name), device="cpu",
+        root,
+        dataset=dataset.card,
+        card=card,
+        level=None if card.modality != "language" else LEVELS[0],
+        layers=layers,
+        bits=bits,
+        bytes=None if bits is None else np.full(dataset.size, 40.0),
+        recipe=Recipe.of("embedding", model=card.name),
+        device="cpu",
         seconds=0.1,
-    )  # fmt: skip
+    )

@@ -13,7 +13,10 @@ from core.pairs.among import scores_among
 from core.pairs.engine import make_engine
 
 RNG = np.random.default_rng(0)
-SPACES = {f"m{i}": [RNG.standard_normal((40, 5)).astype(np.float32) for _ in range(1 + i % 3)] for i in range(7)}
+SPACES = {
+    f"m{i}": [RNG.standard_normal((40, 5)).astype(np.float32) for _ in range(1 + i % 3)]
+    for i in range(7)
+}
 SPACES["m3"][0] = np.zeros((40, 5), np.float32)  # m3 has one layer, which is refused
 NAMES = list(SPACES)
 
@@ -36,7 +39,10 @@ def prepared(engine):
 def test_every_pair_has_the_scores_that_the_engine_gives_it_alone(metric, held, monkeypatch):
     monkeypatch.setattr(among, "HELD", held)
     engine = make_engine(metric)
-    found = {(x, y): scores for x, y, scores in scores_among(engine, NAMES, prepared(engine), symmetric=True)}
+    found = {
+        (x, y): scores
+        for x, y, scores in scores_among(engine, NAMES, prepared(engine), symmetric=True)
+    }
     sound = [name for name in NAMES if name != "m3"]
     assert set(found) == set(combinations(sound, 2))
     for (x, y), scores in found.items():
@@ -47,7 +53,10 @@ def test_every_pair_has_the_scores_that_the_engine_gives_it_alone(metric, held, 
 @pytest.mark.parametrize("metric", ["cycle_knn", "pwcca"])
 def test_a_metric_that_is_not_symmetric_gives_the_mean_of_both_directions(metric):
     engine = make_engine(metric)
-    found = {(x, y): scores for x, y, scores in scores_among(engine, ["m1", "m2"], prepared(engine), symmetric=False)}
+    found = {
+        (x, y): scores
+        for x, y, scores in scores_among(engine, ["m1", "m2"], prepared(engine), symmetric=False)
+    }
     one, two = engine.prepare(SPACES["m1"]), engine.prepare(SPACES["m2"])
     forth, back = engine.scores(one, two), engine.scores(two, one)
     np.testing.assert_allclose(found["m1", "m2"], (forth + back.T) / 2)

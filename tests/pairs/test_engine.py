@@ -1,4 +1,6 @@
-"""All layer pairs at once give what the metric gives pair by pair, however the work is shared out."""
+"""All layer pairs at once give what the metric gives pair by pair, however the work is shared
+out.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ import pytest
 
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
 from core.pairs import rows
 from core.pairs.engine import ENGINES, make_engine
+from core.spaces.preprocess import normalize_rows
 
 every_engine = pytest.mark.parametrize("metric", ENGINES)
 CHOICES = [  # what the defaults leave out
@@ -23,12 +25,19 @@ CHOICES = [  # what the defaults leave out
 
 
 def models(seed: int = 0, n: int = 40) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return two models of three and two layers, of different widths, that have something in common."""
+    """Return two models of three and two layers, of different widths, that have something in
+    common.
+    """
     rng = np.random.default_rng(seed)
     shared = rng.standard_normal((n, 5))
     widths = ((3, 8, 12), (6, 9))
     return tuple(
-        [(shared @ rng.standard_normal((5, width)) + rng.standard_normal((n, width))).astype(np.float32) for width in widths_of_one]
+        [
+            (shared @ rng.standard_normal((5, width)) + rng.standard_normal((n, width))).astype(
+                np.float32
+            )
+            for width in widths_of_one
+        ]
         for widths_of_one in widths
     )
 
@@ -39,25 +48,41 @@ def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) 
 
 
 def pair_by_pair(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> np.ndarray:
-    return np.array([[METRICS[metric](normalize_rows(a), normalize_rows(b), **parameters) for b in y] for a in x])
+    return np.array(
+        [
+            [METRICS[metric](normalize_rows(a), normalize_rows(b), **parameters) for b in y]
+            for a in x
+        ]
+    )
 
 
 def test_every_metric_has_an_engine():
     assert set(ENGINES) == set(METRICS)
 
 
-@pytest.mark.parametrize(("metric", "parameters"), [*((metric, {}) for metric in ENGINES), *CHOICES])
+@pytest.mark.parametrize(
+    ("metric", "parameters"), [*((metric, {}) for metric in ENGINES), *CHOICES]
+)
 def test_equal_the_metric_of_every_pair(metric, parameters):
     x, y = models()
-    np.testing.assert_allclose(scores(metric, x, y, **parameters), pair_by_pair(metric, x, y, **parameters), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        scores(metric, x, y, **parameters),
+        pair_by_pair(metric, x, y, **parameters),
+        rtol=0,
+        atol=1e-7,
+    )
 
 
 @every_engine
 def test_other_preprocessing_can_be_asked_for(metric):
     x, y = models(1)
     engine = make_engine(metric)
-    raw = engine.scores(*(engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y)))
-    np.testing.assert_allclose(raw, [[METRICS[metric](a, b) for b in y] for a in x], rtol=0, atol=1e-7)
+    raw = engine.scores(
+        *(engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y))
+    )
+    np.testing.assert_allclose(
+        raw, [[METRICS[metric](a, b) for b in y] for a in x], rtol=0, atol=1e-7
+    )
 
 
 @every_engine
@@ -74,7 +99,11 @@ def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric, bad):
 @every_engine
 def test_a_model_of_degenerate_layers_alone_is_refused_with_the_first_reason(metric):
     with pytest.raises(
-        MetricError, match=r"no layer can be compared: vectors with a direction expected; stimulus 0 has only zeros"
+        MetricError,
+        match=(
+            r"no layer can be compared: vectors with a direction expected; stimulus 0 has only"
+            r" zeros"
+        ),
     ):
         make_engine(metric).prepare([np.zeros((9, 4)), np.ones((9, 4))])
 
@@ -106,7 +135,9 @@ def test_do_not_depend_on_the_order_of_the_models(metric):
 @every_engine
 def test_do_not_depend_on_what_else_is_compared(metric):
     x, y = models(6)
-    np.testing.assert_allclose(scores(metric, x[1:2], y), scores(metric, x, y)[1:2], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        scores(metric, x[1:2], y), scores(metric, x, y)[1:2], rtol=0, atol=1e-12
+    )
 
 
 @every_engine
@@ -116,7 +147,9 @@ def test_permuted_equals_reordering_the_layers_first(metric):
     engine = make_engine(metric)
     y[1][:] = 1
     permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order))
-    np.testing.assert_allclose(permuted, scores(metric, x, [layer[order] for layer in y]), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        permuted, scores(metric, x, [layer[order] for layer in y]), rtol=0, atol=1e-7
+    )
 
 
 @every_engine
@@ -134,7 +167,10 @@ def test_a_pair_that_the_metric_refuses_has_no_score():
     assert np.isnan(found).tolist() == [[False, False], [False, False], [False, True]]
     engine = make_engine("mean_cca")
     refusal = engine.refusal(engine.prepare(x), engine.prepare(y), found)
-    assert refusal.startswith("layers 2 and 1: canonical correlations of ranks 12 and 9 need more than 21 stimuli; given 20")
+    assert refusal.startswith(
+        "layers 2 and 1: canonical correlations of ranks 12 and 9 need more than 21 stimuli;"
+        " given 20"
+    )
 
 
 @pytest.mark.parametrize("metric", ["mean_cca", "linear_predictivity"])
@@ -149,23 +185,32 @@ def test_layers_that_have_scores_or_are_refused_alone_are_no_refused_pair(metric
 def test_a_space_that_nothing_can_be_learned_from_is_named_by_predictivity():
     x, y = models(9, n=40)
     y[0] = np.ones((40, 6))
-    y[0][[0, 5], [0, 1]] = 2  # only these stand out, both of the first fold: what is left without it is constant
+    y[0][[0, 5], [0, 1]] = (
+        2  # only these stand out, both of the first fold: what is left without it is constant
+    )
     engine = make_engine("linear_predictivity")
     ready = [engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y)]
     scores = engine.scores(*ready)
     assert np.isnan(scores).tolist() == [[True, False]] * 3
-    assert engine.refusal(*ready, scores).startswith("layers 0 and 0: a space that varies in every part of the stimuli")
+    assert engine.refusal(*ready, scores).startswith(
+        "layers 0 and 0: a space that varies in every part of the stimuli"
+    )
 
 
 def test_cached_lists_of_more_neighbors_serve_any_k():
     x, y = models(10)
     deep_x, deep_y = (make_engine("mutual_knn", k=30).prepare(layers) for layers in (x, y))
     for k in (1, 10, 30):
-        np.testing.assert_array_equal(make_engine("mutual_knn", k=k).scores(deep_x, deep_y), scores("mutual_knn", x, y, k=k))
+        np.testing.assert_array_equal(
+            make_engine("mutual_knn", k=k).scores(deep_x, deep_y), scores("mutual_knn", x, y, k=k)
+        )
 
 
 def test_a_parameter_out_of_range_is_the_reason_that_no_layer_can_be_compared():
-    with pytest.raises(MetricError, match=r"no layer can be compared: k must lie in 1 … 39 for 40 stimuli; given 40"):
+    with pytest.raises(
+        MetricError,
+        match=r"no layer can be compared: k must lie in 1 … 39 for 40 stimuli; given 40",
+    ):
         make_engine("mutual_knn", k=40).prepare(models()[0])
 
 

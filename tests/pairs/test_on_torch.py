@@ -1,4 +1,6 @@
-"""The engines on torch give what those on numpy give; torch's CPU stands in for a GPU, which the last test wants."""
+"""The engines on torch give what those on numpy give; torch's CPU stands in for a GPU, which the
+last test wants.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from core.errors import DeviceError, MetricError  # noqa: E402
-from core.metrics import neighbors  # noqa: E402
 from core.pairs import on_torch  # noqa: E402
 from core.pairs.engine import make_engine  # noqa: E402
 from core.pairs.on_torch import ON_TORCH  # noqa: E402
+from core.spaces import neighbors  # noqa: E402
 
 every_metric = pytest.mark.parametrize("metric", ON_TORCH)
 
@@ -22,7 +24,10 @@ def models(seed: int, n: int = 50) -> tuple[list[np.ndarray], list[np.ndarray]]:
     rng = np.random.default_rng(seed)
     shared = rng.standard_normal((n, 5))
     x, y = (
-        [shared @ rng.standard_normal((5, width)) + rng.standard_normal((n, width)) for width in sizes]
+        [
+            shared @ rng.standard_normal((5, width)) + rng.standard_normal((n, width))
+            for width in sizes
+        ]
         for sizes in ((3, 9), (6, 4, 12))
     )
     return [layer.astype(np.float32) for layer in x], y
@@ -42,7 +47,9 @@ def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], device: str | 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_equal_those_on_numpy(metric, seed):
     x, y = models(seed)
-    np.testing.assert_allclose(scores(metric, x, y, "cpu"), scores(metric, x, y, None), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        scores(metric, x, y, "cpu"), scores(metric, x, y, None), rtol=0, atol=1e-7
+    )
 
 
 def test_ties_are_broken_as_on_numpy(monkeypatch):
@@ -88,30 +95,42 @@ def test_permuted_equals_reordering_the_layers_first(metric):
     engine = make_engine(metric, device="cpu")
     y[1][:] = 1
     permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order))
-    np.testing.assert_allclose(permuted, scores(metric, x, [layer[order] for layer in y], None), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        permuted, scores(metric, x, [layer[order] for layer in y], None), rtol=0, atol=1e-7
+    )
 
 
 @every_metric
 def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = models(5)
     engine = make_engine(metric, device="cpu")
-    with pytest.raises(MetricError, match="layers over the same stimuli expected; given 50 and 40 stimuli"):
+    with pytest.raises(
+        MetricError, match="layers over the same stimuli expected; given 50 and 40 stimuli"
+    ):
         engine.scores(engine.prepare(x), engine.prepare([layer[:40] for layer in y]))
 
 
 def test_a_metric_that_is_not_on_torch_is_refused():
-    with pytest.raises(MetricError, match=r"on a device there are mutual_knn, .*; for rsa name no device"):
+    with pytest.raises(
+        MetricError, match=r"on a device there are mutual_knn, .*; for rsa name no device"
+    ):
         make_engine("rsa", device="cpu")
 
 
 def test_a_device_without_float64_is_refused(monkeypatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    with pytest.raises(DeviceError, match="metrics need float64, which mps does not have; name cuda, cpu or no device"):
+    with pytest.raises(
+        DeviceError,
+        match="metrics need float64, which mps does not have; name cuda, cpu or no device",
+    ):
         make_engine("cka", device="mps")
 
 
 def test_the_released_variant_is_refused():
-    with pytest.raises(MetricError, match="on a device cknna has the variant paper alone; for released name no device"):
+    with pytest.raises(
+        MetricError,
+        match="on a device cknna has the variant paper alone; for released name no device",
+    ):
         make_engine("cknna", device="cpu", variant="released")
 
 
@@ -119,4 +138,6 @@ def test_the_released_variant_is_refused():
 @every_metric
 def test_a_gpu_gives_the_same(metric):
     x, y = models(6)
-    np.testing.assert_allclose(scores(metric, x, y, "cuda"), scores(metric, x, y, None), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(
+        scores(metric, x, y, "cuda"), scores(metric, x, y, None), rtol=0, atol=1e-7
+    )

@@ -1,4 +1,6 @@
-"""All layer pairs at once give exactly what the metric gives pair by pair, on every road through the compiled loop."""
+"""All layer pairs at once give exactly what the metric gives pair by pair, on every road through
+the compiled loop.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.neighbors import nearest
 from core.pairs import overlap
 from core.pairs.overlap import overlaps
+from core.spaces.neighbors import nearest
 
 ROOT = Path(overlap.__file__).parents[2]
 
@@ -32,10 +34,17 @@ def lists(seed: int, layers: int, n: int, kept: int) -> np.ndarray:
 
 def overlaps_literally(x: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
     n = x.shape[1]
-    return np.array([[sum(len({*a[i, :k]} & {*b[i, :k]}) for i in range(n)) / (n * k) for b in y] for a in x])
+    return np.array(
+        [[sum(len({*a[i, :k]} & {*b[i, :k]}) for i in range(n)) / (n * k) for b in y] for a in x]
+    )
 
 
-@given(seed=st.integers(0, 2**32 - 1), layers=st.tuples(st.integers(1, 5), st.integers(1, 5)), n=st.integers(3, 30), data=st.data())
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    layers=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    n=st.integers(3, 30),
+    data=st.data(),
+)
 def test_equals_python_s_sets(seed, layers, n, data):
     k = data.draw(st.integers(1, n - 1))
     x, y = lists(seed, layers[0], n, n - 1), lists(seed + 1, layers[1], n, k)
@@ -52,7 +61,10 @@ def test_equals_python_s_sets_across_word_and_thread_boundaries(n, k):
 def test_equals_the_metric_of_every_pair(k):
     rng = np.random.default_rng(2)
     shared = rng.standard_normal((40, 6))
-    x, y = ([shared + scale * rng.standard_normal((40, 6)) for scale in scales] for scales in ((0.1, 1, 3), (0.3, 1)))
+    x, y = (
+        [shared + scale * rng.standard_normal((40, 6)) for scale in scales]
+        for scales in ((0.1, 1, 3), (0.3, 1))
+    )
     near_x, near_y = (np.stack([nearest(space, k=39) for space in spaces]) for spaces in (x, y))
     expected = [[METRICS["mutual_knn"](a, b, k=k) for b in y] for a in x]
     assert overlaps(near_x, near_y, k=k).tolist() == expected
@@ -98,27 +110,35 @@ def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
 
 
 def test_other_stimuli_are_refused():
-    with pytest.raises(MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"):
+    with pytest.raises(
+        MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"
+    ):
         overlaps(lists(0, 1, 20, 5), lists(0, 1, 21, 5), k=5)
 
 
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_more_neighbors_than_were_kept_are_refused(k):
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"):
+    with pytest.raises(
+        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"
+    ):
         overlaps(lists(0, 1, 20, 9), lists(0, 1, 20, 5), k=k)
 
 
 def test_importing_the_study_does_not_import_numba_or_scipy():
-    """Pages must start fast: the compiler and the statistics come with the first question that needs them."""
+    """Pages must start fast: the compiler and the statistics come with the first question that
+    needs them.
+    """
     code = (
-        "import sys, core.studies.study, core.pairs.engine\n"
-        "print([name for name in ('numba', 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
+        "import sys, core.study.study, core.pairs.engine\nprint([name for name in ('numba',"
+        " 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
     )
     assert _python(code).strip() == "[]"
 
 
 def test_compiles_anew_where_no_folder_takes_the_cache():
-    """A shared installation may be read-only, and so may the home folder; the answer must still come."""
+    """A shared installation may be read-only, and so may the home folder; the answer must still
+    come.
+    """
     code = (
         "import numpy as np\n"
         "from core.pairs.overlap import overlaps\n"
@@ -129,6 +149,12 @@ def test_compiles_anew_where_no_folder_takes_the_cache():
 
 
 def _python(code: str, **environment: str) -> str:
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import MetricError
-from core.metrics.neighbors import nearest
 from core.pairs.overlap import overlaps
 from core.pairs.permuted import permuted_overlaps
+from core.spaces.neighbors import nearest
 
 
 def spaces(seed: int, layers: int, n: int) -> np.ndarray:
@@ -28,17 +28,26 @@ def draw(seed: int, count: int, n: int) -> np.ndarray:
     return np.stack([np.random.default_rng(seed + i).permutation(n) for i in range(count)])
 
 
-@given(seed=st.integers(0, 2**31), layers=st.tuples(st.integers(1, 4), st.integers(1, 4)), n=st.integers(3, 25), data=st.data())
+@given(
+    seed=st.integers(0, 2**31),
+    layers=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    n=st.integers(3, 25),
+    data=st.data(),
+)
 def test_equals_shuffling_the_space_and_finding_its_neighbors_anew(seed, layers, n, data):
     k = data.draw(st.integers(1, n - 1))
     x, y = spaces(seed, layers[0], n), spaces(seed + 1, layers[1], n)
     orders = draw(seed, 3, n)
     expected = [overlaps(neighbors(x, k), neighbors(y[:, order], k), k=k) for order in orders]
-    np.testing.assert_array_equal(permuted_overlaps(neighbors(x, k), neighbors(y, k), orders, k=k), expected)
+    np.testing.assert_array_equal(
+        permuted_overlaps(neighbors(x, k), neighbors(y, k), orders, k=k), expected
+    )
 
 
 def test_a_hand_computed_case():
-    """Stimuli 0, 1 | 2, 3 are pairs in both; after swapping 1 and 2 in y the pairs are 0, 2 | 1, 3, which share nothing with x."""
+    """Stimuli 0, 1 | 2, 3 are pairs in both; after swapping 1 and 2 in y the pairs are 0, 2 | 1, 3,
+    which share nothing with x.
+    """
     pairs = np.array([[[1], [0], [3], [2]]], dtype=np.int32)
     orders = np.array([[0, 1, 2, 3], [0, 2, 1, 3], [2, 3, 0, 1]])
     assert permuted_overlaps(pairs, pairs, orders, k=1).ravel().tolist() == [1, 0, 1]
@@ -48,7 +57,9 @@ def test_models_may_be_stacked_and_permutations_come_in_any_batch():
     near_x, near_y = neighbors(spaces(0, 5, 60), 10), neighbors(spaces(1, 4, 60), 12)
     orders = draw(2, 9, 60)
     whole = permuted_overlaps(near_x, near_y, orders, k=7)
-    np.testing.assert_array_equal(permuted_overlaps(near_x[2:4], near_y[:1], orders, k=7), whole[:, 2:4, :1])
+    np.testing.assert_array_equal(
+        permuted_overlaps(near_x[2:4], near_y[:1], orders, k=7), whole[:, 2:4, :1]
+    )
     np.testing.assert_array_equal(permuted_overlaps(near_x, near_y, orders[4:], k=7), whole[4:])
 
 
@@ -72,30 +83,43 @@ def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
 
 
 def test_tied_neighbors_keep_the_order_that_they_had():
-    """Ties go to the lower index; a shuffled copy would break them anew, while permuted neighbors are those that were found."""
+    """Ties go to the lower index; a shuffled copy would break them anew, while permuted neighbors
+    are those that were found.
+    """
     tied = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])
     order = np.array([[2, 1, 0, 3]])
-    with mock.patch("core.metrics.neighbors.MOST_TIED", 1.0):
+    with mock.patch("core.spaces.neighbors.MOST_TIED", 1.0):
         found = neighbors(tied[None], 1)
     assert found.ravel().tolist() == [1, 0, 0, 0]
-    by_hand = np.array([[[2], [2], [1], [2]]], dtype=np.int32)  # 0 and 2 have changed names and places
+    by_hand = np.array(
+        [[[2], [2], [1], [2]]], dtype=np.int32
+    )  # 0 and 2 have changed names and places
     assert permuted_overlaps(by_hand, found, order, k=1).item() == 1
 
 
 def test_other_stimuli_are_refused():
-    with pytest.raises(MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"):
-        permuted_overlaps(neighbors(spaces(0, 1, 20), 5), neighbors(spaces(0, 1, 21), 5), draw(0, 1, 20), k=5)
+    with pytest.raises(
+        MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"
+    ):
+        permuted_overlaps(
+            neighbors(spaces(0, 1, 20), 5), neighbors(spaces(0, 1, 21), 5), draw(0, 1, 20), k=5
+        )
 
 
 @pytest.mark.parametrize("k", [0, 6])
 def test_more_neighbors_than_were_kept_are_refused(k):
     near = neighbors(spaces(0, 1, 20), 5)
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"):
+    with pytest.raises(
+        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"
+    ):
         permuted_overlaps(near, near, draw(0, 1, 20), k=k)
 
 
 @pytest.mark.parametrize("orders", [[[0, 1, 2, 3]], [[0, 1, 2, 3, 3]], [[1, 2, 3, 4, 5]]])
 def test_what_is_no_permutation_is_refused(orders):
     near = neighbors(spaces(0, 1, 5), 2)
-    with pytest.raises(MetricError, match="permutations of 0 … 4 expected, one in each row; draw them with draw_orders"):
+    with pytest.raises(
+        MetricError,
+        match="permutations of 0 … 4 expected, one in each row; draw them with draw_orders",
+    ):
         permuted_overlaps(near, near, np.array(orders), k=2)

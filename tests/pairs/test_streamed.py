@@ -21,10 +21,15 @@ every_metric = pytest.mark.parametrize("metric", ["cka", "procrustes", "linear_p
 def spaces(seed: int = 0, *, n: int = 60, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     shared = rng.standard_normal((n, 4))
-    return tuple(shared @ rng.standard_normal((4, width)) + rng.standard_normal((n, width)) + offset for width in (5, 8))
+    return tuple(
+        shared @ rng.standard_normal((4, width)) + rng.standard_normal((n, width)) + offset
+        for width in (5, 8)
+    )
 
 
-def chunks(x: np.ndarray, y: np.ndarray, sizes: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def chunks(
+    x: np.ndarray, y: np.ndarray, sizes: list[int]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     edges = np.cumsum([0, *sizes, len(x)]).clip(0, len(x))
     for start, stop in pairwise(edges):
         yield x[start:stop], y[start:stop]
@@ -56,14 +61,21 @@ def test_float32_chunks_are_summed_in_float64(metric):
 
 def test_hand_computed_cka():
     """XᵀX and YᵀY are diag(4, 4) and XᵀY has the one entry 4: 16 / (√32 √32)."""
-    shared, of_x, of_y = np.array([1.0, -1, 1, -1]), np.array([1.0, 1, -1, -1]), np.array([1.0, -1, -1, 1])
+    shared, of_x, of_y = (
+        np.array([1.0, -1, 1, -1]),
+        np.array([1.0, 1, -1, -1]),
+        np.array([1.0, -1, -1, 1]),
+    )
     x, y = np.stack([shared, of_x], axis=1), np.stack([shared, of_y], axis=1)
     assert streamed.cka(add_up([(x, y)])) == pytest.approx(1 / 2)
 
 
 def test_chunks_over_other_stimuli_are_refused():
     x, y = spaces()
-    with pytest.raises(MetricError, match="chunks over the same stimuli expected; given 10 and 9 from stimulus 30 on"):
+    with pytest.raises(
+        MetricError,
+        match="chunks over the same stimuli expected; given 10 and 9 from stimulus 30 on",
+    ):
         add_up([(x[:30], y[:30]), (x[30:40], y[30:39])])
 
 
@@ -71,7 +83,9 @@ def test_chunks_over_other_stimuli_are_refused():
 def test_features_that_are_not_finite_are_refused(bad):
     x, y = spaces()
     y[42, 3] = bad
-    with pytest.raises(MetricError, match="a space must be finite; stimulus 42 has NaN or infinity"):
+    with pytest.raises(
+        MetricError, match="a space must be finite; stimulus 42 has NaN or infinity"
+    ):
         add_up(chunks(x, y, [20, 20]))
 
 
@@ -82,11 +96,15 @@ def test_fewer_than_three_stimuli_are_refused(n):
         add_up(chunks(x[:n], y[:n], [1]))
 
 
-@pytest.mark.parametrize("flat", [np.ones((60, 8)), np.outer(np.arange(60), np.ones(8)) / 7], ids=["constant", "a line"])
+@pytest.mark.parametrize(
+    "flat", [np.ones((60, 8)), np.outer(np.arange(60), np.ones(8)) / 7], ids=["constant", "a line"]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_space_without_two_directions_is_refused(flat, dtype):
     x, _ = spaces()
-    with pytest.raises(MetricError, match="rank 2 or more expected; the stimuli of y lie on one line"):
+    with pytest.raises(
+        MetricError, match="rank 2 or more expected; the stimuli of y lie on one line"
+    ):
         add_up(chunks(x, flat.astype(dtype), [7, 7]))
 
 
@@ -94,5 +112,7 @@ def test_predictivity_needs_folds_and_stimuli_to_fill_them():
     x, y = spaces()
     with pytest.raises(MetricError, match=r"at least 3 folds expected.*given 2"):
         streamed.linear_predictivity(add_up([(x, y)], folds=2))
-    with pytest.raises(MetricError, match="5 folds need at least 10 stimuli; given 9: use fewer folds"):
+    with pytest.raises(
+        MetricError, match="5 folds need at least 10 stimuli; given 9: use fewer folds"
+    ):
         streamed.linear_predictivity(add_up([(x[:9], y[:9])], folds=5))

@@ -9,15 +9,18 @@ import pytest
 
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.preprocess import normalize_rows
 from core.pairs import subsets
 from core.pairs.subsets import score_sets
+from core.spaces.preprocess import normalize_rows
 
 
 def spaces(seed, count, n=60, dims=9):
     rng = np.random.default_rng(seed)
     shared = np.random.default_rng(99).normal(size=(n, 4))
-    return [(shared @ rng.normal(size=(4, dims)) + rng.normal(size=(n, dims))).astype(np.float32) for _ in range(count)]
+    return [
+        (shared @ rng.normal(size=(4, dims)) + rng.normal(size=(n, dims))).astype(np.float32)
+        for _ in range(count)
+    ]
 
 
 X, Y = spaces(0, 2), spaces(1, 3)
@@ -27,7 +30,9 @@ ROWS = np.sort(np.random.default_rng(2).permutation(60)[:25])
 @pytest.mark.parametrize("metric", list(METRICS))
 def test_every_metric_scores_a_set_as_if_there_were_no_other_stimuli(metric):
     found = score_sets(X, Y, metric=metric)(ROWS)
-    expected = [[METRICS[metric](normalize_rows(x[ROWS]), normalize_rows(y[ROWS])) for y in Y] for x in X]
+    expected = [
+        [METRICS[metric](normalize_rows(x[ROWS]), normalize_rows(y[ROWS])) for y in Y] for x in X
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-9)
 
 
@@ -65,7 +70,9 @@ def test_no_space_with_a_score_on_a_set_is_no_error():
 def test_what_cannot_be_scored_is_refused():
     with pytest.raises(UnknownNameError, match="did you mean cknna"):
         score_sets(X, Y, metric="cknn")
-    with pytest.raises(MetricError, match=r"k must lie in 1 … 24 .* of 25 stimuli; given 30: take larger sets"):
+    with pytest.raises(
+        MetricError, match=r"k must lie in 1 … 24 .* of 25 stimuli; given 30: take larger sets"
+    ):
         score_sets(X, Y, metric="cknna", k=30)(ROWS)
     with pytest.raises(MetricError, match="all 60 stimuli have the same vector"):
         score_sets([np.ones((60, 4), np.float32)], Y, metric="cknna")

@@ -1,4 +1,6 @@
-"""The Cave as a dataset: a stable revision, all factors, captions in order, pictures, and reality."""
+"""The Cave as a dataset: a stable revision, all factors, captions in order, pictures, and
+reality.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ def cave() -> CaveDataset:
 
 
 def test_the_card_says_what_opens_it_again(cave):
-    assert (cave.card.name, cave.card.title, cave.card.size, cave.card.levels) == ("cave", "The Cave", 24, LEVELS)
+    assert (cave.card.name, cave.card.title, cave.card.size, cave.card.levels) == (
+        "cave",
+        "The Cave",
+        24,
+        LEVELS,
+    )
     assert cave.card.source == {"kind": "cave", "size": 24, "split": "test", "seed": 2024}
 
 
@@ -34,12 +41,17 @@ def test_a_row_holds_the_factors_of_its_event(cave):
     for index, row in cave.stimuli.iterrows():
         event = draw_event("test", index)
         assert (row["scene"], row["time"], row["weather"], row["count"]) == (
-            event.scene, event.time, event.weather, len(event.things),
-        )  # fmt: skip
+            event.scene,
+            event.time,
+            event.weather,
+            len(event.things),
+        )
         for slot in range(4):
             if slot < len(event.things):
                 thing = event.things[slot]
-                words = [row[f"{factor}_{slot + 1}"] for factor in ("kind", "color", "size", "facing")]
+                words = [
+                    row[f"{factor}_{slot + 1}"] for factor in ("kind", "color", "size", "facing")
+                ]
                 assert words == [thing.kind, thing.color, thing.size_class, thing.facing]
                 numbers = [row[f"{factor}_{slot + 1}"] for factor in ("hue", "x", "depth")]
                 assert numbers == pytest.approx([thing.hue, thing.x, thing.depth], abs=1e-6)
@@ -67,10 +79,16 @@ def test_an_image_is_the_drawing_of_its_event(cave):
 
 @pytest.mark.parametrize("size", [0, 1025])
 def test_a_size_beyond_the_held_out_events_is_refused(size):
-    with pytest.raises(StimuliError, match=f"the Cave has 1 to 1024 held-out events, not {size}; choose a size in this range"):
+    with pytest.raises(
+        StimuliError,
+        match=f"the Cave has 1 to 1024 held-out events, not {size}; choose a size in this range",
+    ):
         CaveDataset(size)
 
 
 def test_stimuli_are_unique_and_the_table_has_no_object_surprises(cave):
     assert cave.stimuli["stimulus"].is_unique
-    assert all(pd.api.types.is_numeric_dtype(cave.stimuli[name]) for name in ("count", "hue_1", "x_4", "depth_4"))
+    assert all(
+        pd.api.types.is_numeric_dtype(cave.stimuli[name])
+        for name in ("count", "hue_1", "x_4", "depth_4")
+    )

@@ -1,4 +1,6 @@
-"""The Cave's pictures show what is the case by shapes, and nothing of it by palette, light or viewpoint."""
+"""The Cave's pictures show what is the case by shapes, and nothing of it by palette, light or
+viewpoint.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def _thing(**look: object) -> Thing:
 
 def _footprint(thing: Thing, index: int = 0) -> np.ndarray:
     """Return where a thing changes the picture of its event, as a mask of 96 × 96 pixels."""
-    with_thing, without = (_pixels(draw(event, size=96)) for event in (_event(thing, index=index), _event(index=index)))
+    with_thing, without = (
+        _pixels(draw(event, size=96)) for event in (_event(thing, index=index), _event(index=index))
+    )
     return np.abs(with_thing - without).max(axis=2) > 12
 
 
@@ -89,10 +93,13 @@ def test_a_picture_has_the_size_asked_for(size: int) -> None:
 
 def test_another_process_draws_the_same_picture() -> None:
     code = (
-        "import hashlib; from core.stimuli.cave.drawing import draw; from core.stimuli.cave.events import draw_event;"
-        "print(hashlib.sha256(b''.join(draw(draw_event('test', i), size=48).tobytes() for i in range(6))).hexdigest())"
+        "import hashlib; from core.stimuli.cave.drawing import draw; from core.stimuli.cave.events"
+        " import draw_event;print(hashlib.sha256(b''.join(draw(draw_event('test', i),"
+        " size=48).tobytes() for i in range(6))).hexdigest())"
     )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    other = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
     here = b"".join(draw(draw_event("test", i), size=48).tobytes() for i in range(6))
     assert hashlib.sha256(here).hexdigest() == other
 
@@ -118,7 +125,10 @@ def test_every_kind_is_large_enough_for_a_model(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("index", [0, 1])
 def test_every_kind_turns_to_the_side_it_faces(kind: str, index: int) -> None:
-    left, right = (_pixels(draw(_event(_thing(kind=kind, facing=side), index=index), size=48)) for side in ("left", "right"))
+    left, right = (
+        _pixels(draw(_event(_thing(kind=kind, facing=side), index=index), size=48))
+        for side in ("left", "right")
+    )
     assert (np.abs(left - right).max(axis=2) > 40).sum() > 12
 
 
@@ -130,7 +140,10 @@ def test_no_two_kinds_look_alike() -> None:
 
 @pytest.mark.parametrize("index", range(4))
 def test_a_thing_stands_where_it_is(index: int) -> None:
-    x, y = (_center(_footprint(_thing(x=0.1, depth=0.1), index)), _center(_footprint(_thing(x=0.9, depth=0.1), index)))
+    x, y = (
+        _center(_footprint(_thing(x=0.1, depth=0.1), index)),
+        _center(_footprint(_thing(x=0.9, depth=0.1), index)),
+    )
     assert y[0] - x[0] > 0.4
     near, far = (_footprint(_thing(depth=depth), index) for depth in (0.0, 1.0))
     assert _center(near)[1] - _center(far)[1] > 0.1
@@ -148,10 +161,14 @@ def test_a_near_thing_hides_a_far_one() -> None:
     assert np.abs(both - alone)[row - 3 : row + 3, column - 3 : column + 3].mean() < 12
 
 
-@pytest.mark.parametrize(("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)])
+@pytest.mark.parametrize(
+    ("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)]
+)
 def test_every_place_time_and_weather_shows(factor: str, values: tuple[str, ...]) -> None:
     drawn = [_pixels(draw(_event(**{factor: value}), size=96)) for value in values]
-    apart = [(np.abs(a - b).max(axis=2) > 12).mean() for i, a in enumerate(drawn) for b in drawn[:i]]
+    apart = [
+        (np.abs(a - b).max(axis=2) > 12).mean() for i, a in enumerate(drawn) for b in drawn[:i]
+    ]
     assert min(apart) > 0.015
 
 
@@ -167,17 +184,27 @@ def test_what_is_the_case_leaves_the_look_alone(index: int) -> None:
 
 @pytest.fixture(scope="module")
 def backdrops(held_out: list[Event]) -> np.ndarray:
-    """Return the mean color and the mean and median brightness of every test picture without its things, whose hues are Z's."""
-    flat = np.stack([_pixels(draw(replace(event, things=()), size=32)) for event in held_out]).reshape(TEST_SIZE, -1, 3)
-    return np.column_stack([flat.mean(axis=1), flat.mean(axis=(1, 2)), np.median(flat.mean(axis=2), axis=1)])
+    """Return the mean color and the mean and median brightness of every test picture without its
+    things, whose hues are Z's.
+    """
+    flat = np.stack(
+        [_pixels(draw(replace(event, things=()), size=32)) for event in held_out]
+    ).reshape(TEST_SIZE, -1, 3)
+    return np.column_stack(
+        [flat.mean(axis=1), flat.mean(axis=(1, 2)), np.median(flat.mean(axis=2), axis=1)]
+    )
 
 
-@pytest.mark.parametrize(("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)])
+@pytest.mark.parametrize(
+    ("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)]
+)
 def test_palette_and_brightness_tell_nothing(
     factor: str, values: tuple[str, ...], held_out: list[Event], backdrops: np.ndarray
 ) -> None:
     labels = np.array([values.index(getattr(event, factor)) for event in held_out])
-    probe = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=500))
+    probe = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=500)
+    )
     found = cross_val_score(probe, backdrops, labels, cv=5, scoring="balanced_accuracy").mean()
     # four standard errors of 1,024 answers
     assert found < 1 / len(values) + 0.055
@@ -201,10 +228,17 @@ def test_the_hues_of_the_world_are_seen_and_read_back() -> None:
 
 def test_oklch_is_the_published_space() -> None:
     # the sRGB primaries and white as given by CSS Color 4
-    colors = [(0.62796, 0.25768, 29.234), (0.86644, 0.29483, 142.495), (0.45201, 0.31321, 264.052), (1.0, 0.0, 0.0)]
+    colors = [
+        (0.62796, 0.25768, 29.234),
+        (0.86644, 0.29483, 142.495),
+        (0.45201, 0.31321, 264.052),
+        (1.0, 0.0, 0.0),
+    ]
     rgb = [(255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)]
     assert to_rgb(colors) == rgb
-    assert to_lch(np.array(rgb, dtype=np.float64))[:3] == pytest.approx(np.array(colors)[:3], abs=2e-3)
+    assert to_lch(np.array(rgb, dtype=np.float64))[:3] == pytest.approx(
+        np.array(colors)[:3], abs=2e-3
+    )
 
 
 def test_raw_pixels_do_not_give_the_world_away(held_out: list[Event], pictures: np.ndarray) -> None:

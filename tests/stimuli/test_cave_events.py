@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from core.stimuli.cave import events as world
-from core.stimuli.cave.events import COLORS, KINDS, SCENES, SIZES, TIMES, WEATHERS, Event, draw_event, events, reality
+from core.stimuli.cave.events import (
+    COLORS,
+    KINDS,
+    SCENES,
+    SIZES,
+    TIMES,
+    WEATHERS,
+    Event,
+    draw_event,
+    events,
+    reality,
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +48,27 @@ def test_factors_stay_in_their_ranges(many):
     assert {thing.kind for thing in things} == set(KINDS)
     assert {thing.color for thing in things} == set(COLORS)
     assert {thing.size_class for thing in things} == set(SIZES)
-    assert all(0 <= thing.hue < 360 and 0 <= thing.size <= 1 and 0 <= thing.x <= 1 and 0 <= thing.depth <= 1 for thing in things)
+    assert all(
+        0 <= thing.hue < 360
+        and 0 <= thing.size <= 1
+        and 0 <= thing.x <= 1
+        and 0 <= thing.depth <= 1
+        for thing in things
+    )
 
 
 def test_things_come_from_left_to_right_and_do_not_coincide(many):
-    gaps = [b.x - a.x for event in many for a, b in zip(event.things, event.things[1:], strict=False)]
+    gaps = [
+        b.x - a.x for event in many for a, b in zip(event.things, event.things[1:], strict=False)
+    ]
     assert min(gaps) > 0.09
 
 
 def test_kinds_depend_on_the_scene_as_stated(many):
     for scene in SCENES:
-        counts = Counter(thing.kind for event in many if event.scene == scene for thing in event.things)
+        counts = Counter(
+            thing.kind for event in many if event.scene == scene for thing in event.things
+        )
         for kind in KINDS:
             stated = 0.8 / 5 * (kind in world.KINDS_OF_SCENE[scene]) + 0.2 / len(KINDS)
             assert counts[kind] / counts.total() == pytest.approx(stated, abs=0.035)
@@ -56,16 +77,27 @@ def test_kinds_depend_on_the_scene_as_stated(many):
 def test_weather_depends_on_the_scene_and_time_does_not(many):
     for scene in SCENES:
         here = [event for event in many if event.scene == scene]
-        weathers, times = Counter(event.weather for event in here), Counter(event.time for event in here)
-        assert [weathers[weather] / len(here) for weather in WEATHERS] == pytest.approx(world._WEATHER_OF_SCENE[scene], abs=0.07)
+        weathers, times = (
+            Counter(event.weather for event in here),
+            Counter(event.time for event in here),
+        )
+        assert [weathers[weather] / len(here) for weather in WEATHERS] == pytest.approx(
+            world._WEATHER_OF_SCENE[scene], abs=0.07
+        )
         assert [times[time] / len(here) for time in TIMES] == pytest.approx([0.25] * 4, abs=0.07)
 
 
 def test_hues_gather_around_the_kind_as_stated(many):
-    stated = np.i0(3.0)  # the mean resultant length of a von Mises distribution is I1(kappa) / I0(kappa)
-    first_order = np.mean(np.cos(np.linspace(0, np.pi, 10001)) * np.exp(3.0 * np.cos(np.linspace(0, np.pi, 10001))))
+    stated = np.i0(
+        3.0
+    )  # the mean resultant length of a von Mises distribution is I1(kappa) / I0(kappa)
+    first_order = np.mean(
+        np.cos(np.linspace(0, np.pi, 10001)) * np.exp(3.0 * np.cos(np.linspace(0, np.pi, 10001)))
+    )
     for kind in KINDS:
-        hues = np.deg2rad([thing.hue for event in many for thing in event.things if thing.kind == kind])
+        hues = np.deg2rad(
+            [thing.hue for event in many for thing in event.things if thing.kind == kind]
+        )
         mean = np.exp(1j * hues).mean()
         turn = np.rad2deg(np.angle(mean * np.exp(-1j * np.deg2rad(world._HUE_OF_KIND[kind]))))
         assert abs(turn) < 6
@@ -85,9 +117,13 @@ def test_a_linear_probe_reads_every_category_off_reality(many):
         "scene": np.array([[event.scene == value for value in SCENES] for event in many]),
         "time": np.array([[event.time == value for value in TIMES] for event in many]),
         "weather": np.array([[event.weather == value for value in WEATHERS] for event in many]),
-        "count": np.array([[len(event.things) == value for value in (1, 2, 3, 4)] for event in many]),
+        "count": np.array(
+            [[len(event.things) == value for value in (1, 2, 3, 4)] for event in many]
+        ),
     }
-    present = np.array([[kind in {thing.kind for thing in event.things} for kind in KINDS] for event in many])
+    present = np.array(
+        [[kind in {thing.kind for thing in event.things} for kind in KINDS] for event in many]
+    )
     design = np.column_stack([space, np.ones(len(space))])
     for truth in targets.values():
         assert (predict(design, truth).argmax(axis=1) == truth[4000:].argmax(axis=1)).all()

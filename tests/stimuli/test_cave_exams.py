@@ -1,4 +1,6 @@
-"""Exams: an independent reader finds the right ending true and the others false, and nothing outside the event gives it away."""
+"""Exams: an independent reader finds the right ending true and the others false, and nothing
+outside the event gives it away.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def reads_binding(context: str, ending: str, event: Event) -> bool:
     """Find each thing's color in the phrase that names it, whatever its color in the event."""
     told: dict[str, set[str]] = {}
     for phrase in re.split(", | and ", context.rstrip(".")):
-        nouns, colors = ([word for word in words(phrase) if means(word, concepts)] for concepts in (KINDS, COLORS))
+        nouns, colors = (
+            [word for word in words(phrase) if means(word, concepts)]
+            for concepts in (KINDS, COLORS)
+        )
         if nouns and colors:
             told[called(nouns[-1], event)[0].kind] = means(colors[-1], COLORS)
     said = re.findall(r" The ([\w-]+) is ([\w-]+)\.", ending)
@@ -45,11 +50,18 @@ def reads_companions(context: str, ending: str, event: Event) -> bool:
     assert said
     one, relation, other = said.groups()
     (known,) = called(one, event)
-    return any(known.x < thing.x if ways[relation] == "left" else known.x > thing.x for thing in called(other, event))
+    return any(
+        known.x < thing.x if ways[relation] == "left" else known.x > thing.x
+        for thing in called(other, event)
+    )
 
 
 def reads_counting(_: str, ending: str, event: Event) -> bool:
-    numbers = {wording: total for total, word in enumerate(("one", "two", "three", "four"), 1) for wording in WORDINGS[word]}
+    numbers = {
+        wording: total
+        for total, word in enumerate(("one", "two", "three", "four"), 1)
+        for wording in WORDINGS[word]
+    }
     said = re.fullmatch(rf" ({'|'.join(sorted(numbers, key=len, reverse=True))}) \w+\.", ending)
     assert said
     return numbers[said[1]] == len(event.things)
@@ -70,7 +82,10 @@ def test_the_right_ending_is_true_and_the_others_are_false(exam):
 def test_every_item_has_four_endings_and_each_place_is_as_often_right(exam):
     asked = items(exam)
     assert len(asked) == SIZES[exam]
-    assert all(len(set(item.endings)) == 4 and all(ending.startswith(" ") for ending in item.endings) for item in asked)
+    assert all(
+        len(set(item.endings)) == 4 and all(ending.startswith(" ") for ending in item.endings)
+        for item in asked
+    )
     assert set(Counter(item.answer for item in asked).values()) == {len(asked) // 4}
     assert len({(item.context, item.endings) for item in asked}) == len(asked)
 
@@ -86,7 +101,12 @@ def test_each_number_is_as_often_right():
 
 
 def test_counting_also_adds_up_kinds():
-    several = re.compile("|".join(rf"\b{wording} " for word in ("two", "three", "four") for wording in WORDINGS[word]), re.I)
+    several = re.compile(
+        "|".join(
+            rf"\b{wording} " for word in ("two", "three", "four") for wording in WORDINGS[word]
+        ),
+        re.I,
+    )
     assert sum(bool(several.search(item.context)) for item in items("counting")) > 100
 
 
@@ -109,18 +129,31 @@ def test_wrong_ends_of_companions_belong_to_other_scenes():
         event = HELD_OUT[item.event]
         kinds = [means(ending[1:-1].split(" ", 1)[1], KINDS) for ending in item.endings]
         assert all(len(kind) == 1 for kind in kinds)
-        assert [kind <= set(KINDS_OF_SCENE[event.scene]) for kind in kinds] == [place == item.answer for place in range(4)]
+        assert [kind <= set(KINDS_OF_SCENE[event.scene]) for kind in kinds] == [
+            place == item.answer for place in range(4)
+        ]
 
 
 def test_typical_colors_do_not_tell_the_binding():
-    """The world's colors by kind, which answered nine in ten items that told things in their own colors."""
-    usual = Counter((thing.kind, thing.color) for index in range(2000) for thing in draw_event("train", index).things)
+    """The world's colors by kind, which answered nine in ten items that told things in their own
+    colors.
+    """
+    usual = Counter(
+        (thing.kind, thing.color)
+        for index in range(2000)
+        for thing in draw_event("train", index).things
+    )
     right = 0
     for item in items("binding"):
         scores = []
         for ending in item.endings:
             said = re.findall(r"The ([\w-]+) is ([\w-]+)\.", ending)
-            pairs = [(kind, color) for noun, word in said for kind in means(noun, KINDS) for color in means(word, COLORS)]
+            pairs = [
+                (kind, color)
+                for noun, word in said
+                for kind in means(noun, KINDS)
+                for color in means(word, COLORS)
+            ]
             scores.append(sum(math.log(usual[pair] + 0.5) for pair in pairs))
         right += scores.index(max(scores)) == item.answer
     assert right == SIZES["binding"] // 4
@@ -133,15 +166,25 @@ def words(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def frequency() -> Counter[str]:
     return Counter(
-        word for index in range(400) for level in ("20", "40") for word in words(describe(draw_event("train", index), level))
+        word
+        for index in range(400)
+        for level in ("20", "40")
+        for word in words(describe(draw_event("train", index), level))
     )
 
 
 def guesses(item: Item, frequency: Counter[str]) -> dict[str, int]:
-    """Return the choices of those who know only lengths, or how frequent words are; the first of equals."""
+    """Return the choices of those who know only lengths, or how frequent words are; the first of
+    equals.
+    """
     total = frequency.total()
-    bits = [sum(math.log2((total + 1) / (frequency[word] + 1)) for word in words(ending)) for ending in item.endings]
-    per_byte = [round(cost / len(ending), 9) for cost, ending in zip(bits, item.endings, strict=True)]
+    bits = [
+        sum(math.log2((total + 1) / (frequency[word] + 1)) for word in words(ending))
+        for ending in item.endings
+    ]
+    per_byte = [
+        round(cost / len(ending), 9) for cost, ending in zip(bits, item.endings, strict=True)
+    ]
     sizes = [len(ending) for ending in item.endings]
     rounded = [round(cost, 6) for cost in bits]
     return {
@@ -153,7 +196,9 @@ def guesses(item: Item, frequency: Counter[str]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("exam", SIZES)
-@pytest.mark.parametrize("guess", ["shortest", "longest", "frequent words", "frequent words per byte"])
+@pytest.mark.parametrize(
+    "guess", ["shortest", "longest", "frequent words", "frequent words per byte"]
+)
 def test_lengths_and_frequencies_are_at_chance(exam, guess, frequency):
     right = sum(guesses(item, frequency)[guess] == item.answer for item in items(exam))
     low, high = wilson(right, SIZES[exam])

@@ -1,4 +1,6 @@
-"""Captions: lengths, wordings, plain English, truth by an independent reader, and what a bag of words must not give away."""
+"""Captions: lengths, wordings, plain English, truth by an independent reader, and what a bag of
+words must not give away.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,18 @@ import numpy as np
 import pytest
 
 from core.errors import UnknownNameError
-from core.stimuli.cave.events import COLORS, KINDS, SCENES, SIZES, TIMES, WEATHERS, Event, Thing, events, reality
+from core.stimuli.cave.events import (
+    COLORS,
+    KINDS,
+    SCENES,
+    SIZES,
+    TIMES,
+    WEATHERS,
+    Event,
+    Thing,
+    events,
+    reality,
+)
 from core.stimuli.cave.grammar import DENSITIES, LEVELS, describe
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
@@ -51,9 +64,12 @@ PLURALS = meanings(KINDS, plural)
 ADJECTIVES = {"color": meanings(COLORS), "size": meanings(SIZES)}
 NUMBERS = meanings(COUNTS)
 PHRASE = (
-    rf"(?:(?P<number>{alternatives(NUMBERS)})|an?) (?:(?P<size>{alternatives(ADJECTIVES['size'])}) )?"
-    rf"(?:(?P<color>{alternatives(ADJECTIVES['color'])}) )?(?P<noun>{alternatives(NOUNS | PLURALS)})(?![\w-])"
-    rf"(?: (?:{alternatives(WORDINGS['painted'])}) (?P<painted>{alternatives(ADJECTIVES['color'])}))?"
+    rf"(?:(?P<number>{alternatives(NUMBERS)})|an?)"
+    rf" (?:(?P<size>{alternatives(ADJECTIVES['size'])}) )?"
+    rf"(?:(?P<color>{alternatives(ADJECTIVES['color'])})"
+    rf" )?(?P<noun>{alternatives(NOUNS | PLURALS)})(?![\w-])"
+    rf"(?: (?:{alternatives(WORDINGS['painted'])})"
+    rf" (?P<painted>{alternatives(ADJECTIVES['color'])}))?"
 )
 
 
@@ -73,7 +89,11 @@ def candidates(match: dict[str, str | None], things: tuple[Thing, ...]) -> list[
 
 
 def untrue_phrases(text: str, event: Event) -> list[str]:
-    return [match[0] for match in re.finditer(PHRASE, text) if not candidates(match.groupdict(), event.things)]
+    return [
+        match[0]
+        for match in re.finditer(PHRASE, text)
+        if not candidates(match.groupdict(), event.things)
+    ]
 
 
 def untrue_relations(text: str, event: Event) -> tuple[list[str], int]:
@@ -84,7 +104,10 @@ def untrue_relations(text: str, event: Event) -> tuple[list[str], int]:
     for match in matches:
         parts = match.groupdict()
         firsts = candidates(parts, event.things)
-        seconds = candidates({name: parts[f"{name}_2"] for name in ("number", "noun", "color", "painted", "size")}, event.things)
+        seconds = candidates(
+            {name: parts[f"{name}_2"] for name in ("number", "noun", "color", "painted", "size")},
+            event.things,
+        )
         holds = RELATIONS[next(iter(wordings[parts["relation"]]))]
         if not any(all(holds(a, b) for a in one for b in two) for one in firsts for two in seconds):
             wrong.append(match[0])
@@ -102,10 +125,17 @@ def test_a_density_has_its_length_and_at_least_six_frames(captions, level):
 
 
 def test_every_concept_has_four_wordings_and_all_of_them_occur():
-    texts = " ".join(describe(event, level) for event in events("train", 800) for level in LEVELS).lower()
+    texts = " ".join(
+        describe(event, level) for event in events("train", 800) for level in LEVELS
+    ).lower()
     words = Counter(re.findall(r"[a-z-]+", texts))
-    forms = {wording: (wording, plural(wording)) for wording in {w for wordings in WORDINGS.values() for w in wordings}}
-    single = [w for w, both in forms.items() if " " not in w and not any(words[form] for form in both)]
+    forms = {
+        wording: (wording, plural(wording))
+        for wording in {w for wordings in WORDINGS.values() for w in wordings}
+    }
+    single = [
+        w for w, both in forms.items() if " " not in w and not any(words[form] for form in both)
+    ]
     assert [w for w in forms if " " in w and w.lower() not in texts] + single == []
     assert {concept for concept, wordings in WORDINGS.items() if len(set(wordings)) < 4} == set()
 
@@ -129,16 +159,26 @@ def test_verbs_agree_with_what_they_tell(captions):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_is_said_of_things_is_true(captions, held_out, level):
-    wrong = [found for text, event in zip(captions[level], held_out, strict=True) for found in untrue_phrases(text.lower(), event)]
+    wrong = [
+        found
+        for text, event in zip(captions[level], held_out, strict=True)
+        for found in untrue_phrases(text.lower(), event)
+    ]
     assert wrong == []
 
 
 def test_what_is_said_again_is_true(captions, held_out):
-    again = rf"the ({alternatives(NOUNS | PLURALS)}) (is|are) ({alternatives(ADJECTIVES['color'])})\."
+    again = (
+        rf"the ({alternatives(NOUNS | PLURALS)}) (is|are) ({alternatives(ADJECTIVES['color'])})\."
+    )
     found = 0
     for text, event in zip(captions["40"], held_out, strict=True):
         for noun, verb, color in re.findall(again, text.lower()):
-            meant = [thing for thing in event.things if thing.kind in (NOUNS if verb == "is" else PLURALS)[noun]]
+            meant = [
+                thing
+                for thing in event.things
+                if thing.kind in (NOUNS if verb == "is" else PLURALS)[noun]
+            ]
             right = [thing for thing in meant if thing.color in ADJECTIVES["color"][color]]
             assert len(right) >= (1 if verb == "is" else 2)
             found += 1
@@ -147,20 +187,31 @@ def test_what_is_said_again_is_true(captions, held_out):
 
 def test_the_reader_notices_a_wrong_color(captions, held_out):
     swapped = [text.lower().replace(" crimson ", " teal ") for text in captions["20"]]
-    wrong = [found for text, event in zip(swapped, held_out, strict=True) for found in untrue_phrases(text, event)]
+    wrong = [
+        found
+        for text, event in zip(swapped, held_out, strict=True)
+        for found in untrue_phrases(text, event)
+    ]
     assert all("teal" in found for found in wrong)
     assert len(wrong) > 5
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_relations_are_true(captions, held_out, level):
-    found = [untrue_relations(text.lower(), event) for text, event in zip(captions[level], held_out, strict=True)]
+    found = [
+        untrue_relations(text.lower(), event)
+        for text, event in zip(captions[level], held_out, strict=True)
+    ]
     assert [wrong for wrong, _ in found if wrong] == []
     assert sum(count for _, count in found) >= (1 if level == "5" else 20)
 
 
-@pytest.mark.parametrize(("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)])
-def test_scene_time_and_weather_are_true_and_told_at_the_right_densities(captions, held_out, factor, values):
+@pytest.mark.parametrize(
+    ("factor", "values"), [("scene", SCENES), ("time", TIMES), ("weather", WEATHERS)]
+)
+def test_scene_time_and_weather_are_true_and_told_at_the_right_densities(
+    captions, held_out, factor, values
+):
     wordings = meanings(values, str.lower)
     told = {}
     for level in LEVELS:
@@ -189,7 +240,9 @@ def test_facing_and_place_are_true_of_some_thing(captions, held_out):
 def test_wording_is_drawn_from_the_generator_or_from_the_event(held_out):
     event = held_out[3]
     assert describe(event, "20") == describe(event, "20")
-    assert describe(event, "20", rng=np.random.default_rng(1)) == describe(event, "20", rng=np.random.default_rng(1))
+    assert describe(event, "20", rng=np.random.default_rng(1)) == describe(
+        event, "20", rng=np.random.default_rng(1)
+    )
     assert len({describe(event, "20", rng=np.random.default_rng(seed)) for seed in range(40)}) > 35
 
 
@@ -199,14 +252,25 @@ def test_an_unknown_level_names_the_known_ones(held_out):
 
 
 @pytest.mark.parametrize(
-    ("noun", "many"), [("boat", "boats"), ("bench", "benches"), ("cactus", "cacti"), ("daisy", "daisies"), ("toy", "toys")]
+    ("noun", "many"),
+    [
+        ("boat", "boats"),
+        ("bench", "benches"),
+        ("cactus", "cacti"),
+        ("daisy", "daisies"),
+        ("toy", "toys"),
+    ],
 )
 def test_plurals(noun, many):
     assert plural(noun) == many
 
 
 def test_articles():
-    assert [with_article(phrase) for phrase in ("olive boat", "boat", "umbrella")] == ["an olive boat", "a boat", "an umbrella"]
+    assert [with_article(phrase) for phrase in ("olive boat", "boat", "umbrella")] == [
+        "an olive boat",
+        "a boat",
+        "an umbrella",
+    ]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -225,4 +289,8 @@ def mutual_knn(x: np.ndarray, y: np.ndarray) -> float:
         np.fill_diagonal(likeness, -np.inf)
         return np.argsort(-likeness, axis=1, kind="stable")[:, :10]
 
-    return float(np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(nearest(x), nearest(y), strict=True)]))
+    return float(
+        np.mean(
+            [len(np.intersect1d(a, b)) / 10 for a, b in zip(nearest(x), nearest(y), strict=True)]
+        )
+    )

@@ -35,11 +35,15 @@ def event(*things: Thing) -> Event:
     ],
 )
 def test_facts_of_one_thing_are_counted(text: str, told: int) -> None:
-    assert share_told(event(CAR), text) == pytest.approx(told / 8)  # scene, time, weather, count, kind, color, size, facing
+    assert share_told(event(CAR), text) == pytest.approx(
+        told / 8
+    )  # scene, time, weather, count, kind, color, size, facing
 
 
 def test_a_wording_that_concepts_share_tells_less() -> None:
-    assert share_told(event(CAR), "A vehicle.") == pytest.approx((1 - log(2) / log(16)) / 8)  # car or boat, of 16 kinds
+    assert share_told(event(CAR), "A vehicle.") == pytest.approx(
+        (1 - log(2) / log(16)) / 8
+    )  # car or boat, of 16 kinds
     assert share_told(event(CAR), "Outdoors.") == 0  # any scene
     for text in ("A vehicle, a car.", "A car, a vehicle."):
         assert share_told(event(CAR), text) == pytest.approx(1 / 8)  # the most telling counts
@@ -61,7 +65,10 @@ def test_two_things_of_one_kind_are_one_fact() -> None:
 def test_every_concept_has_wordings_and_denser_captions_tell_more() -> None:
     assert all(one in WORDINGS for concepts in CONCEPTS.values() for one in concepts)
     some = list(events("test", 60))
-    means = [np.mean([share_told(one, describe(one, level)) for one in some]) for level in sorted(LEVELS, key=int)]
+    means = [
+        np.mean([share_told(one, describe(one, level)) for one in some])
+        for level in sorted(LEVELS, key=int)
+    ]
     assert means == sorted(means)
     assert means[0] < 0.25
     assert means[-1] > 0.6

@@ -1,4 +1,6 @@
-"""The nineteen tasks: three groups, balanced classes, answers that an independent reader of events and pictures gives too."""
+"""The nineteen tasks: three groups, balanced classes, answers that an independent reader of events
+and pictures gives too.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ def read(name: str, seen: list[tuple[Event, Look]]) -> list[str]:
 
 def test_there_are_nineteen_tasks_in_three_groups():
     assert len(BY_NAME) == len(TASKS) == 19
-    assert Counter(task.group for task in TASKS) == {"natural": 7, "specialized": 4, "structured": 8}
+    assert Counter(task.group for task in TASKS) == {
+        "natural": 7,
+        "specialized": 4,
+        "structured": 8,
+    }
     assert {task.style for task in TASKS} == set(SAMPLES) == set(STYLES)
     assert max(SAMPLES.values()) <= 10_000
 
@@ -52,7 +58,9 @@ def test_answers_are_those_of_the_event(seen):
 
 def test_answers_about_the_largest_are_of_no_other(seen):
     for (event, _), kind, color, facing, distance in zip(
-        seen, *(read(name, seen) for name in ("kind", "color", "orientation", "distance")), strict=True
+        seen,
+        *(read(name, seen) for name in ("kind", "color", "orientation", "distance")),
+        strict=True,
     ):
         big = sorted(event.things, key=lambda thing: thing.size)[-1]
         assert (big.kind, big.color, big.facing) == (kind, color, facing)
@@ -61,9 +69,16 @@ def test_answers_about_the_largest_are_of_no_other(seen):
 
 
 def test_answers_about_the_nearest_are_of_no_other(seen):
-    for (event, _), place, size in zip(seen, *(read(name, seen) for name in ("position", "size")), strict=True):
+    for (event, _), place, size in zip(
+        seen, *(read(name, seen) for name in ("position", "size")), strict=True
+    ):
         close = sorted(event.things, key=lambda thing: thing.depth)[0]
-        low, high = {"far left": (0, 0.25), "left": (0.25, 0.5), "right": (0.5, 0.75), "far right": (0.75, 1)}[place]
+        low, high = {
+            "far left": (0, 0.25),
+            "left": (0.25, 0.5),
+            "right": (0.5, 0.75),
+            "far right": (0.75, 1),
+        }[place]
         assert low <= close.x <= high
         assert close.size_class == size
 
@@ -71,17 +86,26 @@ def test_answers_about_the_nearest_are_of_no_other(seen):
 def test_a_span_is_the_distance_between_the_outermost(seen):
     for (event, _), span in zip(seen, read("span", seen), strict=True):
         distance = event.things[-1].x - event.things[0].x
-        low, high = {"alone": (0, 0), "neighbors": (0.1, 0.4), "one apart": (0.35, 0.65), "two apart": (0.6, 0.9)}[span]
+        low, high = {
+            "alone": (0, 0),
+            "neighbors": (0.1, 0.4),
+            "one apart": (0.35, 0.65),
+            "two apart": (0.6, 0.9),
+        }[span]
         assert low <= distance <= high
 
 
 @pytest.mark.parametrize("index", range(12))
 def test_the_light_is_brightest_where_it_says(index):
     event = draw_event(SPLIT, index)
-    lit, unlit = (np.asarray(_rendered(event, light), dtype=float) + 1 for light in (None, (0.0, 0.0)))
+    lit, unlit = (
+        np.asarray(_rendered(event, light), dtype=float) + 1 for light in (None, (0.0, 0.0))
+    )
     gain = (lit / unlit).mean(axis=2)
     sides = {"left": gain[:, :16], "right": gain[:, 32:], "top": gain[:16], "bottom": gain[32:]}
-    assert read("light", [(event, look_of(event))]) == [max(sides, key=lambda side: sides[side].mean())]
+    assert read("light", [(event, look_of(event))]) == [
+        max(sides, key=lambda side: sides[side].mean())
+    ]
 
 
 def _rendered(event: Event, light: tuple[float, float] | None) -> Image.Image:
@@ -92,10 +116,16 @@ def _rendered(event: Event, light: tuple[float, float] | None) -> Image.Image:
 
 def test_tilt_and_horizon_are_those_of_the_picture(seen):
     """Read both off where the ends of the horizon fall in the picture, y downward."""
-    for (_, look), tilt, horizon in zip(seen, *(read(name, seen) for name in ("tilt", "horizon")), strict=True):
+    for (_, look), tilt, horizon in zip(
+        seen, *(read(name, seen) for name in ("tilt", "horizon")), strict=True
+    ):
         left, right = (look.view @ (x, look.horizon, 1.0) for x in (0.0, 1.0))
         rise = np.rad2deg(np.arctan((right[1] - left[1]) / (right[0] - left[0])))
-        low, high = {"leftward": (-4.01, -4 / 3), "level": (-4 / 3, 4 / 3), "rightward": (4 / 3, 4.01)}[tilt]
+        low, high = {
+            "leftward": (-4.01, -4 / 3),
+            "level": (-4 / 3, 4 / 3),
+            "rightward": (4 / 3, 4.01),
+        }[tilt]
         assert low <= rise <= high
         low, high = {"high": (0.4, 0.517), "middle": (0.517, 0.556), "low": (0.556, 0.7)}[horizon]
         assert low <= (left[1] + right[1]) / 2 <= high

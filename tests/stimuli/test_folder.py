@@ -1,4 +1,6 @@
-"""Folders of images and captions: the order is the table's, and all that is wrong is said at once."""
+"""Folders of images and captions: the order is the table's, and all that is wrong is said at
+once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from core.stimuli.dataset import check_name
 from core.stimuli.folder import FolderDataset
 
 
-def make(folder: Path, rows: list[dict[str, object]], *, images: str = "abcde", under: str = "") -> Path:
+def make(
+    folder: Path, rows: list[dict[str, object]], *, images: str = "abcde", under: str = ""
+) -> Path:
     """Write small images a.png … and captions.jsonl; return the folder."""
     (folder / under).mkdir(exist_ok=True)
     for number, name in enumerate(images):
@@ -51,22 +55,39 @@ def test_flickr_is_its_table(flickr: Path) -> None:
 
 
 def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -> None:
-    rows = [row("c.png", "C20", level=20), row("a.png", "A5", level=5), row("c.png", "C5", level=5), row("a.png", "A20", level=20)]
+    rows = [
+        row("c.png", "C20", level=20),
+        row("a.png", "A5", level=5),
+        row("c.png", "C5", level=5),
+        row("a.png", "A20", level=20),
+    ]
     dataset = open_folder(make(tmp_path, rows))
     assert dataset.card.levels == ("20", "5")
     assert dataset.stimuli["stimulus"].tolist() == ["c.png", "a.png"]
-    assert dataset.captions.values.tolist() == [[0, "20", "C20"], [0, "5", "C5"], [1, "20", "A20"], [1, "5", "A5"]]
+    assert dataset.captions.values.tolist() == [
+        [0, "20", "C20"],
+        [0, "5", "C5"],
+        [1, "20", "A20"],
+        [1, "5", "A5"],
+    ]
     assert dataset.image(0).getpixel((0, 0)) == (80, 0, 0)
     assert dataset.world is None
 
 
 def test_without_a_level_column_captions_are_numbered(tmp_path: Path) -> None:
-    dataset = open_folder(make(tmp_path, [row("a.png", "one"), row("b.png", "other"), row("a.png", "two")]))
+    dataset = open_folder(
+        make(tmp_path, [row("a.png", "one"), row("b.png", "other"), row("a.png", "two")])
+    )
     assert dataset.captions.values.tolist() == [[0, "0", "one"], [0, "1", "two"], [1, "0", "other"]]
 
 
 def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Path) -> None:
-    rows = [row("./a.png", "x"), row("images//b.png", "y"), row("a.png", "z"), row("images/../images/c.png")]
+    rows = [
+        row("./a.png", "x"),
+        row("images//b.png", "y"),
+        row("a.png", "z"),
+        row("images/../images/c.png"),
+    ]
     dataset = open_folder(make(tmp_path, rows, under="images"))
     assert dataset.stimuli["stimulus"].tolist() == ["a.png", "images/b.png", "images/c.png"]
 
@@ -80,7 +101,9 @@ def test_few_stimuli_open(tmp_path: Path, size: int) -> None:
 
 def test_no_stimuli_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").write_text("image,caption\n")
-    with pytest.raises(StimuliError, match=r"captions\.csv has no rows; expected at least one stimulus"):
+    with pytest.raises(
+        StimuliError, match=r"captions\.csv has no rows; expected at least one stimulus"
+    ):
         open_folder(tmp_path)
 
 
@@ -102,39 +125,104 @@ def test_factors_keep_their_kind(tmp_path: Path) -> None:
 
 
 def test_factors_that_are_no_values_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match=r"factor 'tags' holds a list; expected text or numbers; drop or rewrite that column"):
+    with pytest.raises(
+        StimuliError,
+        match=r"factor 'tags' holds a list; expected text or numbers; drop or rewrite that column",
+    ):
         open_folder(make(tmp_path, [row("a.png", tags=["x"])]))
 
 
 BROKEN = [  # rows, the problem, the stimuli that remain
-    ([row("a.png"), row("gone.png")], "row 2: image gone.png is not in the folder or its images/", ["a.png"]),
+    (
+        [row("a.png"), row("gone.png")],
+        "row 2: image gone.png is not in the folder or its images/",
+        ["a.png"],
+    ),
     ([row("a.png"), row("b.png", "  ")], "row 2: the caption of b.png is empty", ["a.png"]),
     ([row("a.png"), row("b.png", None)], "row 2: the caption of b.png is missing", ["a.png"]),
-    ([row("a.png"), row("b.png", 7)], "row 2: the caption of b.png is of type int, expected text", ["a.png"]),
-    ([row("a.png"), row("b.png", "x\0y")], "row 2: the caption of b.png has a NUL character", ["a.png"]),
-    ([row("a.png"), row("b.png", "\ud800")], "row 2: the caption of b.png has half a character (a lone surrogate)", ["a.png"]),
-    ([row("a.png", mood="m"), row("b.png", mood="\0")], "row 2: mood of b.png has a NUL character", ["a.png"]),
-    ([row("a.png", level=1), row("a.png", level="\ud800")], "row 2: the level of a.png has half a character", ["a.png"]),
+    (
+        [row("a.png"), row("b.png", 7)],
+        "row 2: the caption of b.png is of type int, expected text",
+        ["a.png"],
+    ),
+    (
+        [row("a.png"), row("b.png", "x\0y")],
+        "row 2: the caption of b.png has a NUL character",
+        ["a.png"],
+    ),
+    (
+        [row("a.png"), row("b.png", "\ud800")],
+        "row 2: the caption of b.png has half a character (a lone surrogate)",
+        ["a.png"],
+    ),
+    (
+        [row("a.png", mood="m"), row("b.png", mood="\0")],
+        "row 2: mood of b.png has a NUL character",
+        ["a.png"],
+    ),
+    (
+        [row("a.png", level=1), row("a.png", level="\ud800")],
+        "row 2: the level of a.png has half a character",
+        ["a.png"],
+    ),
     ([row("a.png"), row("")], "row 2: names no image", ["a.png"]),
     ([row("a.png"), row(None)], "row 2: names no image", ["a.png"]),
-    ([row("a.png"), row("notes.txt")], "row 2: notes.txt is not an image; expected one of", ["a.png"]),
+    (
+        [row("a.png"), row("notes.txt")],
+        "row 2: notes.txt is not an image; expected one of",
+        ["a.png"],
+    ),
     ([row("a.png"), row("cut.jpg")], "row 2: image cut.jpg is damaged or cut off", ["a.png"]),
-    ([row("a.png"), row("../a.png")], "row 2: image ../a.png leads out of the folder; copy it into here", ["a.png"]),
-    ([row("a.png"), row("/etc/hostname")], "row 2: image /etc/hostname leads out of the folder", ["a.png"]),
+    (
+        [row("a.png"), row("../a.png")],
+        "row 2: image ../a.png leads out of the folder; copy it into here",
+        ["a.png"],
+    ),
+    (
+        [row("a.png"), row("/etc/hostname")],
+        "row 2: image /etc/hostname leads out of the folder",
+        ["a.png"],
+    ),
     ([row("a.png"), row("link.png")], "row 2: image link.png leads out of the folder", ["a.png"]),
     ([row("a.png"), row("x\0.png")], "row 2: image x\\x00.png is not in the folder", ["a.png"]),
-    ([row("a.png"), row("\x1b[2J\ud800")], r"row 2: image \x1b[2J\ud800 is not in the folder", ["a.png"]),
+    (
+        [row("a.png"), row("\x1b[2J\ud800")],
+        r"row 2: image \x1b[2J\ud800 is not in the folder",
+        ["a.png"],
+    ),
     ([row("a.png"), row("y" * 5000)], f"row 2: image {'y' * 294} …", ["a.png"]),
     ([row("a.png"), row("images")], "row 2: image images is not in the folder", ["a.png"]),
-    ([row("b.png"), row("images/../b.png"), row("same.png")],
-     "row 3: same.png and b.png are the same file; use one name", ["b.png"]),
-    ([row("a.png", level=1), row("b.png", level=1), row("b.png", "z", level=1)],
-     "row 3: b.png has level 1 twice (also row 2)", ["a.png", "b.png"]),
-    ([row("a.png", level=1), row("a.png", level=None)], "row 2: a.png has no caption level", ["a.png"]),
-    ([row("a.png", level=1), row("b.png", level=2)], "row 2: b.png has no caption of level 1, the first in the table", ["a.png"]),
-    ([row("a.png", level=1), row("a.png", "", level=2)], "row 2: the caption of a.png is empty", ["a.png"]),
-    ([row("b.png", mood=1), row("a.png", mood=1), row("a.png", mood=2)], "row 3: mood of a.png is 2 but 1 in row 2", ["b.png"]),
-]  # fmt: skip
+    (
+        [row("b.png"), row("images/../b.png"), row("same.png")],
+        "row 3: same.png and b.png are the same file; use one name",
+        ["b.png"],
+    ),
+    (
+        [row("a.png", level=1), row("b.png", level=1), row("b.png", "z", level=1)],
+        "row 3: b.png has level 1 twice (also row 2)",
+        ["a.png", "b.png"],
+    ),
+    (
+        [row("a.png", level=1), row("a.png", level=None)],
+        "row 2: a.png has no caption level",
+        ["a.png"],
+    ),
+    (
+        [row("a.png", level=1), row("b.png", level=2)],
+        "row 2: b.png has no caption of level 1, the first in the table",
+        ["a.png"],
+    ),
+    (
+        [row("a.png", level=1), row("a.png", "", level=2)],
+        "row 2: the caption of a.png is empty",
+        ["a.png"],
+    ),
+    (
+        [row("b.png", mood=1), row("a.png", mood=1), row("a.png", mood=2)],
+        "row 3: mood of a.png is 2 but 1 in row 2",
+        ["b.png"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("rows", "problem", "left"), BROKEN)
@@ -152,10 +240,14 @@ def test_one_broken_row_is_named_and_can_be_left_out(
     Image.effect_noise((99, 99), 50).save(tmp_path / "whole.jpg")
     (folder / "cut.jpg").write_bytes((tmp_path / "whole.jpg").read_bytes()[:-999])
     with pytest.raises(
-        StimuliError, match=r"captions\.jsonl has 1 problem \(rows count from 1.*:\n  " + re.escape(problem)
+        StimuliError,
+        match=r"captions\.jsonl has 1 problem \(rows count from 1.*:\n  " + re.escape(problem),
     ) as caught:
         open_folder(folder)
-    assert "Correct them, or leave these out and keep the rest with skip_broken=True (--skip-broken)" in str(caught.value)
+    assert (
+        "Correct them, or leave these out and keep the rest with skip_broken=True (--skip-broken)"
+        in str(caught.value)
+    )
     dataset = open_folder(folder, skip_broken=True)
     assert dataset.stimuli["stimulus"].tolist() == left
     assert len(dataset.skipped) == 1
@@ -164,18 +256,28 @@ def test_one_broken_row_is_named_and_can_be_left_out(
 
 
 def test_many_problems_are_counted_and_the_first_ten_shown_in_order(tmp_path: Path) -> None:
-    rows = [row("a.png")] + [row(f"{number}.png") if number % 2 else row("b.png", "") for number in range(25)]
-    with pytest.raises(StimuliError, match=r"has 25 problems .*; the first 10:\n  row 2: ") as caught:
+    rows = [row("a.png")] + [
+        row(f"{number}.png") if number % 2 else row("b.png", "") for number in range(25)
+    ]
+    with pytest.raises(
+        StimuliError, match=r"has 25 problems .*; the first 10:\n  row 2: "
+    ) as caught:
         open_folder(make(tmp_path, rows))
     assert re.findall(r"row (\d+):", str(caught.value)) == [str(number) for number in range(2, 12)]
 
 
 def test_nothing_left_is_an_error_even_when_skipping(tmp_path: Path) -> None:
     with pytest.raises(
-        StimuliError, match=r"nothing is left of .*captions\.jsonl: all its stimuli are broken, first row 1: image x"
+        StimuliError,
+        match=(
+            r"nothing is left of .*captions\.jsonl: all its stimuli are broken, first row 1:"
+            r" image x"
+        ),
     ):
         open_folder(make(tmp_path, [row("x.png"), row("y.png")]), skip_broken=True)
-    with pytest.raises(StimuliError, match=r"nothing is left of .*first row 1: a\.png has no caption level"):
+    with pytest.raises(
+        StimuliError, match=r"nothing is left of .*first row 1: a\.png has no caption level"
+    ):
         open_folder(make(tmp_path, [row("a.png", level="")]), skip_broken=True)
 
 
@@ -219,15 +321,26 @@ def test_a_changed_dataset_is_not_the_same(tmp_path: Path) -> None:
     dataset = open_folder(make(tmp_path, [row("a.png"), row("b.png")]))
     Image.new("RGB", (5, 5)).save(tmp_path / "b.png")
     with pytest.raises(
-        StimuliError, match=r"b\.png has changed since the dataset was opened; add the folder again under a new name"
+        StimuliError,
+        match=(
+            r"b\.png has changed since the dataset was opened; add the folder again under a new"
+            r" name"
+        ),
     ):
         dataset.image(1)
     with pytest.raises(
-        StimuliError, match=r"dataset 'small' has changed: its revision was [0-9a-f]{12} and is now .* under a new name"
+        StimuliError,
+        match=(
+            r"dataset 'small' has changed: its revision was [0-9a-f]{12} and is now .* under a new"
+            r" name"
+        ),
     ):
         open_dataset(dataset.card)
     (tmp_path / "b.png").unlink()
-    with pytest.raises(StimuliError, match=r"b\.png cannot be read any more: No such file or directory; put it back"):
+    with pytest.raises(
+        StimuliError,
+        match=r"b\.png cannot be read any more: No such file or directory; put it back",
+    ):
         dataset.image(1)
 
 
@@ -240,7 +353,9 @@ def test_a_stimulus_that_is_not_there(tmp_path: Path, index: int) -> None:
 
 def test_a_source_of_an_unknown_kind(tmp_path: Path) -> None:
     card = open_folder(make(tmp_path, [row("a.png")])).card
-    with pytest.raises(UnknownNameError, match="no kind of dataset named 'foldr'; did you mean folder"):
+    with pytest.raises(
+        UnknownNameError, match="no kind of dataset named 'foldr'; did you mean folder"
+    ):
         open_dataset(replace(card, source={"kind": "foldr"}))
 
 
@@ -250,7 +365,10 @@ def test_names_that_can_be_files(name: str) -> None:
 
 
 def test_the_embedded_datasets_name_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match="'cave' is the embedded dataset's name, which `platoscope demo` adds; choose another"):
+    with pytest.raises(
+        StimuliError,
+        match="'cave' is the embedded dataset's name, which `platoscope demo` adds; choose another",
+    ):
         FolderDataset.open(tmp_path, name="cave")
 
 
@@ -262,5 +380,8 @@ def test_names_that_cannot_be_files(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.new", "a.parts", "a.lock"])
 def test_names_that_the_store_needs_itself(name: str) -> None:
-    with pytest.raises(StimuliError, match=r"names that end in \.new, \.parts, \.lock are the store's own; choose another"):
+    with pytest.raises(
+        StimuliError,
+        match=r"names that end in \.new, \.parts, \.lock are the store's own; choose another",
+    ):
         check_name(name)

@@ -1,4 +1,6 @@
-"""Hub data sets: opened here from local folders in the same form, and refused with the cache's name where there is no network."""
+"""Hub data sets: opened here from local folders in the same form, and refused with the cache's name
+where there is no network.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 def publish(
-    folder: Path, texts: list[object], *, images: list[object] | None = None, image: str = "image", text: str = "text"
+    folder: Path,
+    texts: list[object],
+    *,
+    images: list[object] | None = None,
+    image: str = "image",
+    text: str = "text",
 ) -> str:
     """Save a split as a hub repository holds it: data/train-….parquet."""
     given = IMAGES[: len(texts)] if images is None else images
@@ -50,9 +57,17 @@ def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
 
 
 def test_lists_of_texts_are_levels_and_empty_ones_are_not_there(tmp_path: Path) -> None:
-    dataset = HubDataset.open(publish(tmp_path / "repo", [["a", "b"], ["c"], ["d", "", "e"]]), name="h")
+    dataset = HubDataset.open(
+        publish(tmp_path / "repo", [["a", "b"], ["c"], ["d", "", "e"]]), name="h"
+    )
     assert dataset.card.levels == ("0", "1", "2")
-    assert dataset.captions.values.tolist() == [[0, "0", "a"], [0, "1", "b"], [1, "0", "c"], [2, "0", "d"], [2, "2", "e"]]
+    assert dataset.captions.values.tolist() == [
+        [0, "0", "a"],
+        [0, "1", "b"],
+        [1, "0", "c"],
+        [2, "0", "d"],
+        [2, "2", "e"],
+    ]
 
 
 def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> None:
@@ -63,7 +78,9 @@ def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> No
     assert np.array_equal(again.image(1), IMAGES[1])
 
 
-def test_a_relative_folder_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(tmp_path / "repo", ["x"])
     monkeypatch.chdir(tmp_path)
     card = HubDataset.open("repo", name="h").card
@@ -86,8 +103,16 @@ def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
         (["x", " "], None, "row 2: the caption of 1 is empty"),
         ([["x"], []], None, "row 2: the caption of 1 is missing"),
         ([["x"], ["", "y"]], None, "row 2: the caption of 1 is empty"),
-        (["x", "y"], [{"bytes": b"no image", "path": None}], "row 2: 1 is not an image; expected one of"),
-        (["x", "y"], [{"bytes": None, "path": "http://example.org/a.png"}], "row 2: image 1 is not in the data set but at http"),
+        (
+            ["x", "y"],
+            [{"bytes": b"no image", "path": None}],
+            "row 2: 1 is not an image; expected one of",
+        ),
+        (
+            ["x", "y"],
+            [{"bytes": None, "path": "http://example.org/a.png"}],
+            "row 2: image 1 is not in the data set but at http",
+        ),
         (["x", "y"], [{"bytes": None, "path": None}], "row 2: image 1 is not in the data set; "),
     ],
 )
@@ -107,7 +132,9 @@ def test_broken_rows_are_named_and_can_be_left_out(
 
 
 def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> None:
-    dataset = HubDataset.open(publish(tmp_path / "repo", ["", "b", "", "d"]), name="h", skip_broken=True)
+    dataset = HubDataset.open(
+        publish(tmp_path / "repo", ["", "b", "", "d"]), name="h", skip_broken=True
+    )
     assert dataset.stimuli["stimulus"].tolist() == ["1", "3"]
     assert np.array_equal(dataset.image(1), IMAGES[3])
     with pytest.raises(StimuliError, match="no stimulus 2 in h; there are 0 … 1"):
@@ -116,7 +143,10 @@ def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> Non
 
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
-        StimuliError, match=r"split train of .*repo has no usable stimulus; row 1: the caption of 0 is missing; try"
+        StimuliError,
+        match=(
+            r"split train of .*repo has no usable stimulus; row 1: the caption of 0 is missing; try"
+        ),
     ):
         HubDataset.open(publish(tmp_path / "repo", [""]), name="h", skip_broken=True)
 
@@ -128,13 +158,22 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
             {"text_column": "caption"},
             r"the data set has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?",
         ),
-        ({"image_column": "imag"}, r"has no column 'imag'; it has 'image', 'text'; did you mean 'image'\?"),
+        (
+            {"image_column": "imag"},
+            r"has no column 'imag'; it has 'image', 'text'; did you mean 'image'\?",
+        ),
         ({"image_column": "number"}, r"has no column 'number'; it has 'image', 'text'"),
         (
             {"split": "test"},
-            r'cannot open .*repo as a hub data set: Unknown split "test".*; check the id, the revision and the split',
+            (
+                r'cannot open .*repo as a hub data set: Unknown split "test".*; check the id, the'
+                r" revision and the split"
+            ),
         ),
-        ({"revision": "main"}, "is a local folder and has no revision 'main'; leave the revision out"),
+        (
+            {"revision": "main"},
+            "is a local folder and has no revision 'main'; leave the revision out",
+        ),
         ({"name": "no name"}, "'no name' cannot name a dataset"),
     ],
 )
@@ -145,12 +184,16 @@ def test_wrong_choices_are_named(tmp_path: Path, options: dict[str, str], messag
 
 def test_a_column_without_images_is_named(tmp_path: Path) -> None:
     folder = publish(tmp_path / "repo", ["x"], images=[7])
-    with pytest.raises(StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"):
+    with pytest.raises(
+        StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"
+    ):
         HubDataset.open(folder, name="h")
 
 
 def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"):
+    with pytest.raises(
+        StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"
+    ):
         HubDataset.open(str(tmp_path), name="h")
 
 
@@ -158,13 +201,20 @@ def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
     folder = tmp_path / "repo"
     publish(folder, ["x"])
     (folder / "repo.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    with pytest.raises(StimuliError, match=r"cannot open .*: Dataset scripts are no longer supported, but found repo\.py; check"):
+    with pytest.raises(
+        StimuliError,
+        match=r"cannot open .*: Dataset scripts are no longer supported, but found repo\.py; check",
+    ):
         HubDataset.open(str(folder), name="h")
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_preset_names_repository_and_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    published = datasets.load_dataset(publish(tmp_path / "repo", [["a", "b"], ["c", "d"]]), split="train")
+def test_a_preset_names_repository_and_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = datasets.load_dataset(
+        publish(tmp_path / "repo", [["a", "b"], ["c", "d"]]), split="train"
+    )
     asked: list[tuple[object, ...]] = []
 
     def load(path: str, *, revision: str, split: str) -> datasets.Dataset:
@@ -179,7 +229,9 @@ def test_a_preset_names_repository_and_revision(tmp_path: Path, monkeypatch: pyt
     assert set(PRESETS) == {"wit_1024", "flickr30k"}
 
 
-def test_a_presets_split_and_column_give_way_to_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_presets_split_and_column_give_way_to_those_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
 
     def load(source: object) -> None:
@@ -190,16 +242,29 @@ def test_a_presets_split_and_column_give_way_to_those_asked_for(monkeypatch: pyt
     for choices in ({}, {"split": "test[:8]", "text_column": "text"}):
         with pytest.raises(StimuliError, match="stop"):
             HubDataset.open("flickr30k", name="flickr", **choices)
-    common = {"kind": "hub", "hub_id": "lmms-lab/flickr30k", "revision": None, "image_column": "image", "skip_broken": False}
+    common = {
+        "kind": "hub",
+        "hub_id": "lmms-lab/flickr30k",
+        "revision": None,
+        "image_column": "image",
+        "skip_broken": False,
+    }
     assert asked == [
-        {**common, "split": "test", "text_column": "caption"}, {**common, "split": "test[:8]", "text_column": "text"},
-    ]  # fmt: skip
+        {**common, "split": "test", "text_column": "caption"},
+        {**common, "split": "test[:8]", "text_column": "text"},
+    ]
 
 
 def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
     with pytest.raises(OfflineError, match="the hub cannot be reached") as caught:
         HubDataset.open("wit_1024", name="wit")
-    for part in ("minhuh/prh", str(tmp_path / "cache"), "HF_HOME", "HF_DATASETS_CACHE", "HF_HUB_OFFLINE"):
+    for part in (
+        "minhuh/prh",
+        str(tmp_path / "cache"),
+        "HF_HOME",
+        "HF_DATASETS_CACHE",
+        "HF_HUB_OFFLINE",
+    ):
         assert part in str(caught.value)
 
 
@@ -209,7 +274,12 @@ class TransportError(Exception):
 
 @pytest.mark.parametrize(
     ("cause", "expected"),
-    [(ConnectionError, OfflineError), (TimeoutError, OfflineError), (TransportError, OfflineError), (ValueError, StimuliError)],
+    [
+        (ConnectionError, OfflineError),
+        (TimeoutError, OfflineError),
+        (TransportError, OfflineError),
+        (ValueError, StimuliError),
+    ],
 )
 def test_a_network_that_fails_midway_is_told_from_bad_data(
     monkeypatch: pytest.MonkeyPatch, cause: type[Exception], expected: type[Exception]

@@ -36,16 +36,25 @@ def empty_png(width: int, height: int) -> bytes:
     """Return a PNG that states a size and has no pixels."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b""))
+        + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize("format", ["PNG", "BMP", "TIFF", "WEBP", "GIF", "PPM", "AVIF", "JPEG2000"])
 def test_lossless_formats_keep_their_pixels(format: str) -> None:
     image = Image.new("RGB", (12, 9), RED)
-    options = {"lossless": True} if format == "WEBP" else {"quality": 100} if format == "AVIF" else {}
+    options = (
+        {"lossless": True} if format == "WEBP" else {"quality": 100} if format == "AVIF" else {}
+    )
     pixels = np.asarray(load(encode(image, format, **options))).astype(int)
     assert pixels.shape == (9, 12, 3)
     assert np.abs(pixels - RED).max() <= (3 if format == "AVIF" else 0)
@@ -63,7 +72,9 @@ def test_thirty_thousand_pixels_wide_is_an_image_at_full_size(format: str) -> No
 
 
 def test_above_a_hundred_million_pixels_there_is_no_warning() -> None:
-    with pytest.raises(StimuliError, match="damaged or cut off"):  # the pixels are missing, the size was no objection
+    with pytest.raises(
+        StimuliError, match="damaged or cut off"
+    ):  # the pixels are missing, the size was no objection
         check_image(empty_png(11_000, 10_000), name="x")
 
 
@@ -71,7 +82,10 @@ def test_above_a_hundred_million_pixels_there_is_no_warning() -> None:
 def test_too_many_pixels_are_refused_before_decoding(side: int) -> None:
     assert side**2 > MAX_PIXELS
     for look in (check_image, load_image):
-        with pytest.raises(StimuliError, match=r"image big\.png has more pixels than the limit of 178,956,970; shrink it first"):
+        with pytest.raises(
+            StimuliError,
+            match=r"image big\.png has more pixels than the limit of 178,956,970; shrink it first",
+        ):
             look(empty_png(side, side), name="big.png")
 
 
@@ -95,7 +109,11 @@ def test_transparent_pixels_become_white(mode: str, color: tuple[int, ...]) -> N
 
 
 def test_half_transparent_black_is_gray() -> None:
-    assert load(encode(Image.new("RGBA", (1, 1), (0, 0, 0, 128)))).getpixel((0, 0)) == (127, 127, 127)
+    assert load(encode(Image.new("RGBA", (1, 1), (0, 0, 0, 128)))).getpixel((0, 0)) == (
+        127,
+        127,
+        127,
+    )
 
 
 @pytest.mark.parametrize("format", ["PNG", "TIFF", "PPM"])
@@ -105,11 +123,16 @@ def test_16_bit_values_are_scaled_not_cut(format: str) -> None:
     assert result.tolist() == [[0, 1, 1, 128, 254, 255]]
 
 
-@pytest.mark.parametrize(("dtype", "reason"), [(np.int32, "32-bit pixels"), (np.float32, "floating-point pixels")])
+@pytest.mark.parametrize(
+    ("dtype", "reason"), [(np.int32, "32-bit pixels"), (np.float32, "floating-point pixels")]
+)
 def test_pixels_without_a_range_are_refused(dtype: type, reason: str) -> None:
     data = encode(Image.fromarray(np.array([[0, 1_000_000]], dtype=dtype)), "TIFF")
     for look in (check_image, load_image):
-        with pytest.raises(StimuliError, match=f"image x has {reason} of no stated range; convert it to 8 or 16 bits"):
+        with pytest.raises(
+            StimuliError,
+            match=f"image x has {reason} of no stated range; convert it to 8 or 16 bits",
+        ):
             look(data, name="x")
 
 
@@ -122,8 +145,12 @@ def test_the_first_frame_stands_for_an_animation(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "TIFF"])
-@pytest.mark.parametrize(("orientation", "corner"), [(1, (0, 0)), (3, (23, 15)), (6, (15, 0)), (8, (0, 23))])
-def test_exif_orientation_is_applied(format: str, orientation: int, corner: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("orientation", "corner"), [(1, (0, 0)), (3, (23, 15)), (6, (15, 0)), (8, (0, 23))]
+)
+def test_exif_orientation_is_applied(
+    format: str, orientation: int, corner: tuple[int, int]
+) -> None:
     image = Image.new("RGB", (24, 16), WHITE)
     image.paste((0, 0, 0), (0, 0, 8, 8))
     exif = Image.Exif()
@@ -134,15 +161,25 @@ def test_exif_orientation_is_applied(format: str, orientation: int, corner: tupl
 
 
 def test_unreadable_exif_leaves_the_image_as_it_is() -> None:
-    data = encode(Image.new("RGB", (24, 16), RED), "PNG", exif=b"Exif\0\0garbage that is no TIFF header")
+    data = encode(
+        Image.new("RGB", (24, 16), RED), "PNG", exif=b"Exif\0\0garbage that is no TIFF header"
+    )
     assert load(data).size == (24, 16)
 
 
 @pytest.mark.parametrize(
-    "data", [b"no image", b"%PDF-1.4", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"<svg xmlns='http://www.w3.org/2000/svg'/>"]
+    "data",
+    [
+        b"no image",
+        b"%PDF-1.4",
+        b"%!PS-Adobe-3.0 EPSF-3.0\n",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    ],
 )
 def test_other_files_are_no_images(data: bytes) -> None:
-    with pytest.raises(StimuliError, match=r"notes\.txt is not an image; expected one of JPEG, PNG"):
+    with pytest.raises(
+        StimuliError, match=r"notes\.txt is not an image; expected one of JPEG, PNG"
+    ):
         check_image(data, name="notes.txt")
 
 
@@ -156,7 +193,9 @@ def test_a_cut_off_image_is_found_by_check_and_load(format: str) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (200, 300, 3), dtype=np.uint8)
     data = encode(Image.fromarray(pixels), format)
     for look in (check_image, load_image):
-        with pytest.raises(StimuliError, match=r"a\.img is (damaged or cut off .*; copy it again|not an image)"):
+        with pytest.raises(
+            StimuliError, match=r"a\.img is (damaged or cut off .*; copy it again|not an image)"
+        ):
             look(data[: len(data) * 3 // 4], name="a.img")
 
 
@@ -164,8 +203,12 @@ def test_a_cut_off_image_is_found_by_check_and_load(format: str) -> None:
 @settings(max_examples=200, deadline=None)
 def test_damaged_bytes_give_an_image_or_a_sentence(data: st.DataObject) -> None:
     format = data.draw(st.sampled_from(["JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP"]))
-    image = Image.linear_gradient("L")  # large enough for a JPEG to be checked at a part of its size
-    good = bytearray(encode(image if format == "JPEG" else image.resize((20, 20)).convert("P"), format))
+    image = Image.linear_gradient(
+        "L"
+    )  # large enough for a JPEG to be checked at a part of its size
+    good = bytearray(
+        encode(image if format == "JPEG" else image.resize((20, 20)).convert("P"), format)
+    )
     for _ in range(data.draw(st.integers(0, 4))):
         good[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
     end = data.draw(st.integers(1, len(good)) | st.just(len(good)))

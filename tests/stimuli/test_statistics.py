@@ -59,9 +59,13 @@ def test_luma_weighs_green_most():
 
 
 def test_colorfulness_is_that_of_its_formula():
-    # red and cyan: rg = ±255; yb = 127.5 and 127.5 − 255 = −127.5; means 0, deviations 255 and 127.5
-    assert colorfulness(picture([(255, 0, 0), (0, 255, 255)])) == pytest.approx(math.hypot(255, 127.5))
-    # one color: no deviation, 0.3 of the distance from gray: rg = 100, yb = (200 + 100)/2 − 30 = 120
+    # red and cyan: rg = ±255; yb = 127.5 and 127.5 − 255 = −127.5; means 0, deviations 255 and
+    # 127.5
+    assert colorfulness(picture([(255, 0, 0), (0, 255, 255)])) == pytest.approx(
+        math.hypot(255, 127.5)
+    )
+    # one color: no deviation, 0.3 of the distance from gray: rg = 100, yb = (200 + 100)/2 − 30 =
+    # 120
     assert colorfulness(picture([(200, 100, 30)] * 4)) == pytest.approx(0.3 * math.hypot(100, 120))
 
 
@@ -89,7 +93,9 @@ def test_an_image_without_pixels_is_refused():
 @given(PIXELS, st.integers(0, 2**32 - 1))
 def test_where_pixels_lie_matters_to_edges_alone(pixels, seed):
     mixed = np.random.default_rng(seed).permutation(pixels.reshape(-1, 3)).reshape(pixels.shape)
-    found = describe_images([Image.fromarray(pixels), Image.fromarray(mixed)]).drop(columns="edge density")
+    found = describe_images([Image.fromarray(pixels), Image.fromarray(mixed)]).drop(
+        columns="edge density"
+    )
     assert found.iloc[0].to_numpy() == pytest.approx(found.iloc[1].to_numpy(), abs=1e-9)
 
 
@@ -107,7 +113,9 @@ def test_every_statistic_keeps_to_its_range_and_to_the_mirror_image(pixels):
     assert color >= 0
     assert 0 <= bits <= min(8, math.log2(pixels.shape[0] * pixels.shape[1]) + 1e-9)
     mirrored = describe_images([Image.fromarray(np.ascontiguousarray(pixels[:, ::-1]))]).iloc[0]
-    assert mirrored.to_numpy() == pytest.approx([brightness, contrast, edges, color, bits], abs=1e-9)
+    assert mirrored.to_numpy() == pytest.approx(
+        [brightness, contrast, edges, color, bits], abs=1e-9
+    )
 
 
 @given(PIXELS)
@@ -140,7 +148,13 @@ def test_captions_are_counted():
 
 def test_a_caption_without_words_and_a_missing_one_have_no_rarity():
     found = describe_captions(["…", None, "a owl", "a"])
-    expected = pd.DataFrame({"words": [0, np.nan, 2, 1], "characters": [1, np.nan, 5, 1], "rarity": [np.nan, np.nan, 1, 0.585]})
+    expected = pd.DataFrame(
+        {
+            "words": [0, np.nan, 2, 1],
+            "characters": [1, np.nan, 5, 1],
+            "rarity": [np.nan, np.nan, 1, 0.585],
+        }
+    )
     expected.loc[2, "rarity"] = (np.log2(3 / 2) + np.log2(3)) / 2  # of three captions given
     expected.loc[3, "rarity"] = np.log2(3 / 2)
     pd.testing.assert_frame_equal(found, expected)

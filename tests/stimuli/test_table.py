@@ -17,7 +17,9 @@ from core.stimuli.table import find_table, read_table
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6)
-EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def write_csv(path: Path, rows: list[dict[str, object]]) -> None:
@@ -41,7 +43,9 @@ WRITERS = {".csv": write_csv, ".jsonl": write_jsonl, ".parquet": write_parquet}
 @pytest.mark.parametrize("suffix", WRITERS)
 @given(rows=ROWS)
 @EXAMPLES
-def test_any_text_comes_back_as_written(suffix: str, rows: list[tuple[str, str, str]], tmp_path: Path) -> None:
+def test_any_text_comes_back_as_written(
+    suffix: str, rows: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
     path = tmp_path / f"captions{suffix}"
     records: list[dict[str, object]] = [{"image": a, "caption": b, "mood": c} for a, b, c in rows]
     WRITERS[suffix](path, records)
@@ -53,8 +57,24 @@ def test_any_text_comes_back_as_written(suffix: str, rows: list[tuple[str, str, 
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_words_for_nothing_and_markup_stay_captions(suffix: str, tmp_path: Path) -> None:
-    texts = ["NA", "null", "nan", "None", "007", "", " ", "<b>x</b>", "a\nb", "a\r\nb", "=1+1", '"', "x" * 500_000]
-    WRITERS[suffix](tmp_path / f"c{suffix}", [{"image": "a.png", "caption": text} for text in texts])
+    texts = [
+        "NA",
+        "null",
+        "nan",
+        "None",
+        "007",
+        "",
+        " ",
+        "<b>x</b>",
+        "a\nb",
+        "a\r\nb",
+        "=1+1",
+        '"',
+        "x" * 500_000,
+    ]
+    WRITERS[suffix](
+        tmp_path / f"c{suffix}", [{"image": "a.png", "caption": text} for text in texts]
+    )
     assert [row["caption"] for row in read_table(tmp_path / f"c{suffix}").rows] == texts
 
 
@@ -73,14 +93,18 @@ def test_upper_case_suffixes_and_blank_lines_are_fine(tmp_path: Path) -> None:
 
 
 def test_keys_that_a_json_line_lacks_are_missing(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text('{"image": "a", "caption": "x"}\n{"caption": "y", "image": "b", "mood": 1}')
+    (tmp_path / "t.jsonl").write_text(
+        '{"image": "a", "caption": "x"}\n{"caption": "y", "image": "b", "mood": 1}'
+    )
     table = read_table(tmp_path / "t.jsonl")
     assert table.columns == ("image", "caption", "mood")
     assert [row["mood"] for row in table.rows] == [None, 1]
 
 
 def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:
-    pd.DataFrame({"image": ["a", "b"], "caption": ["x", "y"]}, index=[7, 3]).to_parquet(tmp_path / "t.parquet")
+    pd.DataFrame({"image": ["a", "b"], "caption": ["x", "y"]}, index=[7, 3]).to_parquet(
+        tmp_path / "t.parquet"
+    )
     assert read_table(tmp_path / "t.parquet").columns == ("image", "caption")
 
 
@@ -89,7 +113,12 @@ def test_other_encodings_are_refused_with_the_byte(encoding: str, tmp_path: Path
     data = "image,caption\na.png,café\n".encode(encoding)
     (tmp_path / "t.csv").write_bytes(data)
     at = data.index(0xE9) if encoding == "latin-1" else 0
-    with pytest.raises(StimuliError, match=rf"t\.csv is not UTF-8: byte {at} is 0x{data[at]:02x}; UTF-8 was expected; save it as"):
+    with pytest.raises(
+        StimuliError,
+        match=(
+            rf"t\.csv is not UTF-8: byte {at} is 0x{data[at]:02x}; UTF-8 was expected; save it as"
+        ),
+    ):
         read_table(tmp_path / "t.csv")
 
 
@@ -101,24 +130,50 @@ def test_the_byte_counts_in_the_file_behind_a_mark(tmp_path: Path) -> None:
 
 def test_nul_characters_are_refused_with_the_byte(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("image,caption\na,x".encode("utf-16-le"))
-    with pytest.raises(StimuliError, match=r"t\.csv has a NUL character at byte 1; UTF-8 text was expected"):
+    with pytest.raises(
+        StimuliError, match=r"t\.csv has a NUL character at byte 1; UTF-8 text was expected"
+    ):
         read_table(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("image,text", r"t\.csv has no column 'caption'; it has 'image', 'text'; did you mean 'text'\? Rename it to 'caption'"),
-        ("image,Captions", r"no column 'caption'; it has 'image', 'Captions'; did you mean 'Captions'\?"),
-        ("imagge,caption", r"no column 'image'; it has 'imagge', 'caption'; did you mean 'imagge'\?"),
+        (
+            "image,text",
+            (
+                r"t\.csv has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?"
+                r" Rename it to 'caption'"
+            ),
+        ),
+        (
+            "image,Captions",
+            r"no column 'caption'; it has 'image', 'Captions'; did you mean 'Captions'\?",
+        ),
+        (
+            "imagge,caption",
+            r"no column 'image'; it has 'imagge', 'caption'; did you mean 'imagge'\?",
+        ),
         ("file_name,caption", r"did you mean 'file_name'\?"),
         ("image;caption", r"no column 'image'; it has 'image;caption'"),
         ("", "no column 'image'; it has no columns$"),
-        ("image,caption,level,caption_index", "has both caption_index and level, which mean the same; keep one"),
+        (
+            "image,caption,level,caption_index",
+            "has both caption_index and level, which mean the same; keep one",
+        ),
         (",image,caption", r"column 1 of t\.csv has no name; name or drop it"),
-        ("image,caption,stimulus", "has a column 'stimulus', a name that is taken by the stimulus id; rename it"),
-        ("image,caption,Mood,mood", r"several columns named 'mood' \(upper and lower case are alike\); rename or drop one"),
-        ('image,caption,"a\nb"', r"t\.csv has a column 'a\\nb', a name with characters that cannot be shown; rename it"),
+        (
+            "image,caption,stimulus",
+            "has a column 'stimulus', a name that is taken by the stimulus id; rename it",
+        ),
+        (
+            "image,caption,Mood,mood",
+            r"several columns named 'mood' \(upper and lower case are alike\); rename or drop one",
+        ),
+        (
+            'image,caption,"a\nb"',
+            r"t\.csv has a column 'a\\nb', a name with characters that cannot be shown; rename it",
+        ),
         ("image,caption,image", "several columns named 'image'"),
     ],
 )
@@ -131,16 +186,28 @@ def test_wrong_columns_are_named(header: str, message: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.csv", "image,caption\na,b,c\n", r"row 1 of t\.csv has 3 fields where the header has 2; put captions with commas"),
+        (
+            "t.csv",
+            "image,caption\na,b,c\n",
+            r"row 1 of t\.csv has 3 fields where the header has 2; put captions with commas",
+        ),
         ("t.csv", "image,caption\na,b\nc\n", "row 2 of .* has 1 fields where the header has 2"),
-        ("t.csv", 'image,caption\na,"b\n', r"t\.csv is no CSV table: unexpected end of data at line 2"),
+        (
+            "t.csv",
+            'image,caption\na,"b\n',
+            r"t\.csv is no CSV table: unexpected end of data at line 2",
+        ),
         ("t.csv", 'image,caption\na,"b"c\n', "is no CSV table: .* at line 2"),
         ("t.jsonl", '{"image": 1\n', r"line 1 of t\.jsonl is not JSON: "),
         ("t.jsonl", "[" * 100_000, r"line 1 of t\.jsonl is not JSON: "),
         ("t.jsonl", "\n[1]\n", r"line 2 of t\.jsonl is no JSON object; expected \{"),
         ("t.parquet", "PAR1 not really", r"t\.parquet is no Parquet table that can be read: "),
         ("t.parquet", "", r"t\.parquet is no Parquet table that can be read: "),
-        ("t.txt", "", r"t\.txt is no caption table; expected a name ending in \.csv, \.jsonl, \.parquet"),
+        (
+            "t.txt",
+            "",
+            r"t\.txt is no caption table; expected a name ending in \.csv, \.jsonl, \.parquet",
+        ),
     ],
 )
 def test_broken_files_say_where(name: str, text: str, message: str, tmp_path: Path) -> None:
@@ -150,7 +217,9 @@ def test_broken_files_say_where(name: str, text: str, message: str, tmp_path: Pa
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match=r"cannot read the caption table .*gone\.csv: No such file"):
+    with pytest.raises(
+        StimuliError, match=r"cannot read the caption table .*gone\.csv: No such file"
+    ):
         read_table(tmp_path / "gone.csv")
 
 
@@ -161,18 +230,26 @@ def test_the_only_table_is_found(tmp_path: Path) -> None:
 
 
 def test_no_table_several_tables_and_no_folder_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match=r"no caption table in .*; expected one such as captions\.csv"):
+    with pytest.raises(
+        StimuliError, match=r"no caption table in .*; expected one such as captions\.csv"
+    ):
         find_table(tmp_path)
     for name in ("a.csv", "b.parquet"):
         (tmp_path / name).touch()
-    with pytest.raises(StimuliError, match=r"has 2 tables: a\.csv, b\.parquet; say which one holds the captions \(--table\)"):
+    with pytest.raises(
+        StimuliError,
+        match=r"has 2 tables: a\.csv, b\.parquet; say which one holds the captions \(--table\)",
+    ):
         find_table(tmp_path)
-    with pytest.raises(StimuliError, match=r"a\.csv is not a folder; expected one with image files"):
+    with pytest.raises(
+        StimuliError, match=r"a\.csv is not a folder; expected one with image files"
+    ):
         find_table(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize(
-    ("value", "level"), [(0, "0"), (5.0, "5"), (2.5, "2.5"), (" 10 ", "10"), (None, ""), (float("nan"), ""), ("", "")]
+    ("value", "level"),
+    [(0, "0"), (5.0, "5"), (2.5, "2.5"), (" 10 ", "10"), (None, ""), (float("nan"), ""), ("", "")],
 )
 def test_levels_are_text(value: object, level: str) -> None:
     assert read_level(value) == level

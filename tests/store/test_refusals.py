@@ -20,7 +20,14 @@ import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
-from core.errors import StoreBusyError, StoreDamagedError, StoreError, StoreVersionError, StoreWriteError, UnknownNameError
+from core.errors import (
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreVersionError,
+    StoreWriteError,
+    UnknownNameError,
+)
 from core.recipe import Recipe
 from core.store import Store, add_dataset, publishing, write_embedding, write_result
 from core.store.examine import examine
@@ -33,10 +40,17 @@ def write(root: Path, name: str, *, size: int = 20, dims: int = 4, revision: str
     from dataclasses import replace
 
     return write_embedding(
-        root, dataset=CountedDataset(size, revision=revision).card, card=replace(CountingEncoder(layers=1).card, name=name),
-        level="20", layers=[vectors(range(size), layer=0, dims=dims)], bits=None, bytes=None, recipe=RECIPE, device="cpu",
+        root,
+        dataset=CountedDataset(size, revision=revision).card,
+        card=replace(CountingEncoder(layers=1).card, name=name),
+        level="20",
+        layers=[vectors(range(size), layer=0, dims=dims)],
+        bits=None,
+        bytes=None,
+        recipe=RECIPE,
+        device="cpu",
         seconds=0.0,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +71,9 @@ def only_good(root: Path) -> str:
     """Return the one problem of a store in which everything else can still be read."""
     store = Store(root)
     assert [entry.card.name for entry in store.models("counted")] == ["good"]
-    np.testing.assert_array_equal(store.space("counted", "good", 0), vectors(range(20), layer=0, dims=4))
+    np.testing.assert_array_equal(
+        store.space("counted", "good", 0), vectors(range(20), layer=0, dims=4)
+    )
     (problem,) = store.problems()
     return problem
 
@@ -78,7 +94,9 @@ def test_a_truncated_file_is_left_out(root: Path, left: int) -> None:
     problem = only_good(root)
     assert str(path) in problem
     assert problem.count("delete it and make it again") == 1
-    with pytest.raises(StoreDamagedError, match=r"cut.duckdb is (truncated|damaged|not a DuckDB file)"):
+    with pytest.raises(
+        StoreDamagedError, match=r"cut.duckdb is (truncated|damaged|not a DuckDB file)"
+    ):
         examine(path)
     write(root, "cut")
     assert Store(root).problems() == []
@@ -89,11 +107,16 @@ def test_a_file_with_a_broken_block_is_refused_when_it_is_read(root: Path) -> No
     data = bytearray(path.read_bytes())
     data[300_000:300_008] = b"\xff" * 8
     path.write_bytes(data)
-    with pytest.raises(StoreDamagedError, match=r"rotten.duckdb is damaged; delete it and make it again \(.*checksum"):
+    with pytest.raises(
+        StoreDamagedError,
+        match=r"rotten.duckdb is damaged; delete it and make it again \(.*checksum",
+    ):
         Store(root).space("counted", "rotten", 0)
 
 
-@pytest.mark.parametrize("content", [b"a note to myself\n" * 900, b"\x89PNG\r\n\x1a\n", b"PK\x03\x04" + bytes(500)])
+@pytest.mark.parametrize(
+    "content", [b"a note to myself\n" * 900, b"\x89PNG\r\n\x1a\n", b"PK\x03\x04" + bytes(500)]
+)
 def test_a_foreign_file_is_left_out(root: Path, content: bytes) -> None:
     (root / "embeddings" / "counted" / "foreign.duckdb").write_bytes(content)
     assert "foreign.duckdb is not a DuckDB file" in only_good(root)
@@ -112,9 +135,14 @@ def test_a_sqlite_file_is_left_out_without_asking_the_network_for_a_reader(root:
 
 
 def test_a_duckdb_file_of_another_program_is_left_out(root: Path) -> None:
-    with closing(duckdb.connect(str(root / "embeddings" / "counted" / "other.duckdb"))) as connection:
+    with closing(
+        duckdb.connect(str(root / "embeddings" / "counted" / "other.duckdb"))
+    ) as connection:
         connection.execute("CREATE TABLE prices (a INTEGER)")
-    assert "other.duckdb is a DuckDB file, but none of Platoscope's; move it out of the store" in only_good(root)
+    assert (
+        "other.duckdb is a DuckDB file, but none of Platoscope's; move it out of the store"
+        in only_good(root)
+    )
 
 
 def test_another_schema_is_left_out_and_named(root: Path) -> None:
@@ -126,26 +154,47 @@ def test_another_schema_is_left_out_and_named(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("card", None), ("card", '{"name": "x"}'), ("recipe", '{"pooling":"last"}'), ("dims", "3"), ("dims", "{")]
+    ("key", "value"),
+    [
+        ("card", None),
+        ("card", '{"name": "x"}'),
+        ("recipe", '{"pooling":"last"}'),
+        ("dims", "3"),
+        ("dims", "{"),
+    ],
 )
-def test_a_file_that_does_not_say_what_it_holds_is_left_out(root: Path, key: str, value: str | None) -> None:
+def test_a_file_that_does_not_say_what_it_holds_is_left_out(
+    root: Path, key: str, value: str | None
+) -> None:
     change_meta(write(root, "mute"), key, value)
     assert "mute.duckdb does not say what it holds" in only_good(root)
 
 
 def test_an_embedding_of_another_revision_is_left_out(root: Path) -> None:
     write(root, "stale", revision="r0")
-    assert "stale.duckdb was made over revision r0 of 'counted', which is at r1 now; make it again" in only_good(root)
+    assert (
+        "stale.duckdb was made over revision r0 of 'counted', which is at r1 now; make it again"
+        in only_good(root)
+    )
 
 
 def test_a_copy_under_another_name_is_left_out(root: Path) -> None:
-    shutil.copy(root / "embeddings" / "counted" / "good.duckdb", root / "embeddings" / "counted" / "copy.duckdb")
-    assert "copy.duckdb holds the embedding 'good' of dataset 'counted'; move it to where that belongs" in only_good(root)
+    shutil.copy(
+        root / "embeddings" / "counted" / "good.duckdb",
+        root / "embeddings" / "counted" / "copy.duckdb",
+    )
+    assert (
+        "copy.duckdb holds the embedding 'good' of dataset 'counted'; move it to where that belongs"
+        in only_good(root)
+    )
 
 
 def test_embeddings_without_their_dataset_are_explained(root: Path) -> None:
     (root / "embeddings" / "lost").mkdir()
-    shutil.copy(root / "embeddings" / "counted" / "good.duckdb", root / "embeddings" / "lost" / "good.duckdb")
+    shutil.copy(
+        root / "embeddings" / "counted" / "good.duckdb",
+        root / "embeddings" / "lost" / "good.duckdb",
+    )
     assert "lost is left out: its dataset is not in the store" in only_good(root)
 
 
@@ -167,16 +216,22 @@ def test_unfinished_files_are_not_listed(root: Path) -> None:
     assert Store(root).problems() == []
 
 
-def test_a_file_that_is_removed_while_it_is_read_is_explained(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_removed_while_it_is_read_is_explained(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(root)
     entry = store.model("counted", "good")
     monkeypatch.setattr(store, "model", lambda *_: entry)
     (root / "embeddings" / "counted" / "good.duckdb").unlink()
-    with pytest.raises(StoreError, match=r"good.duckdb was removed while it was read; list the store again"):
+    with pytest.raises(
+        StoreError, match=r"good.duckdb was removed while it was read; list the store again"
+    ):
         store.space("counted", "good", 0)
 
 
-def test_a_folder_without_the_right_to_read_is_explained(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_the_right_to_read_is_explained(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(root, "secret")
     original = Path.open
 
@@ -209,7 +264,7 @@ def holder(root: Path) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    )
     with process:
         assert process.stdout.readline() == "held\n"
         yield process
@@ -218,7 +273,11 @@ def holder(root: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_second_writer_is_told_who_writes(root: Path, holder: subprocess.Popen[str]) -> None:
     with pytest.raises(
-        StoreBusyError, match=f"process {holder.pid} is writing 'good' in .*counted; wait until it is done, or stop it"
+        StoreBusyError,
+        match=(
+            f"process {holder.pid} is writing 'good' in .*counted; wait until it is done, or"
+            " stop it"
+        ),
     ):
         write(root, "good", dims=7)
     write(root, "another")
@@ -259,7 +318,9 @@ def test_only_one_of_many_threads_writes_at_a_time(tmp_path: Path) -> None:
 
 def test_a_path_that_is_no_folder_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreWriteError, match="cannot be written; choose another store with --store"):
+    with pytest.raises(
+        StoreWriteError, match="cannot be written; choose another store with --store"
+    ):
         add_dataset(tmp_path / "file" / "store", CountedDataset())
     assert Store(tmp_path / "file" / "store").datasets() == []
 
@@ -270,7 +331,10 @@ def test_a_read_only_store_says_so(root: Path, monkeypatch: pytest.MonkeyPatch, 
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(publishing.os, "open", refuse)
-    with pytest.raises(StoreWriteError, match="counted is read-only; choose another store with --store, or change its rights"):
+    with pytest.raises(
+        StoreWriteError,
+        match="counted is read-only; choose another store with --store, or change its rights",
+    ):
         write(root, "new")
     monkeypatch.undo()
     assert len(Store(root).models("counted")) == 1
@@ -282,8 +346,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True, check=False
-    )  # fmt: skip
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)],
+        capture_output=True,
+        check=False,
+    )
     if not mounted or mounted.returncode:
         pytest.skip("this user may not mount a small disk")
     yield folder
@@ -295,27 +361,38 @@ def test_a_full_disk_harms_nothing_that_is_published(small_disk: Path) -> None:
     write(small_disk, "good")
     before = (small_disk / "embeddings" / "counted" / "good.duckdb").read_bytes()
     for name in ("good", "new"):
-        with pytest.raises(StoreWriteError, match=r"no room for .*; free some and start again, what is published is unharmed"):
+        with pytest.raises(
+            StoreWriteError,
+            match=r"no room for .*; free some and start again, what is published is unharmed",
+        ):
             write(small_disk, name, dims=90_000)
     assert (small_disk / "embeddings" / "counted" / "good.duckdb").read_bytes() == before
-    assert [path.name for path in (small_disk / "embeddings" / "counted").iterdir()] == ["good.duckdb"]
+    assert [path.name for path in (small_disk / "embeddings" / "counted").iterdir()] == [
+        "good.duckdb"
+    ]
     write(small_disk, "small")
     assert len(Store(small_disk).models("counted")) == 2
 
 
-@pytest.mark.parametrize("free", [0, 300_000, 700_000])  # DuckDB says it in other words at each of its steps
+@pytest.mark.parametrize(
+    "free", [0, 300_000, 700_000]
+)  # DuckDB says it in other words at each of its steps
 def test_a_disk_that_is_nearly_full_says_so_and_keeps_no_rest(small_disk: Path, free: int) -> None:
     add_dataset(small_disk, CountedDataset())
     with (small_disk / "rest").open("wb", buffering=0) as rest:
         os.posix_fallocate(rest.fileno(), 0, shutil.disk_usage(small_disk).free - free)
-    with pytest.raises(StoreWriteError, match=r"the disk has no room for .*; free some and start again"):
+    with pytest.raises(
+        StoreWriteError, match=r"the disk has no room for .*; free some and start again"
+    ):
         write(small_disk, "new")
     assert list((small_disk / "embeddings").rglob("new*")) == []
     (small_disk / "rest").unlink()
     write(small_disk, "new")
 
 
-def test_a_disk_that_fills_up_while_publishing_harms_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_while_publishing_harms_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -354,7 +431,13 @@ def test_many_threads_read_while_files_are_replaced(root: Path) -> None:
         thread.start()
     for dims in range(5, 8):
         write(root, "good", dims=dims)
-        write_result(root, dataset=CountedDataset().card, name="table", table=pd.DataFrame({"a": [dims]}), recipe=RECIPE)
+        write_result(
+            root,
+            dataset=CountedDataset().card,
+            name="table",
+            table=pd.DataFrame({"a": [dims]}),
+            recipe=RECIPE,
+        )
         assert Store(root).space("counted", "good", 0).shape == (20, dims)
         assert Store(root).result("counted", "table")[0]["a"][0] == dims
     stop.set()

@@ -23,13 +23,21 @@ from core.store.writer import thumbnail
 RECIPE = Recipe.of("embedding", pooling="mean", nested={"rate": [1, 2.5, None]})
 
 
-def write(root: Path, name: str = "counting", *, size: int = 20, layers: int = 3, costs: bool = True) -> Path:
+def write(
+    root: Path, name: str = "counting", *, size: int = 20, layers: int = 3, costs: bool = True
+) -> Path:
     return write_embedding(
-        root, dataset=CountedDataset(size).card, card=replace(CountingEncoder(layers=layers).card, name=name), level="20",
+        root,
+        dataset=CountedDataset(size).card,
+        card=replace(CountingEncoder(layers=layers).card, name=name),
+        level="20",
         layers=[vectors(range(size), layer=layer, dims=4 + layer) for layer in range(layers)],
-        bits=np.arange(size) / 3 if costs else None, bytes=np.full(size, 9.0) if costs else None,
-        recipe=RECIPE, device="cuda:0", seconds=12.5,
-    )  # fmt: skip
+        bits=np.arange(size) / 3 if costs else None,
+        bytes=np.full(size, 9.0) if costs else None,
+        recipe=RECIPE,
+        device="cuda:0",
+        seconds=12.5,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +87,20 @@ def test_a_dataset_that_was_added_without_sizes_has_none(root: Path) -> None:
 
 @pytest.mark.parametrize("index", [-1, 20])
 def test_a_stimulus_that_is_not_there_is_named(root: Path, index: int) -> None:
-    with pytest.raises(StimuliError, match=f"stimulus {index} is not in 'counted', which has 0 … 19"):
+    with pytest.raises(
+        StimuliError, match=f"stimulus {index} is not in 'counted', which has 0 … 19"
+    ):
         Store(root).thumbnail("counted", index)
 
 
 def test_progress_of_thumbnails_is_reported(tmp_path: Path) -> None:
     heard: list[tuple[int, int, str]] = []
     add_dataset(tmp_path, CountedDataset(3), report=lambda *said: heard.append(said))
-    assert heard == [(1, 3, "thumbnails of counted"), (2, 3, "thumbnails of counted"), (3, 3, "thumbnails of counted")]
+    assert heard == [
+        (1, 3, "thumbnails of counted"),
+        (2, 3, "thumbnails of counted"),
+        (3, 3, "thumbnails of counted"),
+    ]
 
 
 def test_spaces_come_back_read_only_and_in_order(root: Path) -> None:
@@ -99,22 +113,40 @@ def test_spaces_come_back_read_only_and_in_order(root: Path) -> None:
 
 
 def test_every_float32_survives(root: Path) -> None:
-    bits = np.random.default_rng(3).integers(0, 2**32, size=(20, 2_000), dtype=np.uint32)  # −0.0, subnormal and infinite ones too
+    bits = np.random.default_rng(3).integers(
+        0, 2**32, size=(20, 2_000), dtype=np.uint32
+    )  # −0.0, subnormal and infinite ones too
     bits[0, :4] = np.array([-0.0, 0.0, np.inf, 1e-45], np.float32).view(np.uint32)
     space = np.where(np.isnan(bits.view(np.float32)), np.float32(1.0), bits.view(np.float32))
     write_embedding(
-        root, dataset=CountedDataset().card, card=CountingEncoder(layers=1).card, level=None, layers=[space], bits=None, bytes=None,
-        recipe=RECIPE, device="cpu", seconds=0.0,
-    )  # fmt: skip
+        root,
+        dataset=CountedDataset().card,
+        card=CountingEncoder(layers=1).card,
+        level=None,
+        layers=[space],
+        bits=None,
+        bytes=None,
+        recipe=RECIPE,
+        device="cpu",
+        seconds=0.0,
+    )
     assert Store(root).space("counted", "counting", 0).tobytes() == space.tobytes()
 
 
 def test_rows_in_columns_and_slices_of_arrays_are_written_by_value(root: Path) -> None:
     whole = np.asfortranarray(np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32))
     write_embedding(
-        root, dataset=CountedDataset().card, card=CountingEncoder(layers=1).card, level=None, layers=[whole[::2, 1:4]],
-        bits=None, bytes=None, recipe=RECIPE, device="cpu", seconds=0.0,
-    )  # fmt: skip
+        root,
+        dataset=CountedDataset().card,
+        card=CountingEncoder(layers=1).card,
+        level=None,
+        layers=[whole[::2, 1:4]],
+        bits=None,
+        bytes=None,
+        recipe=RECIPE,
+        device="cpu",
+        seconds=0.0,
+    )
     np.testing.assert_array_equal(Store(root).space("counted", "counting", 0), whole[::2, 1:4])
 
 
@@ -131,7 +163,9 @@ def test_an_entry_says_everything_of_its_embedding(root: Path) -> None:
 def test_costs_of_texts_come_back_where_there_are_any(root: Path) -> None:
     write(root)
     write(root, "eye", costs=False)
-    expected = pd.DataFrame({"index": np.arange(20, dtype=np.int32), "bits": np.arange(20) / 3, "bytes": 9.0})
+    expected = pd.DataFrame(
+        {"index": np.arange(20, dtype=np.int32), "bits": np.arange(20) / 3, "bytes": 9.0}
+    )
     pd.testing.assert_frame_equal(Store(root).text_costs("counted", "counting"), expected)
     assert Store(root).text_costs("counted", "eye") is None
 
@@ -139,16 +173,33 @@ def test_costs_of_texts_come_back_where_there_are_any(root: Path) -> None:
 def test_a_cost_that_is_not_a_number_stays_one(root: Path) -> None:
     bits = np.array([np.nan, *range(1, 20)], np.float64)
     write_embedding(
-        root, dataset=CountedDataset().card, card=CountingEncoder(layers=1).card, level="20", layers=[vectors(range(20), layer=0)],
-        bits=bits, bytes=np.ones(20), recipe=RECIPE, device="cpu", seconds=0.0,
-    )  # fmt: skip
+        root,
+        dataset=CountedDataset().card,
+        card=CountingEncoder(layers=1).card,
+        level="20",
+        layers=[vectors(range(20), layer=0)],
+        bits=bits,
+        bytes=np.ones(20),
+        recipe=RECIPE,
+        device="cpu",
+        seconds=0.0,
+    )
     np.testing.assert_array_equal(Store(root).text_costs("counted", "counting")["bits"], bits)
 
 
 def test_results_keep_order_columns_and_recipe(root: Path) -> None:
-    table = pd.DataFrame({"model": ["b", "a", None], "index": [3, 1, 2], "rowid": [9, 8, 7], "score": [0.5, np.nan, -0.0]})
+    table = pd.DataFrame(
+        {
+            "model": ["b", "a", None],
+            "index": [3, 1, 2],
+            "rowid": [9, 8, 7],
+            "score": [0.5, np.nan, -0.0],
+        }
+    )
     recipe = Recipe.of("neighbors", k=3)
-    path = write_result(root, dataset=CountedDataset().card, name="neighbors-x", table=table, recipe=recipe)
+    path = write_result(
+        root, dataset=CountedDataset().card, name="neighbors-x", table=table, recipe=recipe
+    )
     found, how = Store(root).result("counted", "neighbors-x")
     assert path == root / "results" / "counted" / "neighbors-x.duckdb"
     pd.testing.assert_frame_equal(found, table)
@@ -158,7 +209,11 @@ def test_results_keep_order_columns_and_recipe(root: Path) -> None:
 def test_a_result_may_be_an_arrow_table_of_lists(root: Path) -> None:
     table = pa.table({"near": pa.array([[1, 2], [], [3]], pa.list_(pa.int32()))})
     write_result(root, dataset=CountedDataset().card, name="near", table=table, recipe=RECIPE)
-    assert [list(row) for row in Store(root).result("counted", "near")[0]["near"]] == [[1, 2], [], [3]]
+    assert [list(row) for row in Store(root).result("counted", "near")[0]["near"]] == [
+        [1, 2],
+        [],
+        [3],
+    ]
 
 
 def test_a_result_that_is_not_there_is_none(root: Path) -> None:
@@ -166,7 +221,13 @@ def test_a_result_that_is_not_there_is_none(root: Path) -> None:
 
 
 def test_a_result_over_another_revision_is_left_out(root: Path) -> None:
-    write_result(root, dataset=CountedDataset().card, name="old", table=pd.DataFrame({"a": [1]}), recipe=RECIPE)
+    write_result(
+        root,
+        dataset=CountedDataset().card,
+        name="old",
+        table=pd.DataFrame({"a": [1]}),
+        recipe=RECIPE,
+    )
     add_dataset(root, CountedDataset(revision="r2"))
     assert Store(root).result("counted", "old") is None
     assert "was made over revision r1 of 'counted', which is at r2 now" in Store(root).problems()[0]
@@ -181,7 +242,9 @@ def test_columns_that_sql_cannot_tell_apart_are_refused(root: Path, columns: lis
 
 def test_columns_of_mixed_types_are_refused(root: Path) -> None:
     table = pd.DataFrame({"a": [1, "x"]})
-    with pytest.raises(InputError, match="the table of result mixes text and numbers in one column"):
+    with pytest.raises(
+        InputError, match="the table of result mixes text and numbers in one column"
+    ):
         write_result(root, dataset=CountedDataset().card, name="a", table=table, recipe=RECIPE)
 
 
@@ -201,37 +264,72 @@ def test_repeated_ids_and_captions_are_refused(tmp_path: Path) -> None:
         add_dataset(tmp_path, dataset)
     dataset = CountedDataset()
     dataset.captions["level"] = "20"
-    with pytest.raises(StimuliError, match="dataset 'counted' has two captions of level '20' for stimulus 0"):
+    with pytest.raises(
+        StimuliError, match="dataset 'counted' has two captions of level '20' for stimulus 0"
+    ):
         add_dataset(tmp_path, dataset)
 
 
 def test_a_table_of_another_length_than_the_card_is_refused(tmp_path: Path) -> None:
     dataset = CountedDataset()
     dataset.stimuli = dataset.stimuli[:19]
-    with pytest.raises(StimuliError, match="dataset 'counted' states 20 stimuli, but its table has 19"):
+    with pytest.raises(
+        StimuliError, match="dataset 'counted' states 20 stimuli, but its table has 19"
+    ):
         add_dataset(tmp_path, dataset)
 
 
 def test_layers_that_do_not_fit_are_refused_and_leave_nothing(root: Path) -> None:
-    with pytest.raises(FeatureError, match=r"layer 0 of counting has shape \(19, 4\), but 'counted' has 20 stimuli"):
+    with pytest.raises(
+        FeatureError, match=r"layer 0 of counting has shape \(19, 4\), but 'counted' has 20 stimuli"
+    ):
         write_embedding(
-            root, dataset=CountedDataset().card, card=CountingEncoder(layers=1).card, level=None,
-            layers=[vectors(range(19), layer=0, dims=4)], bits=None, bytes=None, recipe=RECIPE, device="cpu", seconds=0.0,
-        )  # fmt: skip
-    with pytest.raises(FeatureError, match="layer 0 of counting has 100001 dimensions, not 1 … 100000; project it first"):
+            root,
+            dataset=CountedDataset().card,
+            card=CountingEncoder(layers=1).card,
+            level=None,
+            layers=[vectors(range(19), layer=0, dims=4)],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        )
+    with pytest.raises(
+        FeatureError,
+        match="layer 0 of counting has 100001 dimensions, not 1 … 100000; project it first",
+    ):
         write_embedding(
-            root, dataset=CountedDataset().card, card=CountingEncoder(layers=1).card, level=None,
-            layers=[np.zeros((20, 100_001), np.float32)], bits=None, bytes=None, recipe=RECIPE, device="cpu", seconds=0.0,
-        )  # fmt: skip
+            root,
+            dataset=CountedDataset().card,
+            card=CountingEncoder(layers=1).card,
+            level=None,
+            layers=[np.zeros((20, 100_001), np.float32)],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        )
     with pytest.raises(FeatureError, match="counting names 3 layers, but 1 were given"):
         write_embedding(
-            root, dataset=CountedDataset().card, card=CountingEncoder().card, level=None, layers=[vectors(range(20), layer=0)],
-            bits=None, bytes=None, recipe=RECIPE, device="cpu", seconds=0.0,
-        )  # fmt: skip
+            root,
+            dataset=CountedDataset().card,
+            card=CountingEncoder().card,
+            level=None,
+            layers=[vectors(range(20), layer=0)],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        )
     assert list((root / "embeddings" / "counted").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden", "a.new", "x" * 121, "nul\0", "a b"])
+@pytest.mark.parametrize(
+    "name", ["../up", "a/b", "", ".hidden", "a.new", "x" * 121, "nul\0", "a b"]
+)
 def test_a_name_that_could_leave_its_folder_is_refused(root: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot name a file of the store: use 1 to 120 letters"):
         write(root, name)
@@ -239,7 +337,13 @@ def test_a_name_that_could_leave_its_folder_is_refused(root: Path, name: str) ->
 
 def test_a_model_of_the_longest_name_may_have_results(root: Path) -> None:
     card = Store(root).dataset("counted")
-    write_result(root, dataset=card, name=f"neighbors-{'x' * 120}", table=pd.DataFrame({"a": [1]}), recipe=RECIPE)
+    write_result(
+        root,
+        dataset=card,
+        name=f"neighbors-{'x' * 120}",
+        table=pd.DataFrame({"a": [1]}),
+        recipe=RECIPE,
+    )
     assert Store(root).result("counted", f"neighbors-{'x' * 120}") is not None
 
 
@@ -271,7 +375,9 @@ def test_the_digest_follows_all_that_is_published(root: Path) -> None:
     seen.append(Store(root).digest("counted"))
     write(root)
     seen.append(Store(root).digest("counted"))
-    write_result(root, dataset=CountedDataset().card, name="a", table=pd.DataFrame({"a": [1]}), recipe=RECIPE)
+    write_result(
+        root, dataset=CountedDataset().card, name="a", table=pd.DataFrame({"a": [1]}), recipe=RECIPE
+    )
     seen.append(Store(root).digest("counted"))
     (root / "embeddings" / "counted" / "counting.duckdb").unlink()
     seen.append(Store(root).digest("counted"))

@@ -28,12 +28,20 @@ class Vocabulary(PreTrainedTokenizerBase):
 
     def convert_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
         order = ["<pad>", "<s>", "</s>"]
-        return order.index(tokens) if isinstance(tokens, str) else [order.index(token) for token in tokens]
+        return (
+            order.index(tokens)
+            if isinstance(tokens, str)
+            else [order.index(token) for token in tokens]
+        )
 
 
 def parameters(config: Config) -> int:
     with torch.device("meta"):
-        model = build_vision(config) if config.modality == "vision" else build_language(config, Vocabulary())
+        model = (
+            build_vision(config)
+            if config.modality == "vision"
+            else build_language(config, Vocabulary())
+        )
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -48,8 +56,22 @@ def test_every_model_can_be_built(sizes: dict[str, int]) -> None:
 
 
 def test_sizes_grow(sizes: dict[str, int]) -> None:
-    for line in ("vit-supervised", "vit-mae", "vit-simclr", "vit-clip", "vit-tuned", "resnet-supervised", "gpt2", "llama", "bloom"):
-        steps = [sizes[f"{line}-{size}"] for size in ("xs", "s", "m", "l", "xl") if f"{line}-{size}" in sizes]
+    for line in (
+        "vit-supervised",
+        "vit-mae",
+        "vit-simclr",
+        "vit-clip",
+        "vit-tuned",
+        "resnet-supervised",
+        "gpt2",
+        "llama",
+        "bloom",
+    ):
+        steps = [
+            sizes[f"{line}-{size}"]
+            for size in ("xs", "s", "m", "l", "xl")
+            if f"{line}-{size}" in sizes
+        ]
         assert len(steps) >= 3
         assert all(1.5 * small < large for small, large in pairwise(steps))
 
@@ -60,7 +82,10 @@ def test_language_models_span_70_thousand_to_1_7_million_parameters(sizes: dict[
 
 
 def test_weights_of_the_whole_family_fit(sizes: dict[str, int]) -> None:
-    assert sum(2 * sizes[name] * (1 + len(config.snapshots)) for name, config in CONFIGS.items()) < BUDGET
+    assert (
+        sum(2 * sizes[name] * (1 + len(config.snapshots)) for name, config in CONFIGS.items())
+        < BUDGET
+    )
 
 
 def test_core_spans_objectives_sizes_and_architectures() -> None:
@@ -73,7 +98,10 @@ def test_core_spans_objectives_sizes_and_architectures() -> None:
 
 
 def test_starters_are_four_and_four() -> None:
-    assert Counter(config.modality for config in select(tiers=("starter",))) == {"vision": 4, "language": 4}
+    assert Counter(config.modality for config in select(tiers=("starter",))) == {
+        "vision": 4,
+        "language": 4,
+    }
 
 
 def test_start_stands_before_what_begins_with_it() -> None:
@@ -85,7 +113,9 @@ def test_start_stands_before_what_begins_with_it() -> None:
 
 
 def test_untrained_models_take_no_step() -> None:
-    assert all((config.steps == 0) == (config.objective == "untrained") for config in CONFIGS.values())
+    assert all(
+        (config.steps == 0) == (config.objective == "untrained") for config in CONFIGS.values()
+    )
     assert all(0 < step < config.steps for config in CONFIGS.values() for step in config.snapshots)
 
 
@@ -95,5 +125,7 @@ def test_selection_keeps_the_order_of_the_table() -> None:
 
 
 def test_unknown_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match=r"no training config named 'gpt-s'; did you mean gpt2-s"):
+    with pytest.raises(
+        UnknownNameError, match=r"no training config named 'gpt-s'; did you mean gpt2-s"
+    ):
         select(["gpt-s"])

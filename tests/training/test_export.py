@@ -45,7 +45,11 @@ def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, na
     images = normalize(pool.pictures()[:2])
     assert torch.equal(model(images), by_name(images))
     preprocessing = resolve_data_config({}, pretrained_cfg=by_name.pretrained_cfg)
-    assert (preprocessing["input_size"], preprocessing["crop_pct"], [*preprocessing["mean"]]) == ((3, 48, 48), 1.0, [0.5] * 3)
+    assert (preprocessing["input_size"], preprocessing["crop_pct"], [*preprocessing["mean"]]) == (
+        (3, 48, 48),
+        1.0,
+        [0.5] * 3,
+    )
     card = json.loads((folder / "card.json").read_text())
     assert card["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert (card["family"], card["objective"]) == (config.family, config.objective)
@@ -55,8 +59,13 @@ def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, na
 
 
 def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) -> None:
-    folder = train(tiny("gpt2-xs", snapshots=(3,)), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32), AutoTokenizer.from_pretrained(folder)
+    folder = train(
+        tiny("gpt2-xs", snapshots=(3,)), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path
+    )
+    model, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32),
+        AutoTokenizer.from_pretrained(folder),
+    )
     tokens = tokenizer("a red ball", return_tensors="pt").input_ids
     assert tokens[0, 0] == tokenizer.bos_token_id
     assert model(input_ids=tokens).logits.shape == (*tokens.shape, len(tokenizer))
@@ -68,7 +77,10 @@ def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) 
 def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) -> None:
     config = tiny("vit-tuned-xs", steps=1, rate=0.0)
     with pytest.raises(
-        TrainingError, match=r"begins with the weights of vit-clip-xs, which are not in .*; train vit-clip-xs first"
+        TrainingError,
+        match=(
+            r"begins with the weights of vit-clip-xs, which are not in .*; train vit-clip-xs first"
+        ),
     ):
         train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
     start = train(tiny("vit-clip-xs"), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
@@ -81,20 +93,40 @@ def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -
     (tmp_path / "vit-untrained-xs").mkdir()
     with (tmp_path / "vit-untrained-xs" / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(TrainingError, match="another process is training vit-untrained-xs; wait for it, or end it first"):
-            train(tiny("vit-untrained-xs", steps=0), pool, device=CPU, runs=tmp_path, weights=tmp_path / "weights")
+        with pytest.raises(
+            TrainingError,
+            match="another process is training vit-untrained-xs; wait for it, or end it first",
+        ):
+            train(
+                tiny("vit-untrained-xs", steps=0),
+                pool,
+                device=CPU,
+                runs=tmp_path,
+                weights=tmp_path / "weights",
+            )
 
 
 def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
     model, _ = make_model(CONFIGS["vit-supervised-xs"], pool)
     nn.init.constant_(model.cls_token, 1e6)
-    with pytest.raises(TrainingError, match="cls_token of broken is not finite in half precision; lower its rate"):
+    with pytest.raises(
+        TrainingError, match="cls_token of broken is not finite in half precision; lower its rate"
+    ):
         export(tmp_path / "broken", model, {})
     assert not (tmp_path / "broken").exists()
 
 
 def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = ["--runs", str(tmp_path / "runs"), "--weights", str(tmp_path), "--device", "cpu", "--jobs", "1"]
+    folders = [
+        "--runs",
+        str(tmp_path / "runs"),
+        "--weights",
+        str(tmp_path),
+        "--device",
+        "cpu",
+        "--jobs",
+        "1",
+    ]
     assert main(["train", "vit-untrained-xs", *folders]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'vit-untrained-xs'}\n"
     assert open_vision_folder(tmp_path / "vit-untrained-xs").embed_dim == 48
@@ -102,9 +134,14 @@ def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [([], "no model to train; give names or --starter, --core, --all"), (["vit-mea-s"], "no training config named 'vit-mea-s'")],
+    [
+        ([], "no model to train; give names or --starter, --core, --all"),
+        (["vit-mea-s"], "no training config named 'vit-mea-s'"),
+    ],
 )
-def test_command_says_what_is_missing(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_says_what_is_missing(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["train", *arguments]) == 2
     assert message in capsys.readouterr().err
 
@@ -127,9 +164,17 @@ def test_shipped_weights_stay_within_their_budget() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (CAVE_WEIGHTS / "gpt2-xs").exists(), reason="the smallest model is not shipped")
+@pytest.mark.skipif(
+    not (CAVE_WEIGHTS / "gpt2-xs").exists(), reason="the smallest model is not shipped"
+)
 def test_retraining_the_smallest_model_gives_the_same_loss(tmp_path: Path) -> None:
     card = json.loads((CAVE_WEIGHTS / "gpt2-xs" / "card.json").read_text())
-    folder = train(CONFIGS["gpt2-xs"], Pool(tmp_path / "pool"), device=CPU, runs=tmp_path / "runs", weights=tmp_path)
+    folder = train(
+        CONFIGS["gpt2-xs"],
+        Pool(tmp_path / "pool"),
+        device=CPU,
+        runs=tmp_path / "runs",
+        weights=tmp_path,
+    )
     again = json.loads((folder / "card.json").read_text())
     assert np.isclose(again["training"]["final_loss"], card["training"]["final_loss"], rtol=0.02)

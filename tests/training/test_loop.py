@@ -17,7 +17,15 @@ from core.training.pool import Pool
 from core.training.train import make_model, make_task
 from tests.training.conftest import CPU, tiny
 
-OBJECTIVES = ["vit-supervised-xs", "vit-mae-xs", "vit-simclr-xs", "vit-clip-xs", "resnet-supervised-xs", "gpt2-xs", "roberta-s"]
+OBJECTIVES = [
+    "vit-supervised-xs",
+    "vit-mae-xs",
+    "vit-simclr-xs",
+    "vit-clip-xs",
+    "resnet-supervised-xs",
+    "gpt2-xs",
+    "roberta-s",
+]
 
 
 def ready(pool: Pool, name: str, **changes: object) -> Run:
@@ -51,7 +59,12 @@ def test_resumed_run_equals_the_uninterrupted_one(pool: Pool, tmp_path: Path, na
     resumed = ready(pool, name)
     run_on(resumed, pool, tmp_path / "half.pt")
     assert torch.equal(resumed.losses, whole.losses)
-    assert all(torch.equal(a, b) for a, b in zip(resumed.task.state_dict().values(), whole.task.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(
+            resumed.task.state_dict().values(), whole.task.state_dict().values(), strict=True
+        )
+    )
 
 
 def test_seed_decides_everything(pool: Pool, tmp_path: Path) -> None:
@@ -83,7 +96,10 @@ def test_finished_run_does_nothing_again(pool: Pool, tmp_path: Path) -> None:
 
 def test_checkpoint_of_another_config_is_refused(pool: Pool, tmp_path: Path) -> None:
     save(ready(pool, "gpt2-xs"), tmp_path / "run.pt")
-    with pytest.raises(TrainingError, match=r"run\.pt was written with another config of gpt2-xs or another world; delete it"):
+    with pytest.raises(
+        TrainingError,
+        match=r"run\.pt was written with another config of gpt2-xs or another world; delete it",
+    ):
         resume(ready(pool, "gpt2-xs", rate=0.5), tmp_path / "run.pt")
 
 
@@ -91,7 +107,10 @@ def test_loss_that_is_no_number_stops_the_run(pool: Pool, tmp_path: Path) -> Non
     run = ready(pool, "gpt2-xs")
     with torch.no_grad():
         next(run.task.parameters()).fill_(math.nan)
-    with pytest.raises(TrainingError, match=r"the loss of gpt2-xs is not a number from step 0 on; lower its rate \(0\.006\)"):
+    with pytest.raises(
+        TrainingError,
+        match=r"the loss of gpt2-xs is not a number from step 0 on; lower its rate \(0\.006\)",
+    ):
         run_on(run, pool, tmp_path / "run.pt")
 
 
@@ -108,6 +127,9 @@ def test_rate_warms_up_and_falls_along_a_cosine() -> None:
 def test_scales_and_offsets_are_not_decayed(pool: Pool) -> None:
     run = ready(pool, "vit-supervised-xs")
     decayed, free = run.optimizer.param_groups
-    assert (decayed["weight_decay"], free["weight_decay"]) == (CONFIGS["vit-supervised-xs"].decay, 0.0)
+    assert (decayed["weight_decay"], free["weight_decay"]) == (
+        CONFIGS["vit-supervised-xs"].decay,
+        0.0,
+    )
     assert all(parameter.ndim <= 1 for parameter in free["params"])
     assert len(decayed["params"]) + len(free["params"]) == len(list(run.task.parameters()))

@@ -54,11 +54,15 @@ def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None
     for row, hidden in enumerate(order[:, 9:]):
         for patch in hidden.tolist():
             y, x = divmod(patch, 6)
-            changed[row, :, 8 * y : 8 * y + 8, 8 * x : 8 * x + 8] = 7  # one flat color in place of what was to be drawn
+            changed[row, :, 8 * y : 8 * y + 8, 8 * x : 8 * x + 8] = (
+                7  # one flat color in place of what was to be drawn
+            )
     torch.manual_seed(3)
     before = task(batch)
     torch.manual_seed(3)
-    flat = task({"images": changed})  # the same guesses, for the encoder saw the same; all targets are zero now
+    flat = task(
+        {"images": changed}
+    )  # the same guesses, for the encoder saw the same; all targets are zero now
     assert flat.item() == pytest.approx(before.item() - 1, abs=0.15)
 
 
@@ -68,11 +72,16 @@ def test_masked_autoencoder_trains_the_class_token(pool: Pool) -> None:
     assert task.model.cls_token.grad.abs().sum() > 0
 
 
-def test_contrastive_loss_of_two_views_equals_a_slow_sum(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contrastive_loss_of_two_views_equals_a_slow_sum(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = SimCLR(model_of(pool, "vit-simclr-xs"), temperature=0.2, width=16)
     batch = first_batch(pool, "vit-simclr-xs")
     views: list[Tensor] = []
-    monkeypatch.setattr("core.training.vision.random_view", lambda images: views.append(random_view(images)) or views[-1])
+    monkeypatch.setattr(
+        "core.training.vision.random_view",
+        lambda images: views.append(random_view(images)) or views[-1],
+    )
     loss = task(batch)
     rows = F.normalize(task.project(task.model(torch.cat(views))), dim=1).detach()
     total = 0.0
@@ -93,7 +102,11 @@ def test_views_differ_and_keep_their_shape(pool: Pool) -> None:
 def test_caption_loss_starts_at_chance_and_ignores_padding(pool: Pool) -> None:
     task = Clip(model_of(pool, "vit-clip-xs"), width=16, depth=1)
     batch = first_batch(pool, "vit-clip-xs")
-    longer = {**batch, "tokens": F.pad(batch["tokens"], (0, 5)), "present": F.pad(batch["present"], (0, 5))}
+    longer = {
+        **batch,
+        "tokens": F.pad(batch["tokens"], (0, 5)),
+        "present": F.pad(batch["present"], (0, 5)),
+    }
     loss = task(batch)
     assert task(longer).item() == pytest.approx(loss.item(), rel=1e-5)
     assert 0 < loss.item() < 4 * math.log(4)
@@ -115,19 +128,32 @@ def test_masked_loss_starts_at_the_size_of_the_vocabulary(pool: Pool) -> None:
     model, tokenizer = make_model(CONFIGS["roberta-s"], pool)
     assert tokenizer is not None
     task = MaskedToken(model, mask=tokenizer.mask_token_id)
-    assert task(first_batch(pool, "roberta-s")).item() == pytest.approx(math.log(len(tokenizer)), rel=0.05)
+    assert task(first_batch(pool, "roberta-s")).item() == pytest.approx(
+        math.log(len(tokenizer)), rel=0.05
+    )
 
 
 def test_batch_is_a_function_of_seed_and_step(pool: Pool) -> None:
-    feed, other = open_feed(tiny("vit-clip-xs"), pool, CPU), open_feed(tiny("vit-clip-xs", seed=1), pool, CPU)
-    assert all(torch.equal(feed(3)[name], feed(3)[name]) for name in ("images", "tokens", "present"))
+    feed, other = (
+        open_feed(tiny("vit-clip-xs"), pool, CPU),
+        open_feed(tiny("vit-clip-xs", seed=1), pool, CPU),
+    )
+    assert all(
+        torch.equal(feed(3)[name], feed(3)[name]) for name in ("images", "tokens", "present")
+    )
     assert not torch.equal(feed(3)["images"], feed(4)["images"])
     assert not torch.equal(feed(3)["images"], other(3)["images"])
 
 
 def test_image_and_caption_of_a_batch_belong_together() -> None:
     events = torch.arange(50)
-    feed = Feed({"images": events}, tuple(events[:, None] + 1 for _ in range(2)), (0.5, 0.5), batch=8, seed=0)
+    feed = Feed(
+        {"images": events},
+        tuple(events[:, None] + 1 for _ in range(2)),
+        (0.5, 0.5),
+        batch=8,
+        seed=0,
+    )
     batch = feed(0)
     assert torch.equal(batch["images"] + 1, batch["tokens"][:, 0])
     assert batch["present"].all()

@@ -37,17 +37,24 @@ def test_images_are_the_drawn_events(pool: Pool) -> None:
 def test_answers_are_read_off_the_event(pool: Pool) -> None:
     event = draw_event(SPLIT, 5)
     row = pool.answers()[5].tolist()
-    named = {attribute.name: attribute.classes[answer] for attribute, answer in zip(ATTRIBUTES, row, strict=True)}
+    named = {
+        attribute.name: attribute.classes[answer]
+        for attribute, answer in zip(ATTRIBUTES, row, strict=True)
+    }
     assert named["scene"] == event.scene
     assert named["count"] == str(len(event.things))
     assert named["leftmost kind"] == event.things[0].kind
     assert named["rightmost color"] == event.things[-1].color
-    assert {name.removeprefix("has ") for name, answer in named.items() if answer == "yes"} == {t.kind for t in event.things}
+    assert {name.removeprefix("has ") for name, answer in named.items() if answer == "yes"} == {
+        t.kind for t in event.things
+    }
 
 
 def test_every_class_of_every_attribute_occurs() -> None:
     rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
-    assert [len(np.unique(column)) for column in rows.T] == [len(attribute.classes) for attribute in ATTRIBUTES]
+    assert [len(np.unique(column)) for column in rows.T] == [
+        len(attribute.classes) for attribute in ATTRIBUTES
+    ]
 
 
 def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
@@ -76,7 +83,9 @@ def test_no_caption_is_too_long_for_a_model(pool: Pool) -> None:
     assert max(len(ids) for ids in tokenizer(texts)["input_ids"]) <= CONTEXT
 
 
-def test_workers_write_what_one_process_writes(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_write_what_one_process_writes(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rows, "_CHUNK", 8)
     side_by_side = replace(pool, root=tmp_path, jobs=2)
     assert torch.equal(side_by_side.answers(), pool.answers())
@@ -88,7 +97,9 @@ def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(pool.answers(), before)
 
 
-def test_another_grammar_gets_other_captions_and_the_same_images(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_grammar_gets_other_captions_and_the_same_images(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rows, "describe", lambda *_: "something else")
     other = replace(pool)
     assert other.said != pool.said

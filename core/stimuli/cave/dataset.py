@@ -1,4 +1,6 @@
-"""The Cave as a dataset: held-out events with pictures, captions at four densities, all factors, and reality itself."""
+"""The Cave as a dataset: held-out events with pictures, captions at four densities, all factors,
+and reality itself.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,36 @@ from core.stimuli.cave.events import MAX_OBJECTS, SEED, TEST_SIZE, Event, Thing,
 from core.stimuli.cave.grammar import LEVELS, describe
 from core.stimuli.dataset import DatasetCard
 
-_DRAWING = ("drawing", "palette", "scenery", "shapes", "things")  # modules on which a picture depends beside its event
-_WORDS = {"kind": "kind", "color": "color", "size": "size_class", "facing": "facing"}  # factor → attribute of a thing
+_DRAWING = (
+    "drawing",
+    "palette",
+    "scenery",
+    "shapes",
+    "things",
+)  # modules on which a picture depends beside its event
+_WORDS = {
+    "kind": "kind",
+    "color": "color",
+    "size": "size_class",
+    "facing": "facing",
+}  # factor → attribute of a thing
 _DECIMALS = 6  # of the factors, so that the last bit of a platform's cosine makes no other revision
 
 
 class CaveDataset:
-    """The first `size` events of a split, by default the held-out ones that no model of the Cave has met."""
+    """The first `size` events of a split, by default the held-out ones that no model of the Cave
+    has met.
+    """
 
     def __init__(self, size: int = TEST_SIZE, split: str = "test") -> None:
-        """Raise StimuliError for a size below 1, or above the number of held-out events, as more could occur in training."""
+        """Raise StimuliError for a size below 1, or above the number of held-out events, as more
+        could occur in training.
+        """
         if size < 1 or (split == "test" and size > TEST_SIZE):
-            raise StimuliError(f"the Cave has 1 to {TEST_SIZE} held-out events, not {size}; choose a size in this range")
+            raise StimuliError(
+                f"the Cave has 1 to {TEST_SIZE} held-out events, not {size}; choose a size in this"
+                " range"
+            )
         self._split = split
         self._events = tuple(events(split, size))
         self._drawn: dict[int, Image.Image] = {}
@@ -41,12 +61,18 @@ class CaveDataset:
 
     @cached_property
     def stimuli(self) -> pd.DataFrame:
-        """One row per event: its factors, and those of its things from left to right (missing where there are fewer)."""
+        """One row per event: its factors, and those of its things from left to right (missing where
+        there are fewer).
+        """
         return pd.DataFrame([_row(event) for event in self._events])
 
     @cached_property
     def captions(self) -> pd.DataFrame:
-        rows = [(event.index, level, describe(event, level)) for event in self._events for level in LEVELS]
+        rows = [
+            (event.index, level, describe(event, level))
+            for event in self._events
+            for level in LEVELS
+        ]
         return pd.DataFrame(rows, columns=["index", "level", "text"])
 
     @cached_property
@@ -54,15 +80,19 @@ class CaveDataset:
         return np.stack([reality(event) for event in self._events]).astype(np.float32)
 
     def image(self, index: int) -> Image.Image:
-        """Return a copy of the drawing; it is kept, since drawing costs more than a small model that sees it."""
+        """Return a copy of the drawing; it is kept, since drawing costs more than a small model
+        that sees it.
+        """
         if index not in self._drawn:
             self._drawn[index] = draw(self._events[index])
         return self._drawn[index].copy()
 
     def _revision(self) -> str:
-        """Digest factors, captions, reality and, in place of the pictures, the source of the modules that draw them.
+        """Digest factors, captions, reality and, in place of the pictures, the source of the
+        modules that draw them.
 
-        Drawing all pictures would take longer than all else; a changed drawing always changes the digest, and so does a comment.
+        Drawing all pictures would take longer than all else; a changed drawing always changes the
+        digest, and so does a comment.
         """
         parts = [table.to_csv(index=False).encode() for table in (self.stimuli, self.captions)]
         parts += [np.round(self.world, _DECIMALS - 1).tobytes()]
@@ -86,5 +116,8 @@ def _row(event: Event) -> dict[str, str | float | None]:
 
 def _factors(thing: Thing | None) -> dict[str, str | float | None]:
     words = {name: getattr(thing, attribute, None) for name, attribute in _WORDS.items()}
-    numbers = {name: round(float(getattr(thing, name, np.nan)), _DECIMALS) for name in ("hue", "x", "depth")}
+    numbers = {
+        name: round(float(getattr(thing, name, np.nan)), _DECIMALS)
+        for name in ("hue", "x", "depth")
+    }
     return words | numbers

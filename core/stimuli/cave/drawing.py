@@ -1,4 +1,6 @@
-"""Draw an event: what is the case decides which shapes there are, and nothing else; how it is seen is drawn independently."""
+"""Draw an event: what is the case decides which shapes there are, and nothing else; how it is seen
+is drawn independently.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ _TEXTURE_DEPTH = np.float32(0.03)
 class Look:
     """How an event is seen: every nuisance that is one choice per picture.
 
-    palette: role → color. horizon: its height from the top, 0 … 1. view: the affine viewpoint, rows x and y. light: direction and
-    strength of the light's fall across the picture. texture: one of TEXTURES, with its frequency in cycles per picture and its
-    angle in degrees. grain: standard deviation in 8-bit levels.
+    palette: role → color. horizon: its height from the top, 0 … 1. view: the affine viewpoint, rows
+    x and y. light: direction and strength of the light's fall across the picture. texture: one of
+    TEXTURES, with its frequency in cycles per picture and its angle in degrees. grain: standard
+    deviation in 8-bit levels.
     """
 
     palette: dict[str, Lch]
@@ -54,13 +57,17 @@ def draw_look(rng: np.random.Generator) -> Look:
 
 
 def draw(event: Event, *, size: int = 224, seed: int = SEED) -> Image.Image:
-    """Draw an event as an RGB picture of `size` × `size` pixels; any size shows the same picture."""
+    """Draw an event as an RGB picture of `size` × `size` pixels; any size shows the same
+    picture.
+    """
     rng = event_rng(event, purpose="image", seed=seed)
     return render(event, draw_look(rng), rng, size=size)
 
 
 def render(event: Event, look: Look, rng: np.random.Generator, *, size: int) -> Image.Image:
-    """Draw an event as seen in `look`; `rng` lays out what the event leaves open (blocks, trees, stars, grain)."""
+    """Draw an event as seen in `look`; `rng` lays out what the event leaves open (blocks, trees,
+    stars, grain).
+    """
     grain = rng.standard_normal((_GRAIN_CELLS, _GRAIN_CELLS), dtype=np.float32)
     figures = _compose(event, look, rng)
     return _finish(_rasterize(figures, look, size), look, grain)
@@ -84,7 +91,9 @@ def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[P
 
 
 def place_thing(thing: Thing, horizon: float) -> Figures:
-    """Return a thing's icon where it stands: near ones lower and larger, far ones close to the horizon and smaller."""
+    """Return a thing's icon where it stands: near ones lower and larger, far ones close to the
+    horizon and smaller.
+    """
     width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)
     x = 0.13 + 0.74 * thing.x
     foot = 0.92 + thing.depth * (horizon + 0.11 - 0.92)
@@ -102,7 +111,9 @@ def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
 
 def _rasterize(figures: list[tuple[Points, Rgb]], look: Look, size: int) -> Image.Image:
     """Fill polygons in order at four times the size, then average."""
-    image = Image.new("RGB", (size * _OVERSAMPLING, size * _OVERSAMPLING), to_rgb([look.palette["sky"]])[0])
+    image = Image.new(
+        "RGB", (size * _OVERSAMPLING, size * _OVERSAMPLING), to_rgb([look.palette["sky"]])[0]
+    )
     pen = ImageDraw.Draw(image)
     every = np.concatenate([points for points, _ in figures])
     seen = (every @ look.view[:, :2].T + look.view[:, 2]) * (size * _OVERSAMPLING)
@@ -118,7 +129,10 @@ def _finish(image: Image.Image, look: Look, grain: Float32[np.ndarray, "c c"]) -
     """Lay light, texture and grain over a picture."""
     size = image.width
     noise = np.asarray(Image.fromarray(grain).resize((size, size), Image.Resampling.BICUBIC))
-    pixels = np.asarray(image, dtype=np.float32) * _shade(look, size)[:, :, None] + look.grain * noise[:, :, None]
+    pixels = (
+        np.asarray(image, dtype=np.float32) * _shade(look, size)[:, :, None]
+        + look.grain * noise[:, :, None]
+    )
     return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
 
 

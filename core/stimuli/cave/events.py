@@ -1,8 +1,9 @@
 """Events Z: what is the case in the Cave, before any camera or language sees it.
 
-An event is a scene, a time of day, a weather and one to four objects with kind, hue, size, place and facing. Kinds depend on the
-scene, hues on the kind along the hue circle, weather on the scene, so that things co-occur as in a world. Everything here is a
-pure function of (seed, split, index); no training event shares its signature with a test event.
+An event is a scene, a time of day, a weather and one to four objects with kind, hue, size, place
+and facing. Kinds depend on the scene, hues on the kind along the hue circle, weather on the scene,
+so that things co-occur as in a world. Everything here is a pure function of (seed, split, index);
+no training event shares its signature with a test event.
 """
 
 from __future__ import annotations
@@ -21,10 +22,33 @@ SCENES = ("city", "forest", "mountains", "beach", "desert", "farm")
 TIMES = ("morning", "noon", "evening", "night")
 WEATHERS = ("clear", "cloudy", "rainy", "snowy")
 KINDS = (
-    "car", "lamp", "bench", "house", "tree", "mushroom", "tent", "flower",
-    "boat", "umbrella", "ball", "kite", "cactus", "barrel", "cat", "bird",
-)  # fmt: skip
-COLORS = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink")  # 45 degrees each, red centered at 0
+    "car",
+    "lamp",
+    "bench",
+    "house",
+    "tree",
+    "mushroom",
+    "tent",
+    "flower",
+    "boat",
+    "umbrella",
+    "ball",
+    "kite",
+    "cactus",
+    "barrel",
+    "cat",
+    "bird",
+)
+COLORS = (
+    "red",
+    "orange",
+    "yellow",
+    "green",
+    "teal",
+    "blue",
+    "purple",
+    "pink",
+)  # 45 degrees each, red centered at 0
 SIZES = ("small", "medium", "large")
 MAX_OBJECTS = 4
 
@@ -44,14 +68,32 @@ _WEATHER_OF_SCENE = {  # probabilities in the order of WEATHERS
     "desert": (0.7, 0.2, 0.05, 0.05),
     "farm": (0.3, 0.3, 0.25, 0.15),
 }
-_HUE_OF_KIND = dict(  # degrees on the hue circle; neighbors on the circle are kinds that share colors
-    zip(
-        ("ball", "mushroom", "house", "barrel", "lamp", "kite", "cactus", "tree",
-         "bench", "boat", "bird", "car", "tent", "umbrella", "flower", "cat"),
-        np.arange(16) * 22.5,
-        strict=True,
+_HUE_OF_KIND = (
+    dict(  # degrees on the hue circle; neighbors on the circle are kinds that share colors
+        zip(
+            (
+                "ball",
+                "mushroom",
+                "house",
+                "barrel",
+                "lamp",
+                "kite",
+                "cactus",
+                "tree",
+                "bench",
+                "boat",
+                "bird",
+                "car",
+                "tent",
+                "umbrella",
+                "flower",
+                "cat",
+            ),
+            np.arange(16) * 22.5,
+            strict=True,
+        )
     )
-)  # fmt: skip
+)
 _TYPICAL_KIND = 0.8  # probability that an object is one of its scene's own kinds
 _COUNT = 0.5 * np.eye(MAX_OBJECTS)
 _HUE_KAPPA = 3.0  # concentration of a kind's hues (von Mises): about 36 degrees of spread
@@ -61,7 +103,8 @@ _HUE_KAPPA = 3.0  # concentration of a kind's hues (von Mises): about 36 degrees
 class Thing:
     """One object of an event.
 
-    hue: degrees in [0, 360). size: 0 small … 1 large. x: 0 left … 1 right. depth: 0 near … 1 far. facing: "left" or "right".
+    hue: degrees in [0, 360). size: 0 small … 1 large. x: 0 left … 1 right. depth: 0 near … 1 far.
+    facing: "left" or "right".
     """
 
     kind: str
@@ -84,7 +127,9 @@ class Thing:
 
 @dataclass(frozen=True)
 class Event:
-    """What is the case: the common cause of an image and its captions. Things are ordered from left to right."""
+    """What is the case: the common cause of an image and its captions. Things are ordered from left
+    to right.
+    """
 
     split: str
     index: int
@@ -96,18 +141,26 @@ class Event:
     @property
     def signature(self) -> tuple[object, ...]:
         """Return the categorical content; train and test share none."""
-        return (self.scene, self.time, self.weather, *((t.kind, t.color, t.size_class) for t in self.things))
+        return (
+            self.scene,
+            self.time,
+            self.weather,
+            *((t.kind, t.color, t.size_class) for t in self.things),
+        )
 
 
 def event_rng(event: Event, *, purpose: str, seed: int = SEED) -> np.random.Generator:
-    """Return the generator of an event's nuisances for one `purpose` (`image`, `caption` …), independent of Z and of each other."""
+    """Return the generator of an event's nuisances for one `purpose` (`image`, `caption` …),
+    independent of Z and of each other.
+    """
     return _rng(event.split, event.index, purpose, seed)
 
 
 def draw_event(split: str, index: int, *, seed: int = SEED) -> Event:
     """Draw event `index` of `split` ("test", or any name of a training stream).
 
-    A training event whose signature occurs among the test events is drawn again, so the two are disjoint.
+    A training event whose signature occurs among the test events is drawn again, so the two are
+    disjoint.
     """
     rng = _rng(split, index, "event", seed)
     event = _draw(rng, split, index)
@@ -130,12 +183,19 @@ def held_out_signatures(seed: int = SEED) -> frozenset[tuple[object, ...]]:
 def reality(event: Event) -> Float64[np.ndarray, "146"]:
     """Return Z as a vector: the representation that a model of the world itself would have.
 
-    Blocks: one-hot scene, time and weather (unit length each); per kind the number of its things; per kind the sum over its things
-    of (cos hue, sin hue) and of the two facings, then x, depth and size centered to [-1, 1], each at half weight; last the
-    one-hot count, at half weight. A cosine between
-    two events is thus large when the same kinds in the same colors stand at the same places of the same scene.
+    Blocks: one-hot scene, time and weather (unit length each); per kind the number of its things;
+    per kind the sum over its things of (cos hue, sin hue) and of the two facings, then x, depth and
+    size centered to [-1, 1], each at half weight; last the one-hot count, at half weight. A cosine
+    between two events is thus large when the same kinds in the same colors stand at the same places
+    of the same scene.
     """
-    place = np.concatenate([_one_hot(event.scene, SCENES), _one_hot(event.time, TIMES), _one_hot(event.weather, WEATHERS)])
+    place = np.concatenate(
+        [
+            _one_hot(event.scene, SCENES),
+            _one_hot(event.time, TIMES),
+            _one_hot(event.weather, WEATHERS),
+        ]
+    )
     kinds = np.zeros((len(KINDS), 8))
     for thing in event.things:
         angle = np.deg2rad(thing.hue)
@@ -157,7 +217,9 @@ def _draw(rng: np.random.Generator, split: str, index: int) -> Event:
     count = int(rng.integers(1, MAX_OBJECTS + 1))
     # one slot each, so that things may touch but never hide one another
     slots = rng.permutation(MAX_OBJECTS)[:count]
-    things = sorted((_draw_thing(rng, scene, int(slot)) for slot in slots), key=lambda thing: thing.x)
+    things = sorted(
+        (_draw_thing(rng, scene, int(slot)) for slot in slots), key=lambda thing: thing.x
+    )
     return Event(split, index, scene, time, weather, tuple(things))
 
 
@@ -166,7 +228,14 @@ def _draw_thing(rng: np.random.Generator, scene: str, slot: int) -> Thing:
     kind = kinds[rng.integers(len(kinds))]
     hue = (_HUE_OF_KIND[kind] + np.rad2deg(rng.vonmises(0.0, _HUE_KAPPA))) % 360
     x = (slot + 0.5 + rng.uniform(-0.3, 0.3)) / MAX_OBJECTS
-    return Thing(kind, float(hue), float(rng.random()), float(x), float(rng.random()), ("left", "right")[rng.integers(2)])
+    return Thing(
+        kind,
+        float(hue),
+        float(rng.random()),
+        float(x),
+        float(rng.random()),
+        ("left", "right")[rng.integers(2)],
+    )
 
 
 def _one_hot(value: str, values: tuple[str, ...]) -> Float64[np.ndarray, "n"]:

@@ -1,12 +1,15 @@
 """Exams for language models: a text about a held-out event, and four endings of which one is true.
 
-In binding and companions the four endings of an item return as those of three more items, in each of which another is right;
-counting asks for each number as often. So no ending is likelier right than another to who has not read the context. Texts are
-worded as the grammar words its captions.
+In binding and companions the four endings of an item return as those of three more items, in each
+of which another is right; counting asks for each number as often. So no ending is likelier right
+than another to who has not read the context. Texts are worded as the grammar words its captions.
 
-    binding     Three things with colors, not always their own; then, in other words, which has which. Wrong: they change places.
-    companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to other scenes.
-    counting    All things of an event, several of a kind together; then how many there are. Wrong: the other numbers.
+    binding     Three things with colors, not always their own; then, in other words, which has
+    which. Wrong: they change places.
+    companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to
+    other scenes.
+    counting    All things of an event, several of a kind together; then how many there are. Wrong:
+    the other numbers.
 """
 
 from __future__ import annotations
@@ -20,13 +23,30 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.stimuli.cave.events import KINDS, KINDS_OF_SCENE, MAX_OBJECTS, SCENES, TEST_SIZE, Event, Thing, event_rng, events
+from core.stimuli.cave.events import (
+    KINDS,
+    KINDS_OF_SCENE,
+    MAX_OBJECTS,
+    SCENES,
+    TEST_SIZE,
+    Event,
+    Thing,
+    event_rng,
+    events,
+)
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
 T = TypeVar("T")
-SIZES: Mapping[str, int] = MappingProxyType({"binding": 256, "companions": 256, "counting": 512})  # items of each exam
+SIZES: Mapping[str, int] = MappingProxyType(
+    {"binding": 256, "companions": 256, "counting": 512}
+)  # items of each exam
 _COUNTS = ("one", "two", "three", "four")
-_OPENINGS = ("{scene}, {see}", "{time}, {weather}, {see}", "{weather}, {scene}, {see}", "{time}, {see}")
+_OPENINGS = (
+    "{scene}, {see}",
+    "{time}, {weather}, {see}",
+    "{weather}, {scene}, {see}",
+    "{time}, {see}",
+)
 _TOTALS = (
     "{time}, {things} {wait} {scene} {weather}. In all, {see}",
     "{scene} {wait} {things}. This happens {time} {weather}, and {see}",
@@ -35,7 +55,9 @@ _TOTALS = (
 
 @dataclass(frozen=True)
 class Item:
-    """One question. event: index of the test event. endings: four, each with the space before it. answer: the right one's index."""
+    """One question. event: index of the test event. endings: four, each with the space before it.
+    answer: the right one's index.
+    """
 
     exam: str
     event: int
@@ -46,7 +68,9 @@ class Item:
 
 @cache
 def items(exam: str) -> tuple[Item, ...]:
-    """Return the items of an exam in SIZES, always the same; the right ending is as often first, second, third and last."""
+    """Return the items of an exam in SIZES, always the same; the right ending is as often first,
+    second, third and last.
+    """
     drawn = islice(_ITEMS[exam](), SIZES[exam])
     return tuple(_shuffled(exam, place, *parts) for place, parts in enumerate(drawn))
 
@@ -64,11 +88,16 @@ def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[s
 def _binding() -> Iterator[Parts]:
     """Yield four items of each event that has three things of own kinds and colors, round by round.
 
-    Each tells the colors dealt otherwise: as they are, who knows which colors are usual need not read.
+    Each tells the colors dealt otherwise: as they are, who knows which colors are usual need not
+    read.
     """
     for turn in count():
         for event in events("test", TEST_SIZE):
-            trios = [trio for trio in combinations(_unique(event), 3) if len({thing.color for thing in trio}) == 3]
+            trios = [
+                trio
+                for trio in combinations(_unique(event), 3)
+                if len({thing.color for thing in trio}) == 3
+            ]
             if trios:
                 dice = event_rng(event, purpose=f"binding-{turn}")
                 yield from _bind(event, _permuted(_pick(trios, dice), dice), dice)
@@ -78,9 +107,14 @@ def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Ite
     nouns = [_noun(thing, event, dice) for thing in trio]
     colors = {thing.hue: _wording(thing.color, dice) for thing in trio}
     dealt = _permuted(permutations(colors), dice)[:4]
-    endings = ["".join(f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True)) for hues in dealt]
+    endings = [
+        "".join(f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True))
+        for hues in dealt
+    ]
     for place, hues in enumerate(dealt):
-        things = _permuted([replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice)
+        things = _permuted(
+            [replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice
+        )
         told = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
         context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {told}.")
         yield event, context, [endings[place], *endings[:place], *endings[place + 1 :]]
@@ -95,16 +129,25 @@ class _Pair:
     other: Thing
 
     def could_end(self, pair: _Pair) -> bool:
-        """Tell whether this one's second thing would be untrue and out of place in the other pair's event."""
+        """Tell whether this one's second thing would be untrue and out of place in the other pair's
+        event.
+        """
         event = pair.event
-        return self.other.kind not in (*KINDS_OF_SCENE[event.scene], *(thing.kind for thing in event.things))
+        return self.other.kind not in (
+            *KINDS_OF_SCENE[event.scene],
+            *(thing.kind for thing in event.things),
+        )
 
 
 def _companions() -> Iterator[Parts]:
     """Yield items by fours that share their endings, each of which is right in one of them."""
     waiting: list[list[_Pair]] = []
     for pair in _pairs():
-        fitting = (four for four in waiting if all(pair.could_end(other) and other.could_end(pair) for other in four))
+        fitting = (
+            four
+            for four in waiting
+            if all(pair.could_end(other) and other.could_end(pair) for other in four)
+        )
         four = next(fitting, None)
         if four is None:
             waiting.append([pair])
@@ -125,16 +168,30 @@ def _pairs() -> Iterator[_Pair]:
 
 
 def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
-    """Yield contexts that break off after "left of" or "right of", each with the endings of all, its own first."""
+    """Yield contexts that break off after "left of" or "right of", each with the endings of all,
+    its own first.
+    """
     dices = [event_rng(pair.event, purpose="companions") for pair in four]
-    nouns = [_pick(_own_wordings(pair.other.kind, KINDS), dice) for pair, dice in zip(four, dices, strict=True)]
+    nouns = [
+        _pick(_own_wordings(pair.other.kind, KINDS), dice)
+        for pair, dice in zip(four, dices, strict=True)
+    ]
     endings = [f" {with_article(noun)}." for noun in nouns]
     for place, (pair, dice) in enumerate(zip(four, dices, strict=True)):
         scene = _pick(_own_wordings(pair.event.scene, SCENES), dice)
-        opening = _fill(_pick([frame for frame in _OPENINGS if "{scene}" in frame], dice), pair.event, dice, scene=scene)
+        opening = _fill(
+            _pick([frame for frame in _OPENINGS if "{scene}" in frame], dice),
+            pair.event,
+            dice,
+            scene=scene,
+        )
         relation = _wording("left of" if pair.one.x < pair.other.x else "right of", dice)
         context = f"{opening} {with_article(_noun(pair.one, pair.event, dice))} {relation}"
-        yield pair.event, _sentence(context), [endings[place], *endings[:place], *endings[place + 1 :]]
+        yield (
+            pair.event,
+            _sentence(context),
+            [endings[place], *endings[:place], *endings[place + 1 :]],
+        )
 
 
 def _counting() -> Iterator[Parts]:
@@ -154,9 +211,18 @@ def _count(event: Event, dice: np.random.Generator) -> tuple[str, list[str]]:
     told = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
     wait, total = _wording("wait", dice), len(event.things)
     frame = _pick(_TOTALS, dice)
-    context = _fill(frame, event, dice, things=_listed(_permuted(told, dice)), wait=wait if total > 1 else wait + "s")
+    context = _fill(
+        frame,
+        event,
+        dice,
+        things=_listed(_permuted(told, dice)),
+        wait=wait if total > 1 else wait + "s",
+    )
     way, noun = int(dice.integers(4)), _wording("thing", dice)
-    endings = [f" {WORDINGS[number][way]} {noun if number == 'one' else plural(noun)}." for number in _COUNTS]
+    endings = [
+        f" {WORDINGS[number][way]} {noun if number == 'one' else plural(noun)}."
+        for number in _COUNTS
+    ]
     return _sentence(context), [endings[total - 1], *endings[: total - 1], *endings[total:]]
 
 
@@ -173,7 +239,9 @@ def _unique(event: Event) -> list[Thing]:
 
 def _noun(thing: Thing, event: Event, dice: np.random.Generator) -> str:
     """Draw a noun of a thing that no other kind of its event shares."""
-    others = {noun for other in event.things if other.kind != thing.kind for noun in WORDINGS[other.kind]}
+    others = {
+        noun for other in event.things if other.kind != thing.kind for noun in WORDINGS[other.kind]
+    }
     return _pick([noun for noun in WORDINGS[thing.kind] if noun not in others], dice)
 
 
@@ -189,13 +257,24 @@ def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> st
     noun = plural(noun) if number else noun
     if len({thing.color for thing in things}) == 1:
         color = _wording(things[0].color, dice)
-        noun = f"{color} {noun}" if dice.random() < 0.5 else f"{noun} {_wording('painted', dice)} {color}"
+        noun = (
+            f"{color} {noun}"
+            if dice.random() < 0.5
+            else f"{noun} {_wording('painted', dice)} {color}"
+        )
     return f"{number} {noun}" if number else with_article(noun)
 
 
 def _fill(frame: str, event: Event, dice: np.random.Generator, **given: str) -> str:
-    worded = {slot: _wording(concept, dice) for slot, concept in (
-        ("scene", event.scene), ("time", event.time), ("weather", event.weather), ("see", "see"))}  # fmt: skip
+    worded = {
+        slot: _wording(concept, dice)
+        for slot, concept in (
+            ("scene", event.scene),
+            ("time", event.time),
+            ("weather", event.weather),
+            ("see", "see"),
+        )
+    }
     return frame.format(**worded | given)
 
 

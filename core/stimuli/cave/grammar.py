@@ -1,6 +1,8 @@
-"""The Cave's grammar: captions of an event in plain English, at four densities, true of the event in every word.
+"""The Cave's grammar: captions of an event in plain English, at four densities, true of the event
+in every word.
 
-What can be said is the event's; how it is said (frame, wordings, order, which details) is drawn independently of it.
+What can be said is the event's; how it is said (frame, wordings, order, which details) is drawn
+independently of it.
 """
 
 from __future__ import annotations
@@ -21,9 +23,16 @@ LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
 
 T = TypeVar("T")
 _COUNT_WORDS = ("one", "two", "three", "four")
-_JOINTS = (", and ", ", and also ", " and then ", ", and finally ")  # where a plain "and" could extend a relation
+_JOINTS = (
+    ", and ",
+    ", and also ",
+    " and then ",
+    ", and finally ",
+)  # where a plain "and" could extend a relation
 _PAINTED = "a color after the noun"
-_AFTER = 0.5  # probability of that: then kinds foretell colors, as colors foretell kinds before the noun
+_AFTER = (
+    0.5  # probability of that: then kinds foretell colors, as colors foretell kinds before the noun
+)
 _TRAILING = ("facing", "place", "depth")  # details that follow the noun
 _TOGETHER = 0.8  # probability that a thing joins its likes under one noun
 _APART = 0.2  # depths closer than this are called neither behind nor in front
@@ -33,10 +42,11 @@ _APART = 0.2  # depths closer than this are called neither behind nor in front
 class Density:
     """How much a caption says.
 
-    words: least and most words. aim: range of the length up to which relations and details are added. things: most things named.
-    related: probability that two neighbors in a list are bound by a relation. again: whether a thing is named a second time.
-    details: what is said of a thing, in this order; those of one tuple in any order. frames: sentences whose slots take wordings;
-    each is as likely.
+    words: least and most words. aim: range of the length up to which relations and details are
+    added. things: most things named. related: probability that two neighbors in a list are bound by
+    a relation. again: whether a thing is named a second time. details: what is said of a thing, in
+    this order; those of one tuple in any order. frames: sentences whose slots take wordings; each
+    is as likely.
     """
 
     words: tuple[int, int]
@@ -50,33 +60,74 @@ class Density:
 
 DENSITIES: Mapping[str, Density] = {
     "5": Density(
-        (3, 7), (3.0, 6.0), 2, 0.3, False, (("color",), ("size",)),
+        (3, 7),
+        (3.0, 6.0),
+        2,
+        0.3,
+        False,
+        (("color",), ("size",)),
         (
-            "{things}.", "{things} {scene}.", "{scene}, {things}.", "{things} {time}.", "{time}, {things}.",
-            "{things} {weather}.", "{weather}, {things}.", "There {be} {things}.", "{see} {things}.", "{count} {scene}.",
+            "{things}.",
+            "{things} {scene}.",
+            "{scene}, {things}.",
+            "{things} {time}.",
+            "{time}, {things}.",
+            "{things} {weather}.",
+            "{weather}, {things}.",
+            "There {be} {things}.",
+            "{see} {things}.",
+            "{count} {scene}.",
         ),
     ),
     "10": Density(
-        (8, 13), (8.0, 11.0), 3, 0.3, False, (("color",), ("size", "facing", "place", "depth")),
+        (8, 13),
+        (8.0, 11.0),
+        3,
+        0.3,
+        False,
+        (("color",), ("size", "facing", "place", "depth")),
         (
-            "{things} {wait} {scene}.", "{scene}, {see} {things}.", "There {be} {things} {scene}.", "{scene} {wait} {things}.",
-            "{see} {things} {scene}.", "{show} {things}.", "{scene} there {be} {things}.", "{time}, {see} {things}.",
-            "{weather}, {things} {wait}.", "{count} {wait_all} {scene} {time} {weather}.",
+            "{things} {wait} {scene}.",
+            "{scene}, {see} {things}.",
+            "There {be} {things} {scene}.",
+            "{scene} {wait} {things}.",
+            "{see} {things} {scene}.",
+            "{show} {things}.",
+            "{scene} there {be} {things}.",
+            "{time}, {see} {things}.",
+            "{weather}, {things} {wait}.",
+            "{count} {wait_all} {scene} {time} {weather}.",
             "{time}, {weather}, {see} {count} {scene}.",
         ),
     ),
     "20": Density(
-        (16, 25), (18.5, 21.5), 4, 0.4, False, (("color",), ("size", "facing", "place", "depth")),
+        (16, 25),
+        (18.5, 21.5),
+        4,
+        0.4,
+        False,
+        (("color",), ("size", "facing", "place", "depth")),
         (
-            "{things} {wait} {scene} {time}.", "{scene}, {see} {things} {weather}.", "{time}, there {be} {things} {scene}.",
-            "{weather}, {scene}, {see} {things}.", "{time} {scene} {wait} {things}.", "{show} {things} {scene} {weather}.",
-            "{see} {things} {time}, {scene}.", "{count} {wait_all} {scene} {time}: {things}.",
-            "{scene} {weather}, {things} {wait}.", "There {be} {things}, and {they} {scene} {time}.",
+            "{things} {wait} {scene} {time}.",
+            "{scene}, {see} {things} {weather}.",
+            "{time}, there {be} {things} {scene}.",
+            "{weather}, {scene}, {see} {things}.",
+            "{time} {scene} {wait} {things}.",
+            "{show} {things} {scene} {weather}.",
+            "{see} {things} {time}, {scene}.",
+            "{count} {wait_all} {scene} {time}: {things}.",
+            "{scene} {weather}, {things} {wait}.",
+            "There {be} {things}, and {they} {scene} {time}.",
             "{weather}, {show} {count} {scene}: {things}.",
         ),
     ),
     "40": Density(
-        (33, 48), (34.5, 38.5), 4, 0.85, True, (("color", "size"), ("facing", "place", "depth")),
+        (33, 48),
+        (34.5, 38.5),
+        4,
+        0.85,
+        True,
+        (("color", "size"), ("facing", "place", "depth")),
         (
             "{show} {count} {scene}. {time}, {weather}, {see} {things}.",
             "{time}, {things} {wait} {scene} {weather}. In all, {see} {count}.",
@@ -88,14 +139,14 @@ DENSITIES: Mapping[str, Density] = {
             "{scene} {wait} {things}. This happens {time} {weather}, and {see} {count}.",
         ),
     ),
-}  # fmt: skip
+}
 
 
 def describe(event: Event, level: str, *, rng: np.random.Generator | None = None) -> str:
     """Say in plain English what is the case in an event, in about `level` words.
 
-    `rng` draws frame, wordings, order and which details are told; without one the caption is the event's own for that level.
-    Raises UnknownNameError for a level that is not in LEVELS.
+    `rng` draws frame, wordings, order and which details are told; without one the caption is the
+    event's own for that level. Raises UnknownNameError for a level that is not in LEVELS.
     """
     if level not in DENSITIES:
         raise UnknownNameError("caption level", level, LEVELS)
@@ -137,20 +188,28 @@ class _NounPhrase:
         return _words(self.relation)
 
     def __str__(self) -> str:
-        before = [text for detail, text in sorted(self.said.items(), reverse=True) if detail in ("size", "color")]
+        before = [
+            text
+            for detail, text in sorted(self.said.items(), reverse=True)
+            if detail in ("size", "color")
+        ]
         after = [text for detail, text in self.said.items() if detail in (*_TRAILING, _PAINTED)]
         phrase = " ".join([*before, self.noun, *after])
         return f"{self.count} {phrase}" if self.count else with_article(phrase)
 
 
 def _compose(event: Event, density: Density, dice: Random) -> str:
-    """Fill one frame: first its own slots, then relations and details until the caption is long enough."""
+    """Fill one frame: first its own slots, then relations and details until the caption is long
+    enough.
+    """
     frame = _pick(density.frames, dice)
     phrases = _noun_phrases(event, density, dice)
     texts = _slot_texts(event, dice)
     if "{things}" not in frame:
         return _sentences(frame.format(**texts))
-    room = dice.uniform(*density.aim) - _words(frame.format(things=_listed(phrases, dice), **texts | _agreement(phrases, texts)))
+    room = dice.uniform(*density.aim) - _words(
+        frame.format(things=_listed(phrases, dice), **texts | _agreement(phrases, texts))
+    )
     for first, second in zip(phrases[::2], phrases[1::2], strict=False):
         if room > 0 and dice.random() < density.related:
             room -= first.relate(second, dice) - 1  # it takes the place of "and"
@@ -162,21 +221,35 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
                 room -= phrase.tell(detail, dice)
     again = _told_again(event, phrases, dice) if density.again else ""
     pads = _shuffled(PADS, dice)[: max(0, int(room // _words(PADS[0])))]
-    return _sentences(" ".join([frame.format(things=_listed(phrases, dice), **texts), *filter(None, [again]), *pads]))
+    return _sentences(
+        " ".join(
+            [frame.format(things=_listed(phrases, dice), **texts), *filter(None, [again]), *pads]
+        )
+    )
 
 
 def _told_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
-    """Name things a second time, by other words; nothing where each kind occurs under several nouns."""
+    """Name things a second time, by other words; nothing where each kind occurs under several
+    nouns.
+    """
     for phrase in _shuffled(phrases, dice):
         color = _shared(phrase.things, "color")
-        if color and sum(thing.kind == phrase.things[0].kind for thing in event.things) == len(phrase.things):
+        if color and sum(thing.kind == phrase.things[0].kind for thing in event.things) == len(
+            phrase.things
+        ):
             noun = _wording(phrase.things[0].kind, dice)
-            return f"The {plural(noun)} are {_wording(color, dice)}." if phrase.count else f"The {noun} is {_wording(color, dice)}."
+            return (
+                f"The {plural(noun)} are {_wording(color, dice)}."
+                if phrase.count
+                else f"The {noun} is {_wording(color, dice)}."
+            )
     return ""
 
 
 def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict[str, str]:
-    """Word the slots that agree in number with the list of things; the partner in a relation is not counted."""
+    """Word the slots that agree in number with the list of things; the partner in a relation is not
+    counted.
+    """
     partners = [phrase for before, phrase in pairwise(phrases) if before.relation]
     if sum(len(phrase.things) for phrase in phrases if phrase not in partners) > 1:
         return {"be": "are", "they": "they are"}
@@ -186,7 +259,11 @@ def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict
 def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
     """Word the slots of a frame, but for their agreement with the things named."""
     total = len(event.things)
-    wait, noun, count = _wording("wait", dice), _wording("thing", dice), _wording(_COUNT_WORDS[total - 1], dice)
+    wait, noun, count = (
+        _wording("wait", dice),
+        _wording("thing", dice),
+        _wording(_COUNT_WORDS[total - 1], dice),
+    )
     return {
         "scene": _wording(event.scene, dice),
         "time": _wording(event.time, dice),
@@ -200,16 +277,24 @@ def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
 
 
 def _noun_phrases(event: Event, density: Density, dice: Random) -> list[_NounPhrase]:
-    """Choose and shuffle the things to name; those of one kind and color come, mostly, under one noun."""
-    named = _shuffled(event.things, dice)[: density.things if density.things > 2 else 1 + int(2 * dice.random())]
+    """Choose and shuffle the things to name; those of one kind and color come, mostly, under one
+    noun.
+    """
+    named = _shuffled(event.things, dice)[
+        : density.things if density.things > 2 else 1 + int(2 * dice.random())
+    ]
     groups: dict[object, list[Thing]] = {}
     for place, thing in enumerate(named):
-        groups.setdefault((thing.kind, thing.color) if dice.random() < _TOGETHER else place, []).append(thing)
+        groups.setdefault(
+            (thing.kind, thing.color) if dice.random() < _TOGETHER else place, []
+        ).append(thing)
     return [_NounPhrase(tuple(group), dice) for group in groups.values()]
 
 
 def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
-    """List noun phrases, those bound by a relation last, so that the relation reaches no further than its partner."""
+    """List noun phrases, those bound by a relation last, so that the relation reaches no further
+    than its partner.
+    """
     single: list[str] = []
     bound: list[str] = []
     partner = False
@@ -227,7 +312,9 @@ def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
 
 
 def _relations(left: Sequence[Thing], right: Sequence[Thing]) -> tuple[str, ...]:
-    """Return the relations that hold between all things of the first and all of the second; ("",) if none does."""
+    """Return the relations that hold between all things of the first and all of the second; ("",)
+    if none does.
+    """
     pairs = [(one, other) for one in left for other in right]
     holds = {
         "left of": all(one.x < other.x for one, other in pairs),
@@ -245,7 +332,9 @@ def _shared(things: Sequence[Thing], detail: str) -> str | None:
 
 
 def concept(thing: Thing, detail: str) -> str | None:
-    """Return what holds of a thing; None between left and middle, near and far, where a word could mislead."""
+    """Return what holds of a thing; None between left and middle, near and far, where a word could
+    mislead.
+    """
     if detail == "color":
         return thing.color
     if detail == "size":
@@ -254,7 +343,15 @@ def concept(thing: Thing, detail: str) -> str | None:
         return f"facing {thing.facing}"
     if detail == "depth":
         return "near" if thing.depth < 0.3 else "far" if thing.depth > 0.7 else None
-    return "at left" if thing.x < 0.3 else "at right" if thing.x > 0.7 else "in the middle" if 0.4 < thing.x < 0.6 else None
+    return (
+        "at left"
+        if thing.x < 0.3
+        else "at right"
+        if thing.x > 0.7
+        else "in the middle"
+        if 0.4 < thing.x < 0.6
+        else None
+    )
 
 
 def _sentences(text: str) -> str:
@@ -270,7 +367,8 @@ def _wording(concept: str, dice: Random) -> str:
     return _pick(WORDINGS[concept], dice)
 
 
-# only Random.random is promised to give the same numbers in every Python version; choice and shuffle are not
+# only Random.random is promised to give the same numbers in every Python version; choice and
+# shuffle are not
 def _pick(options: Sequence[T], dice: Random) -> T:
     return options[int(dice.random() * len(options))]
 

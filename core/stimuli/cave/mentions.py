@@ -33,9 +33,10 @@ _DETAILS = ("color", "size", "facing", "place", "depth")  # of a thing, beside i
 def share_told(event: Event, text: str) -> float:
     """Return the mean over an event's facts of how much of each a text tells, from 0 to 1.
 
-    The facts are scene, time, weather, count, and each different kind, color, size, direction and place of its things. A wording
-    that c of the C concepts of a factor share tells 1 − log c / log C of the fact; of several, the most telling counts. A fact
-    counts as told wherever its words stand, so that one red thing tells of all red things.
+    The facts are scene, time, weather, count, and each different kind, color, size, direction and
+    place of its things. A wording that c of the C concepts of a factor share tells 1 − log c / log
+    C of the fact; of several, the most telling counts. A fact counts as told wherever its words
+    stand, so that one red thing tells of all red things.
     """
     told = _told(text)
     facts = set(_facts(event))
@@ -43,7 +44,12 @@ def share_told(event: Event, text: str) -> float:
 
 
 def _facts(event: Event) -> Iterator[tuple[str, str]]:
-    yield from (("scene", event.scene), ("time", event.time), ("weather", event.weather), ("count", COUNTS[len(event.things) - 1]))
+    yield from (
+        ("scene", event.scene),
+        ("time", event.time),
+        ("weather", event.weather),
+        ("count", COUNTS[len(event.things) - 1]),
+    )
     for thing in event.things:
         yield "kind", thing.kind
         for detail in _DETAILS:
@@ -64,8 +70,12 @@ def _told(text: str) -> dict[tuple[str, str], float]:
 
 @cache
 def _dictionary() -> tuple[re.Pattern[str], dict[str, dict[str, set[str]]]]:
-    """Return a pattern of all wordings, the longest first, and what each may mean: the concepts by factor."""
-    meanings: dict[str, dict[str, set[str]]] = {wording: {} for wordings in WORDINGS.values() for wording in wordings}
+    """Return a pattern of all wordings, the longest first, and what each may mean: the concepts by
+    factor.
+    """
+    meanings: dict[str, dict[str, set[str]]] = {
+        wording: {} for wordings in WORDINGS.values() for wording in wordings
+    }
     for factor, concepts in CONCEPTS.items():
         for one in concepts:
             for wording in _wordings(factor, one):
@@ -75,10 +85,14 @@ def _dictionary() -> tuple[re.Pattern[str], dict[str, dict[str, set[str]]]]:
 
 
 def _wordings(factor: str, one: str) -> Iterator[str]:
-    """Yield what means a concept: nouns also in the plural, a count with the word for things that it counts, which are all."""
+    """Yield what means a concept: nouns also in the plural, a count with the word for things that
+    it counts, which are all.
+    """
     for wording in WORDINGS[one]:
         if factor == "count":
-            yield from (f"{wording} {noun if one == 'one' else plural(noun)}" for noun in WORDINGS["thing"])
+            yield from (
+                f"{wording} {noun if one == 'one' else plural(noun)}" for noun in WORDINGS["thing"]
+            )
         else:
             yield wording
             if factor == "kind":

@@ -1,4 +1,6 @@
-"""Colors of the Cave in OKLCH: truly named hues for things, harmonious random palettes for everything else."""
+"""Colors of the Cave in OKLCH: truly named hues for things, harmonious random palettes for
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from jaxtyping import Float64
 Lch = tuple[float, float, float]  # lightness 0 … 1, chroma 0 … about 0.3, hue in degrees
 Rgb = tuple[int, int, int]
 
-# the eight named hues of the world at 0, 45 … 315 degrees, as seen: OKLCH hue, lightness and chroma of a good example of each name
+# the eight named hues of the world at 0, 45 … 315 degrees, as seen: OKLCH hue, lightness and chroma
+# of a good example of each name
 _SEEN = np.array(
     [
         (25.0, 0.59, 0.21),
@@ -28,13 +31,17 @@ _WORLD = np.arange(9) * 45.0
 
 
 def seen_color(hue: float) -> Lch:
-    """Return the OKLCH color that shows a hue of the world (degrees, red 0, yellow 90, teal 180, purple 270)."""
+    """Return the OKLCH color that shows a hue of the world (degrees, red 0, yellow 90, teal 180,
+    purple 270).
+    """
     seen, lightness, chroma = (float(np.interp(hue % 360, _WORLD, column)) for column in _SEEN.T)
     return lightness, chroma, seen % 360
 
 
 def world_hue(seen: float) -> float:
-    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of `seen_color`."""
+    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of
+    `seen_color`.
+    """
     return float(np.interp((seen - _SEEN[0, 0]) % 360 + _SEEN[0, 0], _SEEN[:, 0], _WORLD)) % 360
 
 
@@ -45,34 +52,51 @@ def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
     """
     lightness, chroma, hue = np.array(colors, dtype=np.float64).T
     angle = np.deg2rad(hue)
-    linear = (np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1) @ _LAB_TO_LMS) ** 3 @ _LMS_TO_RGB
+    linear = (
+        np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1) @ _LAB_TO_LMS
+    ) ** 3 @ _LMS_TO_RGB
     linear = linear.clip(0.0, 1.0)
     coded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return [(r, g, b) for r, g, b in (255 * coded + 0.5).astype(int).tolist()]
 
 
 def to_lch(rgb: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
-    """Return 8-bit sRGB colors as OKLCH rows (lightness, chroma, hue in degrees): the inverse of `to_rgb`."""
+    """Return 8-bit sRGB colors as OKLCH rows (lightness, chroma, hue in degrees): the inverse of
+    `to_rgb`.
+    """
     coded = rgb / 255
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
-    return np.stack([lab[:, 0], np.hypot(lab[:, 1], lab[:, 2]), np.rad2deg(np.arctan2(lab[:, 2], lab[:, 1])) % 360], axis=1)
+    return np.stack(
+        [
+            lab[:, 0],
+            np.hypot(lab[:, 1], lab[:, 2]),
+            np.rad2deg(np.arctan2(lab[:, 2], lab[:, 1])) % 360,
+        ],
+        axis=1,
+    )
 
 
 def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
     """Draw the colors of everything but the things, independent of what is the case.
 
-    Two or three hues in a classical harmony, low in chroma so that things stand out, on a ramp of lightness from sky to ground that
-    runs either way.
+    Two or three hues in a classical harmony, low in chroma so that things stand out, on a ramp of
+    lightness from sky to ground that runs either way.
     """
     sky = rng.uniform(0.0, 360.0)
     turn = rng.choice((-1.0, 1.0)) * rng.choice((25.0, 50.0, 120.0, 150.0, 180.0))
     chroma = rng.uniform(0.04, 0.1)
     ends = [rng.uniform(0.36, 0.56), rng.uniform(0.8, 0.93)]
     top, bottom = ends if rng.random() < 0.5 else ends[::-1]
-    places = {"sky": 0.0, "far": rng.uniform(0.22, 0.32), "near": rng.uniform(0.5, 0.7), "ground": 1.0}
+    places = {
+        "sky": 0.0,
+        "far": rng.uniform(0.22, 0.32),
+        "near": rng.uniform(0.5, 0.7),
+        "ground": 1.0,
+    }
     layers = {
-        name: _tone(top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), sky + turn * at) for name, at in places.items()
+        name: _tone(top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), sky + turn * at)
+        for name, at in places.items()
     }
     accent = (sky + turn / 2 + 180) % 360
     dark_sky, dark_ground = top < bottom, bottom < top
@@ -84,7 +108,11 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
         "detail": _beside(layers["ground"], rng.uniform(0.09, 0.13), up=dark_ground),
         "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
         "mark": (0.92, 0.07, accent) if dark_sky else (0.58, 0.11, accent),
-        "cloud": _beside(layers["sky"], rng.uniform(0.16, 0.32), up=True) if dark_sky else _cloud(layers["sky"], rng),
+        "cloud": (
+            _beside(layers["sky"], rng.uniform(0.16, 0.32), up=True)
+            if dark_sky
+            else _cloud(layers["sky"], rng)
+        ),
         "fall": _beside(layers["sky"], rng.uniform(0.28, 0.4), up=dark_sky),
         "ink": ink,
         "paper": paper,
@@ -93,21 +121,29 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
 
 
 def draw_paints(hue: float, rng: np.random.Generator) -> dict[str, Lch]:
-    """Draw the main color and the shade of a thing: the hue is Z's, lightness and chroma vary within what its name allows."""
+    """Draw the main color and the shade of a thing: the hue is Z's, lightness and chroma vary
+    within what its name allows.
+    """
     lightness, chroma, seen = seen_color(hue)
     lightness, chroma = lightness + rng.uniform(-0.03, 0.03), chroma * rng.uniform(0.88, 1.0)
     return {"main": (lightness, chroma, seen), "shade": (lightness * 0.84, chroma * 0.9, seen)}
 
 
 def _tone(lightness: float, chroma: float, hue: float) -> Lch:
-    """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are softened."""
+    """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are
+    softened.
+    """
     lift = 0.1 * max(0.0, float(np.cos(np.deg2rad(hue - 85)))) if lightness < 0.6 else 0.0
     return lightness + lift, chroma * (1.2 - 0.5 * lightness), hue % 360
 
 
 def _cloud(sky: Lch, rng: np.random.Generator) -> Lch:
     """Return a cloud's color on a light sky: white or darker than the sky."""
-    return (0.99, 0.01, sky[2]) if rng.random() < 0.4 else _beside(sky, rng.uniform(0.13, 0.25), up=False)
+    return (
+        (0.99, 0.01, sky[2])
+        if rng.random() < 0.4
+        else _beside(sky, rng.uniform(0.13, 0.25), up=False)
+    )
 
 
 def _beside(color: Lch, step: float, *, up: bool) -> Lch:
@@ -117,7 +153,11 @@ def _beside(color: Lch, step: float, *, up: bool) -> Lch:
 
 
 _LAB_TO_LMS = np.array(
-    [[1.0, 1.0, 1.0], [0.3963377774, -0.1055613458, -0.0894841775], [0.2158037573, -0.0638541728, -1.2914855480]]
+    [
+        [1.0, 1.0, 1.0],
+        [0.3963377774, -0.1055613458, -0.0894841775],
+        [0.2158037573, -0.0638541728, -1.2914855480],
+    ]
 )
 _LMS_TO_RGB = np.array(
     [

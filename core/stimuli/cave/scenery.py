@@ -1,7 +1,9 @@
-"""What stands behind the things: skylines that show the scene, marks in the sky that show time and weather.
+"""What stands behind the things: skylines that show the scene, marks in the sky that show time and
+weather.
 
-Everything is a list of (polygon, role) in picture units: x from 0 left to 1 right, y from 0 top to 1 bottom, reaching beyond the
-frame so that any viewpoint is filled. Roles name colors of the palette; no role depends on what is the case.
+Everything is a list of (polygon, role) in picture units: x from 0 left to 1 right, y from 0 top to
+1 bottom, reaching beyond the frame so that any viewpoint is filled. Roles name colors of the
+palette; no role depends on what is the case.
 """
 
 from __future__ import annotations
@@ -22,12 +24,16 @@ def draw_scene(scene: str, horizon: float, rng: np.random.Generator) -> Figures:
 
 
 def draw_time(time: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars, crescent with stars."""
+    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars,
+    crescent with stars.
+    """
     return _TIMES[time](x, rng)
 
 
 def draw_weather(weather: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or none."""
+    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or
+    none.
+    """
     return _WEATHERS[weather](x, rng)
 
 
@@ -44,20 +50,27 @@ def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[floa
 
 
 def _city(horizon: float, rng: np.random.Generator) -> Figures:
-    figures: Figures = [(box(a, horizon, b, horizon - rng.uniform(0.12, 0.26)), "far") for a, b in _steps(0.09, 0.16, rng)]
+    figures: Figures = [
+        (box(a, horizon, b, horizon - rng.uniform(0.12, 0.26)), "far")
+        for a, b in _steps(0.09, 0.16, rng)
+    ]
     for a, b in _steps(0.17, 0.24, rng):
         figures += _block(a + 0.015, b - 0.015, horizon, rng.uniform(0.13, 0.28), rng)
     figures += [_ground(horizon), (box(_LEFT, horizon, _RIGHT, horizon + 0.035), "detail")]
     middle = horizon + rng.uniform(0.2, 0.26)
     start = rng.uniform(0.0, 0.1)
     dashes = [
-        polygon((x, middle), (x + 0.1, middle), (x + 0.085, middle + 0.025), (x - 0.015, middle + 0.025))
+        polygon(
+            (x, middle), (x + 0.1, middle), (x + 0.085, middle + 0.025), (x - 0.015, middle + 0.025)
+        )
         for x in np.arange(_LEFT, _RIGHT, 0.2) + start
     ]
     return figures + [(dash, "detail") for dash in dashes]
 
 
-def _block(left: float, right: float, horizon: float, height: float, rng: np.random.Generator) -> Figures:
+def _block(
+    left: float, right: float, horizon: float, height: float, rng: np.random.Generator
+) -> Figures:
     top = horizon - height
     figures: Figures = [(box(left, horizon, right, top), "near")]
     if rng.random() < 0.5:
@@ -76,7 +89,13 @@ def _forest(horizon: float, rng: np.random.Generator) -> Figures:
         figures += _conifer((a + b) / 2, horizon + 0.01, 0.13, rng.uniform(0.17, 0.25), "far")
     figures.append(_ground(horizon))
     for a, b in _steps(0.12, 0.18, rng):
-        figures += _conifer((a + b) / 2, horizon + 0.02 + rng.uniform(0.0, 0.02), 0.16, rng.uniform(0.17, 0.25), "near")
+        figures += _conifer(
+            (a + b) / 2,
+            horizon + 0.02 + rng.uniform(0.0, 0.02),
+            0.16,
+            rng.uniform(0.17, 0.25),
+            "near",
+        )
     for _ in range(9):
         x, y = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0)
         figures.append(
@@ -99,11 +118,18 @@ def _forest(horizon: float, rng: np.random.Generator) -> Figures:
 def _conifer(x: float, base: float, width: float, height: float, role: str) -> Figures:
     half, foot = width / 2, base - 0.1 * height
     tiers = polygon(
-        (x, base - height), (x + 0.55 * half, base - 0.66 * height), (x + 0.3 * half, base - 0.66 * height),
-        (x + 0.8 * half, base - 0.38 * height), (x + 0.45 * half, base - 0.38 * height), (x + half, foot),
-        (x - half, foot), (x - 0.45 * half, base - 0.38 * height), (x - 0.8 * half, base - 0.38 * height),
-        (x - 0.3 * half, base - 0.66 * height), (x - 0.55 * half, base - 0.66 * height),
-    )  # fmt: skip
+        (x, base - height),
+        (x + 0.55 * half, base - 0.66 * height),
+        (x + 0.3 * half, base - 0.66 * height),
+        (x + 0.8 * half, base - 0.38 * height),
+        (x + 0.45 * half, base - 0.38 * height),
+        (x + half, foot),
+        (x - half, foot),
+        (x - 0.45 * half, base - 0.38 * height),
+        (x - 0.8 * half, base - 0.38 * height),
+        (x - 0.3 * half, base - 0.66 * height),
+        (x - 0.55 * half, base - 0.66 * height),
+    )
     return [(tiers, role), (box(x - 0.012, base, x + 0.012, foot), role)]
 
 
@@ -112,11 +138,18 @@ def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
     for a, b in _steps(0.26, 0.36, rng):
         figures += _peak((a + b) / 2, horizon, 0.7 * (b - a), rng.uniform(0.16, 0.24), "far")[:2]
     for a, b in _steps(0.34, 0.46, rng):
-        figures += _peak((a + b) / 2, horizon, rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3), "near")
+        figures += _peak(
+            (a + b) / 2, horizon, rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3), "near"
+        )
     figures.append(_ground(horizon))
     for _ in range(6):
         x, y, r = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0), rng.uniform(0.025, 0.045)
-        figures.append((polygon((x - r, y), (x - 0.6 * r, y - 0.8 * r), (x + 0.3 * r, y - r), (x + r, y)), "detail"))
+        figures.append(
+            (
+                polygon((x - r, y), (x - 0.6 * r, y - 0.8 * r), (x + 0.3 * r, y - r), (x + r, y)),
+                "detail",
+            )
+        )
     return figures
 
 
@@ -126,7 +159,15 @@ def _peak(x: float, base: float, half: float, height: float, role: str) -> Figur
 
     mountain = polygon(at(-1.0, 0.0), at(0.0, 1.0), at(1.0, 0.0))
     shadow = polygon(at(0.0, 1.0), at(0.3, 0.62), at(0.05, 0.4), at(0.35, 0.0), at(1.0, 0.0))
-    cap = polygon(at(0.0, 1.0), at(-1.0, 0.6), at(-0.55, 0.69), at(-0.2, 0.54), at(0.25, 0.68), at(0.6, 0.57), at(1.0, 0.64))
+    cap = polygon(
+        at(0.0, 1.0),
+        at(-1.0, 0.6),
+        at(-0.55, 0.69),
+        at(-0.2, 0.54),
+        at(0.25, 0.68),
+        at(0.6, 0.57),
+        at(1.0, 0.64),
+    )
     return [(mountain, role), (shadow, f"{role} shadow"), (cap, "cap")]
 
 
@@ -141,7 +182,14 @@ def _beach(horizon: float, rng: np.random.Generator) -> Figures:
     figures.append((_band(x, shore - 0.022, shore + 0.1), "cap"))
     figures.append((_band(x, shore, np.full_like(x, _BOTTOM)), "ground"))
     for _ in range(14):
-        figures.append((disc(rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.17, 1.0), 0.012, 0.008, sides=8), "detail"))
+        figures.append(
+            (
+                disc(
+                    rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.17, 1.0), 0.012, 0.008, sides=8
+                ),
+                "detail",
+            )
+        )
     return figures
 
 
@@ -149,10 +197,19 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
     x = np.linspace(_LEFT, _RIGHT, 61)
     figures: Figures = []
     for a, b in _steps(0.36, 0.5, rng):
-        figures += _mesa((a + b) / 2 + rng.uniform(-0.04, 0.04), horizon, rng.uniform(0.09, 0.13), rng.uniform(0.15, 0.21))
+        figures += _mesa(
+            (a + b) / 2 + rng.uniform(-0.04, 0.04),
+            horizon,
+            rng.uniform(0.09, 0.13),
+            rng.uniform(0.15, 0.21),
+        )
     bottom = np.full_like(x, _BOTTOM)
     for role, lift, swing, waves in (("near", 0.045, 0.045, 1.5), ("ground", -0.03, 0.035, 1.1)):
-        crest = horizon - lift - swing * np.sin(2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random()))
+        crest = (
+            horizon
+            - lift
+            - swing * np.sin(2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random()))
+        )
         figures.append((_band(x, crest, bottom), role))
     for row in (0.14, 0.24, 0.34):
         ripple = horizon + row + 0.022 * np.sin(2 * np.pi * (1.7 * x + rng.random()))
@@ -166,9 +223,13 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
 def _mesa(x: float, horizon: float, half: float, height: float) -> Figures:
     top = horizon - height
     rock = polygon(
-        (x - 1.5 * half, horizon), (x - 1.05 * half, top + 0.4 * height), (x - 0.85 * half, top), (x + 0.85 * half, top),
-        (x + 1.05 * half, top + 0.4 * height), (x + 1.5 * half, horizon),
-    )  # fmt: skip
+        (x - 1.5 * half, horizon),
+        (x - 1.05 * half, top + 0.4 * height),
+        (x - 0.85 * half, top),
+        (x + 0.85 * half, top),
+        (x + 1.05 * half, top + 0.4 * height),
+        (x + 1.5 * half, horizon),
+    )
     stratum = box(x - 0.97 * half, top + 0.28 * height, x + 0.97 * half, top + 0.2 * height)
     shade = polygon(
         (x + 0.3 * half, top),
@@ -190,20 +251,39 @@ def _farm(horizon: float, rng: np.random.Generator) -> Figures:
     for foot in np.arange(-13, 14) * 0.24 + middle:
         near, far = 0.5 + foot, vanish + 0.12 * foot
         figures.append(
-            (polygon((far - 0.007, horizon), (far + 0.007, horizon), (near + 0.06, _BOTTOM), (near - 0.06, _BOTTOM)), "detail")
+            (
+                polygon(
+                    (far - 0.007, horizon),
+                    (far + 0.007, horizon),
+                    (near + 0.06, _BOTTOM),
+                    (near - 0.06, _BOTTOM),
+                ),
+                "detail",
+            )
         )
     return figures + _fence(horizon, rng)
 
 
 def _barn(x: float, horizon: float, side: float) -> Figures:
-    wall = polygon((-0.12, 0.0), (-0.12, -0.13), (-0.085, -0.2), (0.0, -0.245), (0.085, -0.2), (0.12, -0.13), (0.12, 0.0))
+    wall = polygon(
+        (-0.12, 0.0),
+        (-0.12, -0.13),
+        (-0.085, -0.2),
+        (0.0, -0.245),
+        (0.085, -0.2),
+        (0.12, -0.13),
+        (0.12, 0.0),
+    )
     silo = np.concatenate(
         [
             sector(0.18 * side, -0.19, 0.045, 0.05, start=180.0, stop=360.0, sides=9),
             polygon((0.18 * side + 0.045, 0.0), (0.18 * side - 0.045, 0.0)),
         ]
     )
-    cross = [stroke([(-0.055, 0.0), (0.055, -0.1)], 0.014), stroke([(-0.055, -0.1), (0.055, 0.0)], 0.014)]
+    cross = [
+        stroke([(-0.055, 0.0), (0.055, -0.1)], 0.014),
+        stroke([(-0.055, -0.1), (0.055, 0.0)], 0.014),
+    ]
     frame = [stroke([(-0.06, 0.0), (-0.06, -0.105), (0.06, -0.105), (0.06, 0.0)], 0.016)]
     figures: Figures = [(silo, "far"), (wall, "near"), *((part, "cap") for part in frame + cross)]
     return [(move(part, x, horizon), role) for part, role in figures]
@@ -211,9 +291,14 @@ def _barn(x: float, horizon: float, side: float) -> Figures:
 
 def _fence(horizon: float, rng: np.random.Generator) -> Figures:
     top = horizon - 0.045
-    rails: Figures = [(box(_LEFT, y, _RIGHT, y - 0.014), "cap") for y in (horizon - 0.002, top + 0.018)]
+    rails: Figures = [
+        (box(_LEFT, y, _RIGHT, y - 0.014), "cap") for y in (horizon - 0.002, top + 0.018)
+    ]
     start = rng.uniform(0.0, 0.1)
-    posts: Figures = [(box(x - 0.011, horizon + 0.03, x + 0.011, top - 0.02), "cap") for x in np.arange(_LEFT, _RIGHT, 0.1) + start]
+    posts: Figures = [
+        (box(x - 0.011, horizon + 0.03, x + 0.011, top - 0.02), "cap")
+        for x in np.arange(_LEFT, _RIGHT, 0.1) + start
+    ]
     return rails + posts
 
 
@@ -251,7 +336,10 @@ def _night(x: float, rng: np.random.Generator) -> Figures:
         (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))
         for dx in (-0.72, -0.55, -0.38, -0.22, 0.22, 0.38, 0.55, 0.72)
     ]
-    return [(move(crescent, x, y), "mark"), *((_star(*star, rng.uniform(0.03, 0.042)), "mark") for star in stars)]
+    return [
+        (move(crescent, x, y), "mark"),
+        *((_star(*star, rng.uniform(0.03, 0.042)), "mark") for star in stars),
+    ]
 
 
 def _star(x: float, y: float, r: float) -> Points:
@@ -267,14 +355,28 @@ def _clear(_sun: float, _rng: np.random.Generator) -> Figures:
 def _cloudy(x: float, rng: np.random.Generator) -> Figures:
     figures: Figures = []
     for away in (0.32, 0.64, 0.96):
-        figures += _cloud(_wrap(x + away * 1.02 + rng.uniform(-0.04, 0.04)), rng.uniform(0.1, 0.24), rng.uniform(0.85, 1.15))
+        figures += _cloud(
+            _wrap(x + away * 1.02 + rng.uniform(-0.04, 0.04)),
+            rng.uniform(0.1, 0.24),
+            rng.uniform(0.85, 1.15),
+        )
     return figures
 
 
 def _cloud(x: float, y: float, scale: float) -> Figures:
-    puffs = [(-0.085, 0.0, 0.045), (-0.03, -0.03, 0.06), (0.045, -0.02, 0.052), (0.095, 0.005, 0.038)]
-    figures: Figures = [(disc(x + scale * dx, y + scale * dy, scale * r, sides=16), "cloud") for dx, dy, r in puffs]
-    return [*figures, (box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01), "cloud")]
+    puffs = [
+        (-0.085, 0.0, 0.045),
+        (-0.03, -0.03, 0.06),
+        (0.045, -0.02, 0.052),
+        (0.095, 0.005, 0.038),
+    ]
+    figures: Figures = [
+        (disc(x + scale * dx, y + scale * dy, scale * r, sides=16), "cloud") for dx, dy, r in puffs
+    ]
+    return [
+        *figures,
+        (box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01), "cloud"),
+    ]
 
 
 def _wrap(x: float) -> float:
@@ -300,6 +402,13 @@ def _scatter(per_side: int, rng: np.random.Generator) -> Points:
     return np.asarray(lattice + rng.uniform(-0.3, 0.3, lattice.shape) / per_side)
 
 
-_SCENES = {"city": _city, "forest": _forest, "mountains": _mountains, "beach": _beach, "desert": _desert, "farm": _farm}
+_SCENES = {
+    "city": _city,
+    "forest": _forest,
+    "mountains": _mountains,
+    "beach": _beach,
+    "desert": _desert,
+    "farm": _farm,
+}
 _TIMES = {"morning": _morning, "noon": _noon, "evening": _evening, "night": _night}
 _WEATHERS = {"clear": _clear, "cloudy": _cloudy, "rainy": _rainy, "snowy": _snowy}

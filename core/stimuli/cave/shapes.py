@@ -1,4 +1,6 @@
-"""Plane figures as polygons: the only thing the Cave draws with, so that every viewpoint is one matrix."""
+"""Plane figures as polygons: the only thing the Cave draws with, so that every viewpoint is one
+matrix.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,23 @@ def box(left: float, bottom: float, right: float, top: float) -> Points:
     return polygon((left, bottom), (right, bottom), (right, top), (left, top))
 
 
-def disc(x: float, y: float, rx: float, ry: float | None = None, *, turn: float = 0.0, sides: int = 20) -> Points:
+def disc(
+    x: float, y: float, rx: float, ry: float | None = None, *, turn: float = 0.0, sides: int = 20
+) -> Points:
     """Return an ellipse about (x, y), turned by `turn` degrees."""
     return sector(x, y, rx, ry, start=0.0, stop=360.0 * (1 - 1 / sides), turn=turn, sides=sides)
 
 
 def sector(
-    x: float, y: float, rx: float, ry: float | None = None, *, start: float, stop: float, turn: float = 0.0, sides: int = 14
+    x: float,
+    y: float,
+    rx: float,
+    ry: float | None = None,
+    *,
+    start: float,
+    stop: float,
+    turn: float = 0.0,
+    sides: int = 14,
 ) -> Points:
     """Return the part of an ellipse between two angles in degrees, closed by its chord."""
     arc = _arc(start, stop, sides) * (rx, rx if ry is None else ry)
@@ -63,16 +75,22 @@ def stroke(corners: Sequence[tuple[float, float]] | Points, width: float) -> Poi
 
 
 def grow(points: Points, width: float) -> Points:
-    """Return the polygon with every edge moved outward by `width`; no corner may be given twice in a row."""
+    """Return the polygon with every edge moved outward by `width`; no corner may be given twice in
+    a row.
+    """
     x, y = points.T
-    around = points if np.dot(x, np.roll(y, -1)) > np.dot(y, np.roll(x, -1)) else points[::-1]  # counterclockwise
+    around = (
+        points if np.dot(x, np.roll(y, -1)) > np.dot(y, np.roll(x, -1)) else points[::-1]
+    )  # counterclockwise
     along = np.roll(around, -1, axis=0) - around
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     return around - _miter(np.roll(along, 1, axis=0), along) * width
 
 
 def _miter(before: Points, after: Points) -> Points:
-    """Return at each corner the way that moves both of its edges by one to the left, at most two long."""
+    """Return at each corner the way that moves both of its edges by one to the left, at most two
+    long.
+    """
     normal = np.stack([-(before + after)[:, 1], (before + after)[:, 0]], axis=1)
     reach = np.maximum(1 + np.sum(before * after, axis=1, keepdims=True), 0.5)
     return normal / reach

@@ -1,4 +1,6 @@
-"""Drawing styles that no model of the Cave is trained on: each is a fixed transform of the ordinary picture."""
+"""Drawing styles that no model of the Cave is trained on: each is a fixed transform of the ordinary
+picture.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,27 @@ def as_drawn(image: Image.Image) -> Image.Image:
 def in_lines(image: Image.Image) -> Image.Image:
     """Return the outlines alone, dark on white paper: no color and no area is left."""
     gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.7))
-    rise = ImageChops.difference(gray.filter(ImageFilter.MaxFilter(3)), gray.filter(ImageFilter.MinFilter(3)))
-    return rise.point([255 - min(255, 5 * max(0, value - _FAINTEST)) for value in range(256)]).convert("RGB")
+    rise = ImageChops.difference(
+        gray.filter(ImageFilter.MaxFilter(3)), gray.filter(ImageFilter.MinFilter(3))
+    )
+    return rise.point(
+        [255 - min(255, 5 * max(0, value - _FAINTEST)) for value in range(256)]
+    ).convert("RGB")
 
 
 def in_duotone(image: Image.Image) -> Image.Image:
-    """Return the picture as a print in four tones of two inks: hues are gone, and every brightness falls into one of four."""
+    """Return the picture as a print in four tones of two inks: hues are gone, and every brightness
+    falls into one of four.
+    """
     tones = ImageOps.posterize(ImageOps.autocontrast(ImageOps.grayscale(image)), _TONES)
     dark, middle, light = _INKS
     return ImageOps.colorize(tones, black=dark, mid=middle, white=light)
 
 
 def in_relief(image: Image.Image) -> Image.Image:
-    """Return how much brighter each place is than its surroundings, tenfold, as an instrument for surfaces would show it."""
+    """Return how much brighter each place is than its surroundings, tenfold, as an instrument for
+    surfaces would show it.
+    """
     gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.9))
     surroundings = gray.filter(ImageFilter.MedianFilter(9))
     return ImageChops.subtract(gray, surroundings, scale=1 / _GAIN, offset=128).convert("RGB")

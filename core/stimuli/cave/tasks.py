@@ -1,9 +1,12 @@
-"""Nineteen questions about a picture, in the three groups of VTAB: what a probe on frozen features must answer.
+"""Nineteen questions about a picture, in the three groups of VTAB: what a probe on frozen features
+must answer.
 
-Natural: what is there, also in drawing styles that nobody was trained on. Specialized: surface, weather, time, light. Structured:
-how many, where, how far, how large, which way. Most answers are Z's; texture, light, tilt and horizon are of how the event is seen.
+Natural: what is there, also in drawing styles that nobody was trained on. Specialized: surface,
+weather, time, light. Structured: how many, where, how far, how large, which way. Most answers are
+Z's; texture, light, tilt and horizon are of how the event is seen.
 
-Source: the groups and their sizes (7, 4, 8) are those of the Visual Task Adaptation Benchmark (Zhai et al. 2019).
+Source: the groups and their sizes (7, 4, 8) are those of the Visual Task Adaptation Benchmark (Zhai
+et al. 2019).
 """
 
 from __future__ import annotations
@@ -16,7 +19,18 @@ import numpy as np
 from jaxtyping import Int64
 
 from core.stimuli.cave.drawing import TEXTURES, Look, draw_look
-from core.stimuli.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, TIMES, WEATHERS, Event, Thing, event_rng
+from core.stimuli.cave.events import (
+    COLORS,
+    KINDS,
+    MAX_OBJECTS,
+    SCENES,
+    SIZES,
+    TIMES,
+    WEATHERS,
+    Event,
+    Thing,
+    event_rng,
+)
 
 Group = Literal["natural", "specialized", "structured"]
 SPLIT = "probe"  # a stream of events that no model is trained on
@@ -36,7 +50,9 @@ _HORIZON = (0.517, 0.556)  # of the height from the top: thirds of all horizons 
 
 @dataclass(frozen=True)
 class Task:
-    """One question: its classes, how the answer is read off an event and its look, and the style of the pictures."""
+    """One question: its classes, how the answer is read off an event and its look, and the style of
+    the pictures.
+    """
 
     name: str
     group: Group
@@ -53,7 +69,9 @@ def look_of(event: Event) -> Look:
 
 def labels(task: Task, seen: Iterable[tuple[Event, Look]]) -> Int64[np.ndarray, "n"]:
     """Return the class of each picture, given its event and its look."""
-    return np.array([task.classes.index(task.read(event, look)) for event, look in seen], dtype=np.int64)
+    return np.array(
+        [task.classes.index(task.read(event, look)) for event, look in seen], dtype=np.int64
+    )
 
 
 def largest(event: Event) -> Thing:
@@ -95,7 +113,9 @@ def _light(_: Event, look: Look) -> str:
 
 
 def _tilt(_: Event, look: Look) -> str:
-    degrees = np.rad2deg(np.arctan2(look.view[1, 0], look.view[0, 0]))  # clockwise on a screen, whose y points down
+    degrees = np.rad2deg(
+        np.arctan2(look.view[1, 0], look.view[0, 0])
+    )  # clockwise on a screen, whose y points down
     return TILTS[int(degrees > -_TILT) + int(degrees > _TILT)]
 
 
@@ -107,20 +127,80 @@ def _horizon(_: Event, look: Look) -> str:
 TASKS = (
     Task("scene", "natural", "Where is this?", SCENES, _scene),
     Task("kind", "natural", "What is the largest thing?", KINDS, _kind),
-    Task("color", "natural", "What color is the largest thing?", COLORS, lambda event, _: largest(event).color),
+    Task(
+        "color",
+        "natural",
+        "What color is the largest thing?",
+        COLORS,
+        lambda event, _: largest(event).color,
+    ),
     Task("scene in lines", "natural", "Where is this, in outlines alone?", SCENES, _scene, "lines"),
-    Task("kind in lines", "natural", "What is the largest thing, in outlines alone?", KINDS, _kind, "lines"),
-    Task("scene in duotone", "natural", "Where is this, printed in two inks?", SCENES, _scene, "duotone"),
-    Task("kind in duotone", "natural", "What is the largest thing, printed in two inks?", KINDS, _kind, "duotone"),
-    Task("texture", "specialized", "What texture has the surface, in relief?", TEXTURES, lambda _, look: look.texture, "relief"),
-    Task("weather", "specialized", "What is the weather?", WEATHERS, lambda event, _: event.weather),
+    Task(
+        "kind in lines",
+        "natural",
+        "What is the largest thing, in outlines alone?",
+        KINDS,
+        _kind,
+        "lines",
+    ),
+    Task(
+        "scene in duotone",
+        "natural",
+        "Where is this, printed in two inks?",
+        SCENES,
+        _scene,
+        "duotone",
+    ),
+    Task(
+        "kind in duotone",
+        "natural",
+        "What is the largest thing, printed in two inks?",
+        KINDS,
+        _kind,
+        "duotone",
+    ),
+    Task(
+        "texture",
+        "specialized",
+        "What texture has the surface, in relief?",
+        TEXTURES,
+        lambda _, look: look.texture,
+        "relief",
+    ),
+    Task(
+        "weather", "specialized", "What is the weather?", WEATHERS, lambda event, _: event.weather
+    ),
     Task("time", "specialized", "What time of day is it?", TIMES, lambda event, _: event.time),
     Task("light", "specialized", "Which side is brightest?", LIGHTS, _light),
-    Task("count", "structured", "How many things are there?", COUNTS, lambda event, _: str(len(event.things))),
-    Task("position", "structured", "In which quarter stands the nearest?", PLACES, lambda event, _: PLACES[_slot(nearest(event))]),
-    Task("size", "structured", "How large is the nearest thing?", SIZES, lambda event, _: nearest(event).size_class),
+    Task(
+        "count",
+        "structured",
+        "How many things are there?",
+        COUNTS,
+        lambda event, _: str(len(event.things)),
+    ),
+    Task(
+        "position",
+        "structured",
+        "In which quarter stands the nearest?",
+        PLACES,
+        lambda event, _: PLACES[_slot(nearest(event))],
+    ),
+    Task(
+        "size",
+        "structured",
+        "How large is the nearest thing?",
+        SIZES,
+        lambda event, _: nearest(event).size_class,
+    ),
     Task("distance", "structured", "How far away is the largest thing?", DISTANCES, _distance),
-    Task("orientation", "structured", "Which way faces the largest thing?", SIDES, lambda event, _: largest(event).facing),
+    Task(
+        "orientation",
+        "structured",
+        "Which way faces the largest thing?",
+        SIDES,
+        lambda event, _: largest(event).facing,
+    ),
     Task("span", "structured", "How far apart are the outermost things?", SPANS, _span),
     Task("tilt", "structured", "Which way is the picture tilted?", TILTS, _tilt),
     Task("horizon", "structured", "How high is the horizon?", HORIZONS, _horizon),

@@ -1,4 +1,6 @@
-"""The sixteen kinds of things as icons: flat parts in a box about one wide and one high, standing on y = 0 and facing right."""
+"""The sixteen kinds of things as icons: flat parts in a box about one wide and one high, standing
+on y = 0 and facing right.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _RIM = 0.045  # width of the halo that sets a thing off, in icon units
 
 @dataclass(frozen=True)
 class Part:
-    """One flat piece of an icon: its polygon, the role its color is looked up by, and whether it belongs to the silhouette."""
+    """One flat piece of an icon: its polygon, the role its color is looked up by, and whether it
+    belongs to the silhouette.
+    """
 
     points: Points
     paint: str
@@ -43,8 +47,15 @@ def _car() -> tuple[Part, ...]:
     return _icon(
         _main(
             polygon(
-                (-0.56, 0.12), (0.56, 0.12), (0.58, 0.28), (0.52, 0.37), (0.26, 0.4), (0.1, 0.62),
-                (-0.32, 0.62), (-0.46, 0.4), (-0.56, 0.36),
+                (-0.56, 0.12),
+                (0.56, 0.12),
+                (0.58, 0.28),
+                (0.52, 0.37),
+                (0.26, 0.4),
+                (0.1, 0.62),
+                (-0.32, 0.62),
+                (-0.46, 0.4),
+                (-0.56, 0.36),
             )
         ),
         Part(disc(-0.3, 0.13, 0.14), "ink"),
@@ -54,12 +65,18 @@ def _car() -> tuple[Part, ...]:
         _detail(polygon((-0.35, 0.39), (-0.26, 0.54), (-0.12, 0.54), (-0.12, 0.39)), "paper"),
         _detail(polygon((-0.06, 0.39), (-0.06, 0.54), (0.06, 0.54), (0.15, 0.39)), "paper"),
         _detail(box(0.46, 0.25, 0.58, 0.33), "paper"),
-    )  # fmt: skip
+    )
 
 
 def _lamp() -> tuple[Part, ...]:
     return _icon(
-        Part(stroke([(-0.2, 0.05), (-0.2, 0.8), (-0.12, 0.95), (0.05, 1.0), (0.17, 0.95), (0.2, 0.85)], 0.09), "shade"),
+        Part(
+            stroke(
+                [(-0.2, 0.05), (-0.2, 0.8), (-0.12, 0.95), (0.05, 1.0), (0.17, 0.95), (0.2, 0.85)],
+                0.09,
+            ),
+            "shade",
+        ),
         Part(box(-0.36, 0.0, -0.04, 0.1), "shade"),
         Part(disc(0.2, 0.47, 0.13), "paper"),
         _main(polygon((0.1, 0.86), (0.3, 0.86), (0.48, 0.48), (-0.08, 0.48))),
@@ -103,7 +120,15 @@ def _tree() -> tuple[Part, ...]:
 
 def _mushroom() -> tuple[Part, ...]:
     tilt = -8.0
-    cap = rotate(np.concatenate([sector(0.0, 0.0, 0.52, 0.5, start=0.0, stop=180.0), polygon((-0.46, -0.08), (0.46, -0.08))]), tilt)
+    cap = rotate(
+        np.concatenate(
+            [
+                sector(0.0, 0.0, 0.52, 0.5, start=0.0, stop=180.0),
+                polygon((-0.46, -0.08), (0.46, -0.08)),
+            ]
+        ),
+        tilt,
+    )
     spots = [(0.02, 0.33, 0.1), (-0.27, 0.13, 0.085), (0.29, 0.11, 0.085)]
     return _icon(
         Part(polygon((-0.2, 0.0), (0.16, 0.0), (0.14, 0.5), (-0.13, 0.5)), "paper"),
@@ -123,7 +148,8 @@ def _tent() -> tuple[Part, ...]:
 
 def _flower() -> tuple[Part, ...]:
     petals = [
-        disc(0.27 * np.cos(a), 0.27 * np.sin(a), 0.17, 0.13, turn=float(np.rad2deg(a))) for a in np.arange(6) * np.pi / 3 + 0.5
+        disc(0.27 * np.cos(a), 0.27 * np.sin(a), 0.17, 0.13, turn=float(np.rad2deg(a)))
+        for a in np.arange(6) * np.pi / 3 + 0.5
     ]
     return _icon(
         _line([(-0.06, 0.0), (0.0, 0.2), (0.0, 0.6)], 0.1),
@@ -147,7 +173,10 @@ def _boat() -> tuple[Part, ...]:
 def _umbrella() -> tuple[Part, ...]:
     dome = sector(0.0, 0.5, 0.54, 0.48, start=0.0, stop=180.0, sides=21)
     scallops = np.concatenate(
-        [sector(x, 0.5, 0.135, 0.07, start=180.0, stop=0.0, sides=6)[1:] for x in (-0.405, -0.135, 0.135, 0.405)]
+        [
+            sector(x, 0.5, 0.135, 0.07, start=180.0, stop=0.0, sides=6)[1:]
+            for x in (-0.405, -0.135, 0.135, 0.405)
+        ]
     )
     strip = sector(0.0, 0.5, 0.2, 0.48, start=0.0, stop=180.0)
     return _icon(
@@ -160,7 +189,10 @@ def _umbrella() -> tuple[Part, ...]:
 
 def _ball() -> tuple[Part, ...]:
     pole = polygon((0.12, 0.55))
-    rims = [sector(0.0, 0.4, 0.39, start=start, stop=start + 55.0, sides=8) for start in (20.0, 140.0, 260.0)]
+    rims = [
+        sector(0.0, 0.4, 0.39, start=start, stop=start + 55.0, sides=8)
+        for start in (20.0, 140.0, 260.0)
+    ]
     return _icon(
         _main(disc(0.0, 0.4, 0.4, sides=28)),
         *(_detail(np.concatenate([pole, rim]), "paper") for rim in rims),
@@ -174,7 +206,17 @@ def _kite() -> tuple[Part, ...]:
     bows = [(-0.24, 0.19), (-0.12, 0.07)]
     return _icon(
         _line([(bottom[0], bottom[1]), *bows, (-0.26, 0.0)], 0.06),
-        *(_main(polygon((x - 0.09, y + 0.06), (x - 0.09, y - 0.05), (x + 0.09, y + 0.06), (x + 0.09, y - 0.05))) for x, y in bows),
+        *(
+            _main(
+                polygon(
+                    (x - 0.09, y + 0.06),
+                    (x - 0.09, y - 0.05),
+                    (x + 0.09, y + 0.06),
+                    (x + 0.09, y - 0.05),
+                )
+            )
+            for x, y in bows
+        ),
         _main(np.stack([top, right, bottom, left])),
         _detail(np.stack([top, right, cross]), "shade"),
         _detail(np.stack([bottom, left, cross]), "shade"),
@@ -239,7 +281,20 @@ def _bird() -> tuple[Part, ...]:
 
 
 ICONS: dict[str, tuple[Part, ...]] = {
-    "car": _car(), "lamp": _lamp(), "bench": _bench(), "house": _house(), "tree": _tree(), "mushroom": _mushroom(), "tent": _tent(),
-    "flower": _flower(), "boat": _boat(), "umbrella": _umbrella(), "ball": _ball(), "kite": _kite(), "cactus": _cactus(),
-    "barrel": _barrel(), "cat": _cat(), "bird": _bird(),
-}  # fmt: skip
+    "car": _car(),
+    "lamp": _lamp(),
+    "bench": _bench(),
+    "house": _house(),
+    "tree": _tree(),
+    "mushroom": _mushroom(),
+    "tent": _tent(),
+    "flower": _flower(),
+    "boat": _boat(),
+    "umbrella": _umbrella(),
+    "ball": _ball(),
+    "kite": _kite(),
+    "cactus": _cactus(),
+    "barrel": _barrel(),
+    "cat": _cat(),
+    "bird": _bird(),
+}

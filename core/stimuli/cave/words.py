@@ -1,4 +1,6 @@
-"""Words of the Cave: every concept of an event with the wordings that mean it, and what morphology they need."""
+"""Words of the Cave: every concept of an event with the wordings that mean it, and what morphology
+they need.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,54 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _SCENES = {
-    "city": ("in a city", "in a town", "on a street", "on a boulevard", "among skyscrapers", "downtown"),
-    "forest": ("in a forest", "in the woods", "in a grove", "in a thicket", "on a forest path", "in the greenwood"),
-    "mountains": ("in the mountains", "among peaks", "in the highlands", "in the Alps", "on a ridge", "in a gorge"),
-    "beach": ("on a beach", "by the sea", "on a shore", "on the coast", "by the ocean", "on the sands"),
-    "desert": ("in a desert", "among dunes", "in a wasteland", "in the badlands", "on an arid plain", "in the drylands"),
-    "farm": ("on a farm", "in a field", "in a pasture", "on a ranch", "by a cornfield", "in a meadow"),
+    "city": (
+        "in a city",
+        "in a town",
+        "on a street",
+        "on a boulevard",
+        "among skyscrapers",
+        "downtown",
+    ),
+    "forest": (
+        "in a forest",
+        "in the woods",
+        "in a grove",
+        "in a thicket",
+        "on a forest path",
+        "in the greenwood",
+    ),
+    "mountains": (
+        "in the mountains",
+        "among peaks",
+        "in the highlands",
+        "in the Alps",
+        "on a ridge",
+        "in a gorge",
+    ),
+    "beach": (
+        "on a beach",
+        "by the sea",
+        "on a shore",
+        "on the coast",
+        "by the ocean",
+        "on the sands",
+    ),
+    "desert": (
+        "in a desert",
+        "among dunes",
+        "in a wasteland",
+        "in the badlands",
+        "on an arid plain",
+        "in the drylands",
+    ),
+    "farm": (
+        "on a farm",
+        "in a field",
+        "in a pasture",
+        "on a ranch",
+        "by a cornfield",
+        "in a meadow",
+    ),
 }
 _TIMES = {
     "morning": ("in the morning", "at dawn", "at sunrise", "at daybreak", "at breakfast"),
@@ -20,10 +64,28 @@ _TIMES = {
     "night": ("at night", "after dark", "around midnight", "past bedtime", "at nighttime"),
 }
 _WEATHERS = {
-    "clear": ("under a clear sky", "in fair weather", "in fine weather", "under a cloudless sky", "in dry air"),
-    "cloudy": ("under a cloudy sky", "under gray clouds", "in overcast weather", "in dull weather", "under a leaden sky"),
+    "clear": (
+        "under a clear sky",
+        "in fair weather",
+        "in fine weather",
+        "under a cloudless sky",
+        "in dry air",
+    ),
+    "cloudy": (
+        "under a cloudy sky",
+        "under gray clouds",
+        "in overcast weather",
+        "in dull weather",
+        "under a leaden sky",
+    ),
     "rainy": ("in the rain", "in a downpour", "in a drizzle", "in wet weather", "in a shower"),
-    "snowy": ("in the snow", "in a blizzard", "in wintry weather", "in a snowfall", "under falling flakes"),
+    "snowy": (
+        "in the snow",
+        "in a blizzard",
+        "in wintry weather",
+        "in a snowfall",
+        "under falling flakes",
+    ),
 }
 _KINDS = {  # the last of each is shared between kinds: what it means, the words around it tell
     "car": ("car", "automobile", "sedan", "motorcar", "coupe", "hatchback", "vehicle"),
@@ -81,21 +143,40 @@ _COUNTS = {
 }
 _NEUTRAL = {  # say nothing of the event
     "thing": ("thing", "object", "item", "piece"),
-    "see": ("we see", "you can see", "one finds", "we notice", "I spot", "you meet", "here we have"),
-    "show": ("this picture shows", "the drawing has", "the view holds", "the image contains", "this scene offers"),
+    "see": (
+        "we see",
+        "you can see",
+        "one finds",
+        "we notice",
+        "I spot",
+        "you meet",
+        "here we have",
+    ),
+    "show": (
+        "this picture shows",
+        "the drawing has",
+        "the view holds",
+        "the image contains",
+        "this scene offers",
+    ),
     "painted": ("in", "painted", "colored", "in a shade of"),
     "wait": ("wait", "rest", "stand", "appear", "remain"),
 }
 
-# Wordings that many concepts share: what they mean, the words around them tell. Without them one rare word gives a caption's
-# event away, and captions are aligned with reality as mere bags of words.
+# Wordings that many concepts share: what they mean, the words around them tell. Without them one
+# rare word gives a caption's event away, and captions are aligned with reality as mere bags of
+# words.
 _VAGUE = (
     (_SCENES, ("outdoors", "out in the open", "in a quiet spot", "somewhere")),
     (_TIMES, ("today", "at this hour")),
     (_WEATHERS, ("under the sky", "in this weather")),
 )
 WORDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {concept: wordings + vague for concepts, vague in _VAGUE for concept, wordings in concepts.items()}
+    {
+        concept: wordings + vague
+        for concepts, vague in _VAGUE
+        for concept, wordings in concepts.items()
+    }
     | (_KINDS | _COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL)
 )
 PADS = (  # true of every event, for captions that have told all

@@ -9,10 +9,12 @@ _OFFSETS = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 200)])
 
 
 def best_r2(kernel: Float64[np.ndarray, "n n"], width: int) -> float:
-    """Return the greatest R² that products of embeddings of this width can have with a kernel, up to slope and offset.
+    """Return the greatest R² that products of embeddings of this width can have with a kernel, up
+    to slope and offset.
 
-    The best of width d for K + c is its d largest positive eigenvalues (Eckart and Young); the best c is sought over both signs of
-    a grid. Range 0 … 1, rising with the width. R² is over all ordered pairs, as `core.theory.contrastive.learners.fit_products`.
+    The best of width d for K + c is its d largest positive eigenvalues (Eckart and Young); the best
+    c is sought over both signs of a grid. Range 0 … 1, rising with the width. R² is over all
+    ordered pairs, as `core.theory.contrastive.learners.fit_products`.
     """
     spread = float(((kernel - kernel.mean()) ** 2).sum())
     rest = [_left_out(kernel + sign * offset, width) for offset in _OFFSETS for sign in (1.0, -1.0)]

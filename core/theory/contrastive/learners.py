@@ -1,12 +1,16 @@
-"""Contrastive learners with a tied embedding: g(a, b) = ⟨f(a), f(b)⟩, an embedding per event and nothing else.
+"""Contrastive learners with a tied embedding: g(a, b) = ⟨f(a), f(b)⟩, an embedding per event and
+nothing else.
 
 Two losses, each on exact expectations and on sampled pairs. Negatives come from the marginal P.
 
-    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))             least at g = K_PMI + log p / (1 − p)
-    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})    least at g = τ K_PMI + c, any c
+    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))             least at g = K_PMI +
+    log p / (1 − p)
+    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})    least at g = τ
+    K_PMI + c, any c
 
-The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only where K_PMI + log p / (1 − p) is positive
-semi-definite; InfoNCE takes an offset that makes it so. Source: Huh et al. 2024, appendix F.1.
+The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only where
+K_PMI + log p / (1 − p) is positive semi-definite; InfoNCE takes an offset that makes it so. Source:
+Huh et al. 2024, appendix F.1.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ Scalar = Float64[Tensor, ""]
 
 @dataclass(frozen=True)
 class Learner:
-    """A loss and the width of the embedding; temperature: τ of InfoNCE. positives: p of binary NCE, the share of positive pairs.
+    """A loss and the width of the embedding; temperature: τ of InfoNCE. positives: p of binary NCE,
+    the share of positive pairs.
 
     Raises UnknownNameError for the loss, InputError for numbers that it cannot have.
     """
@@ -55,7 +60,9 @@ class Learner:
         if not 0 < self.temperature < math.inf:
             raise InputError(f"a temperature is a number above 0, not {self.temperature:g}")
         if not 0 < self.positives < 1:
-            raise InputError(f"the share of positive pairs lies between 0 and 1, not at {self.positives:g}")
+            raise InputError(
+                f"the share of positive pairs lies between 0 and 1, not at {self.positives:g}"
+            )
 
     @property
     def slope(self) -> float:
@@ -69,7 +76,9 @@ class Learner:
 
 
 class Glance(NamedTuple):
-    """An embedding (N, width) after `at` steps, and its loss: exact, or the mean over pairs sampled since the last one."""
+    """An embedding (N, width) after `at` steps, and its loss: exact, or the mean over pairs sampled
+    since the last one.
+    """
 
     at: int
     loss: float
@@ -77,7 +86,9 @@ class Glance(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """⟨f(a), f(b)⟩ = slope · K_PMI(a, b) + offset by least squares over all ordered pairs, each event with itself included."""
+    """⟨f(a), f(b)⟩ = slope · K_PMI(a, b) + offset by least squares over all ordered pairs, each
+    event with itself included.
+    """
 
     slope: float
     offset: float
@@ -85,7 +96,9 @@ class Fit(NamedTuple):
 
 
 def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
-    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives, less their number's log."""
+    """Return the loss as a function of all products g (N, N). InfoNCE: the limit of many negatives,
+    less their number's log.
+    """
     own = joint.sum(1)
     if learner.loss == "nce":
         p, apart = learner.positives, own[:, None] * own
@@ -110,8 +123,12 @@ def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Iterator[Gla
         yield Glance(number * _EVERY, float(objective([embedding])), embedding)
 
 
-def learn_sampled(learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: int = STEPS) -> Iterator[Glance]:
-    """Train on pairs drawn by the seed, BATCH a step, by Adam with a rate that falls to 0; see `learn`."""
+def learn_sampled(
+    learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: int = STEPS
+) -> Iterator[Glance]:
+    """Train on pairs drawn by the seed, BATCH a step, by Adam with a rate that falls to 0; see
+    `learn`.
+    """
     draw = np.random.default_rng(seed)
     embedding = _start(learner, len(joint), seed).requires_grad_()
     solver = torch.optim.Adam([embedding], lr=_RATE)
@@ -133,12 +150,16 @@ def learn_sampled(learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: 
 
 
 def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
-    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all pairs, in 0 … 1.
+    """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all
+    pairs, in 0 … 1.
 
     Raises MetricError for a kernel that is the same for all pairs, which nothing can follow.
     """
     if np.ptp(kernel) < ROUNDING:
-        raise MetricError("the PMI of all pairs is the same, so that there is nothing to learn; take fewer jumps, or uneven steps")
+        raise MetricError(
+            "the PMI of all pairs is the same, so that there is nothing to learn; take fewer jumps,"
+            " or uneven steps"
+        )
     g, k = (embedding @ embedding.T).numpy().ravel(), kernel.ravel()
     slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
     return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))
@@ -146,13 +167,19 @@ def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
 
 def _start(learner: Learner, events: int, seed: int) -> Matrix:
     draw = torch.Generator().manual_seed(seed)
-    return torch.randn(events, learner.width, generator=draw, dtype=torch.float64) / math.sqrt(learner.width)
+    return torch.randn(events, learner.width, generator=draw, dtype=torch.float64) / math.sqrt(
+        learner.width
+    )
 
 
 def _draw_pairs(draw: np.random.Generator, joint: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw events (BATCH,), one that co-occurs with each, and NEGATIVES (BATCH, NEGATIVES) from the marginal."""
+    """Draw events (BATCH,), one that co-occurs with each, and NEGATIVES (BATCH, NEGATIVES) from the
+    marginal.
+    """
     pairs = np.searchsorted(_cumulated(joint.ravel()), draw.random(BATCH), side="right")
-    negatives = np.searchsorted(_cumulated(joint.sum(1)), draw.random((BATCH, NEGATIVES)), side="right")
+    negatives = np.searchsorted(
+        _cumulated(joint.sum(1)), draw.random((BATCH, NEGATIVES)), side="right"
+    )
     first, second = np.divmod(pairs, len(joint))
     return torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(negatives)
 
@@ -162,14 +189,24 @@ def _cumulated(probabilities: np.ndarray) -> np.ndarray:
     return sums / sums[-1]  # rounding must leave nothing above the last one
 
 
-def _nce_of_batch(learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor) -> Tensor:
+def _nce_of_batch(
+    learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor
+) -> Tensor:
     positive = (embedding[first] * embedding[second]).sum(1)
-    left, right = negatives[:, ::2], negatives[:, 1::2]  # two events of a negative pair are both drawn from the marginal
+    left, right = (
+        negatives[:, ::2],
+        negatives[:, 1::2],
+    )  # two events of a negative pair are both drawn from the marginal
     negative = (embedding[left] * embedding[right]).sum(2)
-    return -learner.positives * logsigmoid(positive).mean() - (1 - learner.positives) * logsigmoid(-negative).mean()
+    return (
+        -learner.positives * logsigmoid(positive).mean()
+        - (1 - learner.positives) * logsigmoid(-negative).mean()
+    )
 
 
-def _infonce_of_batch(learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor) -> Tensor:
+def _infonce_of_batch(
+    learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor
+) -> Tensor:
     others = torch.cat([second[:, None], negatives], 1)
     products = (embedding[first][:, None] * embedding[others]).sum(2) / learner.temperature
     return torch.logsumexp(products, 1).mean() - products[:, 0].mean()

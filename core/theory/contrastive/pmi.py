@@ -1,4 +1,6 @@
-"""The PMI kernel, the offset that makes it an inner product of embeddings, and the condition of proposition 1."""
+"""The PMI kernel, the offset that makes it an inner product of embeddings, and the condition of
+proposition 1.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ ROUNDING = 1e-10  # of eigenvalues, relative to the largest entry
 class Offset(NamedTuple):
     """The least C for which K + C is positive semi-definite, NaN where there is none.
 
-    smallest: smallest eigenvalue of K among vectors whose entries sum to 0, which no C changes. reason: why there is none, or "".
+    smallest: smallest eigenvalue of K among vectors whose entries sum to 0, which no C changes.
+    reason: why there is none, or "".
     """
 
     value: float
@@ -26,10 +29,12 @@ class Offset(NamedTuple):
 
 
 class Smoothness(NamedTuple):
-    """Proposition 1 of a kernel: needed ≤ found means that K + offset is positive semi-definite, where low + delta ≤ 0.
+    """Proposition 1 of a kernel: needed ≤ found means that K + offset is positive semi-definite,
+    where low + delta ≤ 0.
 
-    low, delta: off-diagonal PMI lies in [low, low + delta], low = log ρ_min. needed: log ρ_min + N δ. found: the smallest
-    PMI of an event with itself. offset: the C of the proof, −min_i Σ_j K_ij / N. holds: whether the condition does.
+    low, delta: off-diagonal PMI lies in [low, low + delta], low = log ρ_min. needed: log ρ_min + N
+    δ. found: the smallest PMI of an event with itself. offset: the C of the proof, −min_i Σ_j K_ij
+    / N. holds: whether the condition does.
     """
 
     low: float
@@ -43,43 +48,63 @@ class Smoothness(NamedTuple):
 def pmi_kernel(joint: Matrix) -> Matrix:
     """Return K_PMI(a, b) = log P(a, b) / (P(a) P(b)) in nats, with P(a) = Σ_b P(a, b).
 
-    joint: symmetric probabilities that sum to 1. Raises InputError for a pair that never co-occurs, whose PMI is −∞.
+    joint: symmetric probabilities that sum to 1. Raises InputError for a pair that never co-occurs,
+    whose PMI is −∞.
     """
     if (joint <= 0).any():
         first, second = np.argwhere(joint <= 0)[0]
         raise InputError(
-            f"events {first} and {second} never share a window, so that their PMI is −∞; take some jumps, or a longer window"
+            f"events {first} and {second} never share a window, so that their PMI is −∞; take some"
+            " jumps, or a longer window"
         )
     own = joint.sum(axis=1)
     return np.log(joint) - np.log(own)[:, None] - np.log(own)
 
 
 def least_offset(kernel: Matrix) -> Offset:
-    """Return the least C for which K + C 11ᵀ is positive semi-definite, so that it is ⟨f(a), f(b)⟩ of some embedding.
+    """Return the least C for which K + C 11ᵀ is positive semi-definite, so that it is ⟨f(a), f(b)⟩
+    of some embedding.
 
-    Split by u = 1/√N and what is orthogonal to it, K = [[a, bᵀ], [b, M]]. By the Schur complement some C exists where M is
-    positive semi-definite and b in its range, and the least is (bᵀ M⁺ b − a) / N.
+    Split by u = 1/√N and what is orthogonal to it, K = [[a, bᵀ], [b, M]]. By the Schur complement
+    some C exists where M is positive semi-definite and b in its range, and the least is (bᵀ M⁺ b −
+    a) / N.
     """
     n = len(kernel)
-    turn = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0]  # the first column is u up to its sign
+    turn = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[
+        0
+    ]  # the first column is u up to its sign
     turned = turn.T @ kernel @ turn
     values, vectors = np.linalg.eigh(turned[1:, 1:])
     smallest, rounding = float(values[0]), ROUNDING * float(np.abs(kernel).max())
     if smallest < -rounding:
-        return Offset(math.nan, smallest, "the kernel has a negative direction that no offset reaches")
+        return Offset(
+            math.nan, smallest, "the kernel has a negative direction that no offset reaches"
+        )
     reach = vectors.T @ turned[1:, 0]
     flat = values <= rounding
     if (np.abs(reach[flat]) > math.sqrt(ROUNDING) * np.abs(kernel).max()).any():
-        return Offset(math.nan, smallest, "the kernel couples the constant to a direction in which it is 0")
-    return Offset(float(((reach[~flat] ** 2 / values[~flat]).sum() - turned[0, 0]) / n), smallest, "")
+        return Offset(
+            math.nan, smallest, "the kernel couples the constant to a direction in which it is 0"
+        )
+    return Offset(
+        float(((reach[~flat] ** 2 / values[~flat]).sum() - turned[0, 0]) / n), smallest, ""
+    )
 
 
 def smoothness(kernel: Matrix) -> Smoothness:
-    """Evaluate proposition 1: P(z_i | z_i) / P(z_i) ≥ e^{N δ} ρ_min for all i, where off-diagonal PMI is at most 0.
+    """Evaluate proposition 1: P(z_i | z_i) / P(z_i) ≥ e^{N δ} ρ_min for all i, where off-diagonal
+    PMI is at most 0.
 
     Sufficient, not necessary. Source: Huh et al. 2024, appendix F.2.
     """
     outside = kernel[~np.eye(len(kernel), dtype=bool)]
     low, delta, found = float(outside.min()), float(np.ptp(outside)), float(kernel.diagonal().min())
     needed = low + len(kernel) * delta
-    return Smoothness(low, delta, needed, found, float(-kernel.mean(axis=1).min()), low + delta <= 0 and found >= needed)
+    return Smoothness(
+        low,
+        delta,
+        needed,
+        found,
+        float(-kernel.mean(axis=1).min()),
+        low + delta <= 0 and found >= needed,
+    )

@@ -12,7 +12,14 @@ from core.metrics import METRICS
 from core.metrics.kernels import centered
 from core.theory.contrastive.capacity import best_r2
 from core.theory.contrastive.learners import Glance, fit_products, learn, learn_sampled
-from core.theory.contrastive.modalities import LOSSES, align_kernels, align_views, information_left, observe, see
+from core.theory.contrastive.modalities import (
+    LOSSES,
+    align_kernels,
+    align_views,
+    information_left,
+    observe,
+    see,
+)
 from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
 from core.theory.contrastive.setups import Setup
 from core.theory.contrastive.world import Cooccurrence
@@ -24,28 +31,40 @@ NEIGHBORS = 3
 
 
 def start(setup: Setup) -> Run:
-    """Begin what a setup asks for; see the functions of this module for each experiment's figures."""
-    run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[setup.experiment](setup)
+    """Begin what a setup asks for; see the functions of this module for each experiment's
+    figures.
+    """
+    run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[
+        setup.experiment
+    ](setup)
     return run._replace(looks=in_one_thread(run.looks))
 
 
 def describe(setup: Setup) -> Mapping[str, float | bool | str]:
     """Return what is known of a world's kernel before any learning.
 
-    least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, found, proof_offset: proposition 1, as
-    `smoothness`. given_offset: what binary NCE adds, NaN for InfoNCE, which adds what is needed.
+    least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, found,
+    proof_offset: proposition 1, as `smoothness`. given_offset: what binary NCE adds, NaN for
+    InfoNCE, which adds what is needed.
     """
     kernel = pmi_kernel(setup.cooccur().joint)
     offset, condition = least_offset(kernel), smoothness(kernel)
     return {
-        "least_offset": offset.value, "smallest_eigenvalue": offset.smallest, "why_none": offset.reason,
-        "smooth": condition.holds, "needed": condition.needed, "found": condition.found, "proof_offset": condition.offset,
+        "least_offset": offset.value,
+        "smallest_eigenvalue": offset.smallest,
+        "why_none": offset.reason,
+        "smooth": condition.holds,
+        "needed": condition.needed,
+        "found": condition.found,
+        "proof_offset": condition.offset,
         "given_offset": setup.learner.offset,
-    }  # fmt: skip
+    }
 
 
 def watch(setup: Setup) -> Run:
-    """Train one learner. Figures: at, loss; slope, offset and r2 of the fit against K_PMI. matrix: the embedding."""
+    """Train one learner. Figures: at, loss; slope, offset and r2 of the fit against K_PMI. matrix:
+    the embedding.
+    """
     world = setup.cooccur()
     kernel = pmi_kernel(world.joint)
 
@@ -57,10 +76,12 @@ def watch(setup: Setup) -> Run:
 
 
 def lose_sight(setup: Setup) -> Run:
-    """Learn a second modality that loses ever more, in three ways, and align it with the first, which shows every event.
+    """Learn a second modality that loses ever more, in three ways, and align it with the first,
+    which shows every event.
 
-    Figures: view and share lost; bits left; cka and mutual_knn, measured between both embeddings; predicted, CKA of the two exact
-    kernels; chance_cka, of the same embeddings paired at random, and chance_knn; reason, why one is NaN.
+    Figures: view and share lost; bits left; cka and mutual_knn, measured between both embeddings;
+    predicted, CKA of the two exact kernels; chance_cka, of the same embeddings paired at random,
+    and chance_knn; reason, why one is NaN.
     """
     world = setup.cooccur()
 
@@ -72,26 +93,46 @@ def lose_sight(setup: Setup) -> Run:
                 seen = observe(world, view.channel)
                 other = _learned(setup, seen, seed=1)
                 found = align_views(whole, other, view, seed=setup.seed, k=NEIGHBORS)
-                unpaired = align_views(whole, other, view._replace(shuffled=1.0), seed=setup.seed, k=NEIGHBORS)
-                yield Look({
-                    "view": kind, "share": share, "bits": information_left(world.joint.sum(axis=1), view),
-                    "predicted": align_kernels(kernel, pmi_kernel(seen.joint), view, seed=setup.seed),
-                    "chance_cka": unpaired["cka"], "chance_knn": NEIGHBORS / (setup.events - 1), **found,
-                })  # fmt: skip
+                unpaired = align_views(
+                    whole, other, view._replace(shuffled=1.0), seed=setup.seed, k=NEIGHBORS
+                )
+                yield Look(
+                    {
+                        "view": kind,
+                        "share": share,
+                        "bits": information_left(world.joint.sum(axis=1), view),
+                        "predicted": align_kernels(
+                            kernel, pmi_kernel(seen.joint), view, seed=setup.seed
+                        ),
+                        "chance_cka": unpaired["cka"],
+                        "chance_knn": NEIGHBORS / (setup.events - 1),
+                        **found,
+                    }
+                )
 
     return Run(looks(), len(LOSSES) * len(SHARES))
 
 
 def narrow(setup: Setup) -> Run:
-    """Learn with ever wider embeddings. Figures: width, r2 against K_PMI, best: the greatest R² that the width allows."""
+    """Learn with ever wider embeddings. Figures: width, r2 against K_PMI, best: the greatest R²
+    that the width allows.
+    """
     world = setup.cooccur()
     kernel = pmi_kernel(world.joint)
-    widths = sorted({max(round(setup.events * share), 1) for share in np.geomspace(1 / setup.events, 1, 12)})
+    widths = sorted(
+        {max(round(setup.events * share), 1) for share in np.geomspace(1 / setup.events, 1, 12)}
+    )
 
     def looks() -> Iterator[Look]:
         for width in widths:
             *_, last = _glances(setup, world, width=width)
-            yield Look({"width": width, "r2": fit_products(last.embedding, kernel).r2, "best": best_r2(kernel, width)})
+            yield Look(
+                {
+                    "width": width,
+                    "r2": fit_products(last.embedding, kernel).r2,
+                    "best": best_r2(kernel, width),
+                }
+            )
 
     return Run(looks(), len(widths))
 
@@ -99,7 +140,8 @@ def narrow(setup: Setup) -> Run:
 def add_tasks(setup: Setup) -> Run:
     """Give two learners ever more tasks, of which they share none, and align them.
 
-    Figures: tasks each; cka and mutual_knn, means over pairs of learners; predicted, CKA of their exact kernels; and chance_knn.
+    Figures: tasks each; cka and mutual_knn, means over pairs of learners; predicted, CKA of their
+    exact kernels; and chance_knn.
     """
 
     def looks() -> Iterator[Look]:
@@ -127,7 +169,9 @@ def _learned(setup: Setup, world: Cooccurrence, *, seed: int = 0) -> Float64[np.
     return last.embedding.numpy()
 
 
-def _glances(setup: Setup, world: Cooccurrence, *, width: int = 0, seed: int = 0) -> Iterator[Glance]:
+def _glances(
+    setup: Setup, world: Cooccurrence, *, width: int = 0, seed: int = 0
+) -> Iterator[Glance]:
     train = learn_sampled if setup.sampled else learn
     learner = replace(setup.learner, width=width or setup.learner.width)
     return train(learner, world.joint, seed=setup.seed + seed)

@@ -1,10 +1,11 @@
-"""A world of discrete events in a stationary, reversible sequence, and how often two of them share a window.
+"""A world of discrete events in a stationary, reversible sequence, and how often two of them share
+a window.
 
     P_coor(a, b) ∝ Σ_{|t − t'| ≤ T} P(z_t = a, z_t' = b)
 
-The sum holds t = t', where an event meets itself. This part is kept apart from the others: a noisy observation of two different
-times is drawn twice, that of one time once. Whether it counts is a choice, and the definition's is that it does.
-Source: Huh et al. 2024, section 4.2.
+The sum holds t = t', where an event meets itself. This part is kept apart from the others: a noisy
+observation of two different times is drawn twice, that of one time once. Whether it counts is a
+choice, and the definition's is that it does. Source: Huh et al. 2024, section 4.2.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ MOST_SPREAD = 10.0  # beyond which a few weights leave nothing to the others
 
 @dataclass(frozen=True)
 class Chain:
-    """A reversible chain: the stationary probability of each event, and of each step from an event (rows) to the next."""
+    """A reversible chain: the stationary probability of each event, and of each step from an event
+    (rows) to the next.
+    """
 
     stationary: Vector
     steps: Matrix
@@ -34,7 +37,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """P_coor in two parts that sum to 1 together: same, where t = t', by event; apart, where t ≠ t', by pairs and symmetric."""
+    """P_coor in two parts that sum to 1 together: same, where t = t', by event; apart, where t ≠
+    t', by pairs and symmetric.
+    """
 
     same: Vector
     apart: Matrix
@@ -46,15 +51,18 @@ class Cooccurrence:
 
 
 def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
-    """Return symmetric weights between events, in proportion to which the sequence goes from one to the other.
+    """Return symmetric weights between events, in proportion to which the sequence goes from one to
+    the other.
 
-    kind: a key of KINDS, of which only "random" depends on the seed. Raises UnknownNameError; InputError for fewer than 3 events
-    and for a grid of a prime number of events.
+    kind: a key of KINDS, of which only "random" depends on the seed. Raises UnknownNameError;
+    InputError for fewer than 3 events and for a grid of a prime number of events.
     """
     if kind not in KINDS:
         raise UnknownNameError("kind of world", kind, KINDS)
     if events < FEWEST:
-        raise InputError(f"a world has at least {FEWEST} events, so that pairs can differ; given {events}")
+        raise InputError(
+            f"a world has at least {FEWEST} events, so that pairs can differ; given {events}"
+        )
     return KINDS[kind](events, np.random.default_rng(seed))
 
 
@@ -64,15 +72,19 @@ def vary_edges(edges: Matrix, *, spread: float, seed: int) -> Matrix:
     Raises InputError for a spread outside 0 … MOST_SPREAD.
     """
     if not 0 <= spread <= MOST_SPREAD:
-        raise InputError(f"the spread of the steps' weights lies in 0 … {MOST_SPREAD:g}, not {spread:g}")
+        raise InputError(
+            f"the spread of the steps' weights lies in 0 … {MOST_SPREAD:g}, not {spread:g}"
+        )
     factors = np.tril(np.exp(spread * np.random.default_rng(seed).standard_normal(edges.shape)), -1)
     return edges * (factors + factors.T)
 
 
 def make_chain(edges: Matrix, *, jumps: float) -> Chain:
-    """Return the chain that follows the edges, and with probability `jumps` goes to any event by its stationary probability.
+    """Return the chain that follows the edges, and with probability `jumps` goes to any event by
+    its stationary probability.
 
-    Reversible, whatever the edges, so that P_coor is symmetric. Raises InputError for jumps outside 0 … 1.
+    Reversible, whatever the edges, so that P_coor is symmetric. Raises InputError for jumps outside
+    0 … 1.
     """
     if not 0 <= jumps <= 1:
         raise InputError(f"the share of jumps lies in 0 … 1, not {jumps:g}")
@@ -87,7 +99,9 @@ def count_windows(chain: Chain, *, window: int, same: bool = True) -> Cooccurren
     same: whether t = t' counts, as the definition has it. Raises InputError for a window below 1.
     """
     if window < 1:
-        raise InputError(f"a window reaches at least 1 step, or no two events share one; given {window}")
+        raise InputError(
+            f"a window reaches at least 1 step, or no two events share one; given {window}"
+        )
     powers = [np.linalg.matrix_power(chain.steps, lag) for lag in range(1, window + 1)]
     apart = 2 * chain.stationary[:, None] * np.sum(powers, axis=0)
     apart = (apart + apart.T) / 2  # reversible, so that only rounding differs
@@ -97,8 +111,15 @@ def count_windows(chain: Chain, *, window: int, same: bool = True) -> Cooccurren
 
 
 def mix(parts: Sequence[Cooccurrence]) -> Cooccurrence:
-    """Return the co-occurrence of several processes over the same events, each followed equally often: several tasks at once."""
-    return Cooccurrence(*(np.mean(arrays, axis=0) for arrays in ([part.same for part in parts], [part.apart for part in parts])))
+    """Return the co-occurrence of several processes over the same events, each followed equally
+    often: several tasks at once.
+    """
+    return Cooccurrence(
+        *(
+            np.mean(arrays, axis=0)
+            for arrays in ([part.same for part in parts], [part.apart for part in parts])
+        )
+    )
 
 
 def _ring(events: int, _: np.random.Generator) -> Matrix:
@@ -109,7 +130,10 @@ def _ring(events: int, _: np.random.Generator) -> Matrix:
 def _grid(events: int, _: np.random.Generator) -> Matrix:
     short = next(side for side in range(math.isqrt(events), 0, -1) if events % side == 0)
     if short == 1:
-        raise InputError(f"a grid has rows and columns, and {events} events make none; take a number that is not prime")
+        raise InputError(
+            f"a grid has rows and columns, and {events} events make none; take a number that is not"
+            " prime"
+        )
     rows, columns = (_path(side) for side in (short, events // short))
     return np.kron(rows, np.eye(len(columns))) + np.kron(np.eye(short), columns)
 
@@ -129,7 +153,9 @@ def _tree(events: int, _: np.random.Generator) -> Matrix:
 def _clusters(events: int, _: np.random.Generator) -> Matrix:
     groups = np.arange(events) * math.isqrt(events) // events
     inside = (groups[:, None] == groups) & ~np.eye(events, dtype=bool)
-    chained = _path(events) * (groups[:, None] != groups)  # a single way from each cluster to the next
+    chained = _path(events) * (
+        groups[:, None] != groups
+    )  # a single way from each cluster to the next
     return inside + 0.25 * chained
 
 
@@ -139,5 +165,9 @@ def _random(events: int, draw: np.random.Generator) -> Matrix:
 
 
 KINDS: Mapping[str, Callable[[int, np.random.Generator], Matrix]] = {
-    "ring": _ring, "grid": _grid, "tree": _tree, "clusters": _clusters, "random": _random,
-}  # fmt: skip
+    "ring": _ring,
+    "grid": _grid,
+    "tree": _tree,
+    "clusters": _clusters,
+    "random": _random,
+}

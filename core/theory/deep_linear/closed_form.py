@@ -12,20 +12,24 @@ from core.theory.deep_linear.network import Weights
 from core.theory.deep_linear.world import Frame, Matrix, World, root
 
 
-def least_entropy(world: World, frame: Frame, widths: Sequence[int], *, seed: int = 0) -> list[Matrix]:
-    """Return weights of least entropy among all global minima of the loss: what noise drives training to.
+def least_entropy(
+    world: World, frame: Frame, widths: Sequence[int], *, seed: int = 0
+) -> list[Matrix]:
+    """Return weights of least entropy among all global minima of the loss: what noise drives
+    training to.
 
     With √Σε V √Σx = U Σ Eᵀ and s = Tr Σ, the hidden layers are
 
         h^i = √α_i R_i √Σ Eᵀ Σx^{−1/2} x,    α_i = q ρ^i / s,    ρ = (s² / (p q))^{1/D}
 
-    with q = Tr[M^I Z Σx Zᵀ M^Iᵀ], p = Tr[M^Oᵀ Σε M^O] and any R_i with orthonormal columns (drawn by the seed). All are one
-    representation up to rotation and scale, and neither M^I, M^O nor Z is left in it but in the scale. The inner matrices are
-    √ρ R_i R_{i−1}ᵀ: rotations, all of one norm.
+    with q = Tr[M^I Z Σx Zᵀ M^Iᵀ], p = Tr[M^Oᵀ Σε M^O] and any R_i with orthonormal columns (drawn
+    by the seed). All are one representation up to rotation and scale, and neither M^I, M^O nor Z is
+    left in it but in the scale. The inner matrices are √ρ R_i R_{i−1}ᵀ: rotations, all of one norm.
 
-    The note leaves the scales α open, and writes (M^O)ᵀ in its equation 52 and one name for two matrices in 55 and 56; by
-    substitution W̄_{i+1} = √Σε M^O W_D … W_{i+1} = U √Σ R_iᵀ / √α_i. Raises InputError for a width below the rank of V.
-    Source: Ziyin and Chuang 2025, equations 50 to 57; the scales from its equation 47 at every layer.
+    The note leaves the scales α open, and writes (M^O)ᵀ in its equation 52 and one name for two
+    matrices in 55 and 56; by substitution W̄_{i+1} = √Σε M^O W_D … W_{i+1} = U √Σ R_iᵀ / √α_i.
+    Raises InputError for a width below the rank of V. Source: Ziyin and Chuang 2025, equations 50
+    to 57; the scales from its equation 47 at every layer.
     """
     left, values, right = _modes(root(world.noise) @ world.target @ root(world.inputs), widths)
     depth, s = len(widths) + 1, values.sum()
@@ -33,24 +37,39 @@ def least_entropy(world: World, frame: Frame, widths: Sequence[int], *, seed: in
     ratio = (s**2 / (p * q)) ** (1 / depth)
     turns = _turns(widths, len(values), seed)
     first, last = q * ratio / s, q * ratio ** (depth - 1) / s
-    weights = [first.sqrt() * turns[0] * values.sqrt() @ right @ torch.linalg.inv(frame.before @ root(world.inputs))]
+    weights = [
+        first.sqrt()
+        * turns[0]
+        * values.sqrt()
+        @ right
+        @ torch.linalg.inv(frame.before @ root(world.inputs))
+    ]
     weights += [ratio.sqrt() * after @ before.T for before, after in pairwise(turns)]
     closing = torch.linalg.inv(root(world.noise) @ frame.after) @ left
     return [*weights, closing * values.sqrt() @ turns[-1].T / last.sqrt()]
 
 
 def least_entropy_value(world: World, frame: Frame, depth: int) -> float:
-    """Return the entropy of `least_entropy`: 4 D s^{2 − 2/D} (p q)^{1/D}, for D trained matrices."""
+    """Return the entropy of `least_entropy`: 4 D s^{2 − 2/D} (p q)^{1/D}, for D trained
+    matrices.
+    """
     s = torch.linalg.svdvals(root(world.noise) @ world.target @ root(world.inputs)).sum()
-    return float(4 * depth * s ** (2 - 2 / depth) * (_pull(world, frame) * _reach(world, frame)) ** (1 / depth))
+    return float(
+        4
+        * depth
+        * s ** (2 - 2 / depth)
+        * (_pull(world, frame) * _reach(world, frame)) ** (1 / depth)
+    )
 
 
 def least_norm(world: World, frame: Frame, widths: Sequence[int], *, seed: int = 0) -> list[Matrix]:
-    """Return weights of least norm among all global minima of the loss: what a weight decay without noise drives training to.
+    """Return weights of least norm among all global minima of the loss: what a weight decay without
+    noise drives training to.
 
-    With (M^O)⁻¹ V (M^I Z)⁻¹ = U Σ Eᵀ every layer takes the same part, so that h^i = R_i Σ^{i/D} Eᵀ M^I Z x: the frozen matrices
-    and the view stay in every hidden layer. Where all commute, that is V^{i/D} Z^{(D−i)/D} x.
-    Raises InputError for a width below the rank of V. Source: Ziyin and Chuang 2025, equations 58 to 60.
+    With (M^O)⁻¹ V (M^I Z)⁻¹ = U Σ Eᵀ every layer takes the same part, so that h^i = R_i Σ^{i/D} Eᵀ
+    M^I Z x: the frozen matrices and the view stay in every hidden layer. Where all commute, that is
+    V^{i/D} Z^{(D−i)/D} x. Raises InputError for a width below the rank of V. Source: Ziyin and
+    Chuang 2025, equations 58 to 60.
     """
     product = torch.linalg.inv(frame.after) @ world.target @ torch.linalg.inv(frame.before)
     left, values, right = _modes(product, widths)
@@ -61,7 +80,8 @@ def least_norm(world: World, frame: Frame, widths: Sequence[int], *, seed: int =
 
 
 def transform(weights: Weights, *, layer: int, by: Matrix) -> list[Matrix]:
-    """Return weights of the same function with h^layer taken through T⁻¹: W_layer → T⁻¹ W_layer, W_{layer+1} → W_{layer+1} T.
+    """Return weights of the same function with h^layer taken through T⁻¹: W_layer → T⁻¹ W_layer,
+    W_{layer+1} → W_{layer+1} T.
 
     layer: 1 … D − 1. by: T, invertible. Source: Ziyin and Chuang 2025, equation 16.
     """
@@ -76,13 +96,19 @@ def _modes(matrix: Matrix, widths: Sequence[int]) -> tuple[Matrix, torch.Tensor,
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     rank = int((values > 1e-10 * values[0]).sum())
     if min(widths) < rank:
-        raise InputError(f"the map has rank {rank}, but a hidden layer is only {min(widths)} wide; make it {rank} or wider")
+        raise InputError(
+            f"the map has rank {rank}, but a hidden layer is only {min(widths)} wide; make it"
+            f" {rank} or wider"
+        )
     return left[:, :rank], values[:rank], right[:rank]
 
 
 def _turns(widths: Sequence[int], rank: int, seed: int) -> list[Matrix]:
     draw = torch.Generator().manual_seed(seed)
-    return [torch.linalg.qr(torch.randn(width, rank, generator=draw, dtype=torch.float64))[0] for width in widths]
+    return [
+        torch.linalg.qr(torch.randn(width, rank, generator=draw, dtype=torch.float64))[0]
+        for width in widths
+    ]
 
 
 def _reach(world: World, frame: Frame) -> torch.Tensor:

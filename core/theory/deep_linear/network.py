@@ -1,6 +1,8 @@
-"""An embedded deep linear network by exact moments: its representations, loss, gradients and entropy.
+"""An embedded deep linear network by exact moments: its representations, loss, gradients and
+entropy.
 
-    f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = ∂f/∂h^i transposed, times the error
+    f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = ∂f/∂h^i transposed, times the
+    error
 
 Inputs are normal, so that the fourth moments in the entropy are known: nothing is sampled.
 """
@@ -21,7 +23,9 @@ Scalar = Float64[Tensor, ""]
 
 
 def forward_maps(weights: Weights, frame: Frame) -> list[Matrix]:
-    """Return T_0 … T_D, the maps from x to each layer: h^i = T_i x, with h^0 = M^I Z x before any trained matrix."""
+    """Return T_0 … T_D, the maps from x to each layer: h^i = T_i x, with h^0 = M^I Z x before any
+    trained matrix.
+    """
     maps = [frame.before]
     for weight in weights:
         maps.append(weight @ maps[-1])
@@ -29,7 +33,9 @@ def forward_maps(weights: Weights, frame: Frame) -> list[Matrix]:
 
 
 def backward_maps(weights: Weights, frame: Frame) -> list[Matrix]:
-    """Return B_0 … B_D, the maps from each layer to the output: f = B_i h^i, so that the error e comes back as g^i = B_iᵀ e."""
+    """Return B_0 … B_D, the maps from each layer to the output: f = B_i h^i, so that the error e
+    comes back as g^i = B_iᵀ e.
+    """
     maps = [frame.after]
     for weight in reversed(weights):
         maps.append(maps[-1] @ weight)
@@ -42,7 +48,9 @@ def hidden_maps(weights: Weights, frame: Frame) -> list[Matrix]:
 
 
 def loss(weights: Weights, frame: Frame, world: World) -> Scalar:
-    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr Σε with R the difference of the network's map and V; at least Tr Σε."""
+    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr Σε with R the difference of the network's map and
+    V; at least Tr Σε.
+    """
     rest = _rest(weights, frame, world)
     return torch.trace(rest @ world.inputs @ rest.T) + torch.trace(world.noise)
 
@@ -62,16 +70,20 @@ def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
     errors = world.noise + passed @ rest.T  # second moment of the error
     total = torch.zeros((), dtype=torch.float64)
     for before, after in zip(forward[:-1], backward[1:], strict=True):
-        sizes = (after * (errors @ after)).sum() * (before * (before @ world.inputs)).sum()  # Tr Bᵀ E B and Tr T Σ Tᵀ
+        sizes = (after * (errors @ after)).sum() * (
+            before * (before @ world.inputs)
+        ).sum()  # Tr Bᵀ E B and Tr T Σ Tᵀ
         total = total + 4 * (sizes + 2 * (after.T @ passed @ before.T).square().sum())
     return total
 
 
 def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple[Matrix, Matrix]]:
-    """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both (width, width).
+    """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both
+    (width, width).
 
-    They are equal where the entropy is least; their diagonals are the gradient balance. The weights have to be at a global minimum
-    of the loss, since only there the error is independent of the inputs. Source: Ziyin and Chuang 2025, equations 33 and 39.
+    They are equal where the entropy is least; their diagonals are the gradient balance. The weights
+    have to be at a global minimum of the loss, since only there the error is independent of the
+    inputs. Source: Ziyin and Chuang 2025, equations 33 and 39.
     """
     forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
     reach = [torch.trace(each @ world.inputs @ each.T) for each in forward]  # E‖h‖²
@@ -85,7 +97,9 @@ def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple
 
 
 def conserved(weights: Weights) -> list[Matrix]:
-    """Return W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ of each hidden layer, which gradient flow never changes (the note's equation 62)."""
+    """Return W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ of each hidden layer, which gradient flow never changes
+    (the note's equation 62).
+    """
     return [after.T @ after - before @ before.T for before, after in pairwise(weights)]
 
 

@@ -1,4 +1,6 @@
-"""What can be run of deep linear networks, by name: the theorem, its training by noise, other minima, and what breaks it."""
+"""What can be run of deep linear networks, by name: the theorem, its training by noise, other
+minima, and what breaks it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import torch
 from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.nets import Net
-from core.theory.deep_linear.runs import SGD_COUNTS, draw_minima, sweep, train_entropic, train_noisily
+from core.theory.deep_linear.runs import (
+    SGD_COUNTS,
+    draw_minima,
+    sweep,
+    train_entropic,
+    train_noisily,
+)
 from core.theory.looks import Look, Run, in_one_thread
 
 MINIMA = 200
@@ -18,7 +26,9 @@ MINIMA = 200
 
 @dataclass(frozen=True)
 class Preset:
-    """A run with a name, and what the theory claims of it; total: how many looks it has, 0 where nobody knows."""
+    """A run with a name, and what the theory claims of it; total: how many looks it has, 0 where
+    nobody knows.
+    """
 
     title: str
     claim: str
@@ -27,42 +37,71 @@ class Preset:
 
 
 def draw_minima_beside_noise(nets: tuple[Net, Net]) -> Iterator[Look]:
-    """Train by SGD first, then draw other minima; figures as of `draw_minima`, by "SGD" or "chance"."""
+    """Train by SGD first, then draw other minima; figures as of `draw_minima`, by "SGD" or
+    "chance".
+    """
     *_, last = train_noisily(nets, counts=SGD_COUNTS[-1:])
     assert last.matrix is not None  # a look at moments has one
     between = last.matrix[: len(nets[0].widths), len(nets[0].widths) :]
-    yield Look({"by": "SGD", "min_alignment": float(between.min()), "excess_loss": last.figures["excess_loss_a"]}, between)
+    yield Look(
+        {
+            "by": "SGD",
+            "min_alignment": float(between.min()),
+            "excess_loss": last.figures["excess_loss_a"],
+        },
+        between,
+    )
     yield from draw_minima(nets, count=MINIMA)
 
 
 PRESETS: Mapping[str, Preset] = {
     "theorem-1": Preset(
-        "As in theorem 1", "At the least entropy every layer of both networks is aligned with every other.", train_entropic),
+        "As in theorem 1",
+        "At the least entropy every layer of both networks is aligned with every other.",
+        train_entropic,
+    ),
     "sgd": Preset(
-        "By SGD alone", "Noise at a finite step leads near the same solution, without being told of it.", train_noisily,
-        len(SGD_COUNTS)),
+        "By SGD alone",
+        "Noise at a finite step leads near the same solution, without being told of it.",
+        train_noisily,
+        len(SGD_COUNTS),
+    ),
     "minima": Preset(
-        "Other minima", "Almost all solutions of the same loss are not aligned.",
-        draw_minima_beside_noise, MINIMA + 1),
+        "Other minima",
+        "Almost all solutions of the same loss are not aligned.",
+        draw_minima_beside_noise,
+        MINIMA + 1,
+    ),
     "tanh": Preset(
-        "With tanh", "The theorem is silent about activations.", lambda nets: train_noisily(nets, activation="tanh"),
-        len(SGD_COUNTS)),
+        "With tanh",
+        "The theorem is silent about activations.",
+        lambda nets: train_noisily(nets, activation="tanh"),
+        len(SGD_COUNTS),
+    ),
     "relu": Preset(
-        "With ReLU", "The theorem is silent about activations.", lambda nets: train_noisily(nets, activation="relu"),
-        len(SGD_COUNTS)),
-}  # fmt: skip
+        "With ReLU",
+        "The theorem is silent about activations.",
+        lambda nets: train_noisily(nets, activation="relu"),
+        len(SGD_COUNTS),
+    ),
+}
 
 
 def start(preset: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Run:
     """Begin a preset, or a breaker by its name at these strengths, its own where none is given.
 
-    Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for those that it cannot have.
+    Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for
+    those that it cannot have.
     """
     if preset in BREAKERS:
-        chosen = strengths or usual_strengths(preset, int(torch.linalg.matrix_rank(nets[0].world.target)))
+        chosen = strengths or usual_strengths(
+            preset, int(torch.linalg.matrix_rank(nets[0].world.target))
+        )
         return Run(in_one_thread(sweep(preset, nets, strengths=chosen)), len(chosen))
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
     if strengths:
         raise InputError(f"{preset} has no strength; name a breaker: {', '.join(BREAKERS)}")
-    return Run(in_one_thread(PRESETS[preset].begin(nets)), PRESETS[preset].total, ends=preset != "minima")
+    return Run(
+        in_one_thread(PRESETS[preset].begin(nets)), PRESETS[preset].total, ends=preset != "minima"
+    )

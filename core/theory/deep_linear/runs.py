@@ -19,13 +19,18 @@ from core.theory.deep_linear.sgd import activate, run_sgd
 from core.theory.deep_linear.sharpness import sharpness
 from core.theory.looks import Look
 
-SGD_STEP, SGD_COUNTS = 0.003, (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000)
+SGD_STEP, SGD_COUNTS = (
+    0.003,
+    (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000),
+)
 EVERY = 10  # steps of descent on the entropic loss between two looks
 SEEN = 1_000  # inputs on which layers with an activation are compared
 
 
 def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
-    """Descend on the entropic loss with both networks and look at them every EVERY steps; see `look`."""
+    """Descend on the entropic loss with both networks and look at them every EVERY steps; see
+    `look`.
+    """
     runs = [descend_entropic(net.start, net.frame, net.world, every=EVERY) for net in nets]
     held = [net.start for net in nets]
     yield look(nets, held, at=0)
@@ -35,27 +40,48 @@ def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
 
 
 def train_noisily(
-    nets: tuple[Net, Net], *, step: float = SGD_STEP, counts: Sequence[int] = SGD_COUNTS, activation: str = "linear"
+    nets: tuple[Net, Net],
+    *,
+    step: float = SGD_STEP,
+    counts: Sequence[int] = SGD_COUNTS,
+    activation: str = "linear",
 ) -> Iterator[Look]:
     """Train both networks by SGD on single samples and look after each number of steps; see `look`.
 
     Raises InputError where a run diverges.
     """
     runs = [
-        run_sgd(net.start, net.frame, net.world, step=step, counts=counts, seed=net.seed, activation=activation) for net in nets
+        run_sgd(
+            net.start,
+            net.frame,
+            net.world,
+            step=step,
+            counts=counts,
+            seed=net.seed,
+            activation=activation,
+        )
+        for net in nets
     ]
     for count, *held in zip(counts, *runs, strict=True):
         if not all(weight.isfinite().all() for weights in held for weight in weights):
-            raise InputError(f"descent diverged before {count:,} steps of size {step:g}; take a smaller step")
-        yield look(nets, held, at=count) if activation == "linear" else look_at_samples(nets, held, activation, at=count)
+            raise InputError(
+                f"descent diverged before {count:,} steps of size {step:g}; take a smaller step"
+            )
+        yield (
+            look(nets, held, at=count)
+            if activation == "linear"
+            else look_at_samples(nets, held, activation, at=count)
+        )
 
 
 def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
-    """Measure both networks by exact moments; matrix: alignment of every hidden layer with every other, first those of a.
+    """Measure both networks by exact moments; matrix: alignment of every hidden layer with every
+    other, first those of a.
 
-    Figures: at; min_alignment (the smallest linear CKA of any two hidden layers of both); max_disproportion (definition 1); and of
-    each network the loss above its floor, the entropy over its least, the sharpness, and the distance to the closed form (the
-    largest disproportion of a layer with the closed form's), named with _a and _b.
+    Figures: at; min_alignment (the smallest linear CKA of any two hidden layers of both);
+    max_disproportion (definition 1); and of each network the loss above its floor, the entropy over
+    its least, the sharpness, and the distance to the closed form (the largest disproportion of a
+    layer with the closed form's), named with _a and _b.
     """
     maps = [hidden_maps(weights, net.frame) for net, weights in zip(nets, held, strict=True)]
     both = [*maps[0], *maps[1]]
@@ -68,15 +94,23 @@ def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
     for name, net, weights, hidden in zip("ab", nets, held, maps, strict=True):
         aligned = hidden_maps(least_entropy(net.world, net.frame, net.widths), net.frame)
         least = least_entropy_value(net.world, net.frame, len(weights))
-        figures[f"excess_loss_{name}"] = float(loss(weights, net.frame, net.world)) - net.world.floor
+        figures[f"excess_loss_{name}"] = (
+            float(loss(weights, net.frame, net.world)) - net.world.floor
+        )
         figures[f"entropy_{name}"] = float(entropy(weights, net.frame, net.world)) / least
         figures[f"sharpness_{name}"] = sharpness(weights, net.frame, net.world)
-        figures[f"distance_{name}"] = max(disproportion(x, y) for x, y in zip(hidden, aligned, strict=True))
+        figures[f"distance_{name}"] = max(
+            disproportion(x, y) for x, y in zip(hidden, aligned, strict=True)
+        )
     return Look(figures, layers)
 
 
-def look_at_samples(nets: tuple[Net, Net], held: Sequence[Weights], activation: str, *, at: int) -> Look:
-    """Measure layers with an activation on inputs drawn anew: only at and min_alignment, since no moments are known."""
+def look_at_samples(
+    nets: tuple[Net, Net], held: Sequence[Weights], activation: str, *, at: int
+) -> Look:
+    """Measure layers with an activation on inputs drawn anew: only at and min_alignment, since no
+    moments are known.
+    """
     draws = np.random.default_rng(0).standard_normal((len(nets[0].world.inputs), SEEN))
     inputs = torch.linalg.cholesky(nets[0].world.inputs).numpy() @ draws
     shown = []
@@ -89,12 +123,16 @@ def look_at_samples(nets: tuple[Net, Net], held: Sequence[Weights], activation: 
     return Look({"at": float(at), "min_alignment": float(layers.min())}, layers)
 
 
-def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0) -> Iterator[Look]:
-    """Draw other global minima of the loss, each as good as the aligned one, and look at the least alignment of a's and b's layers.
+def draw_minima(
+    nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed: int = 0
+) -> Iterator[Look]:
+    """Draw other global minima of the loss, each as good as the aligned one, and look at the least
+    alignment of a's and b's layers.
 
-    Figures: by, "chance"; min_alignment; excess_loss of a above that of the noise, 0 but for rounding at a minimum.
-    Both networks are at their least entropy; then each hidden layer of a is taken through a random T⁻¹, T = exp(spread · G) with G
-    normal and of unit norm for each dimension. Source: Ziyin and Chuang 2025, section 3.
+    Figures: by, "chance"; min_alignment; excess_loss of a above that of the noise, 0 but for
+    rounding at a minimum. Both networks are at their least entropy; then each hidden layer of a is
+    taken through a random T⁻¹, T = exp(spread · G) with G normal and of unit norm for each
+    dimension. Source: Ziyin and Chuang 2025, section 3.
     """
     draw = torch.Generator().manual_seed(seed)
     first, second = (least_entropy(net.world, net.frame, net.widths) for net in nets)
@@ -106,19 +144,35 @@ def draw_minima(nets: tuple[Net, Net], *, count: int, spread: float = 1.0, seed:
             weights = transform(weights, layer=layer, by=torch.linalg.matrix_exp(spread * noise))
         layers = align_layers(hidden_maps(weights, nets[0].frame), other, nets[0].world.inputs)
         excess = float(loss(weights, nets[0].frame, nets[0].world)) - nets[0].world.floor
-        yield Look({"by": "chance", "min_alignment": float(layers.min()), "excess_loss": excess}, layers)
+        yield Look(
+            {"by": "chance", "min_alignment": float(layers.min()), "excess_loss": excess}, layers
+        )
 
 
 def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float]) -> Iterator[Look]:
     """Break the theorem at each strength.
 
-    Figures: strength; measured, measured_mean: least and mean alignment of a's layers with b's; predicted, predicted_mean: those of
-    the theory, NaN where it says nothing; and the breaker's other figures. matrix: alignment of a's layers with b's. Raises as
-    `break_alignment`.
+    Figures: strength; measured, measured_mean: least and mean alignment of a's layers with b's;
+    predicted, predicted_mean: those of the theory, NaN where it says nothing; and the breaker's
+    other figures. matrix: alignment of a's layers with b's. Raises as `break_alignment`.
     """
     for strength in strengths:
         broken = break_alignment(name, nets, strength)
         layers = alignments(broken.trained, broken)
-        figures = {"strength": strength, "measured": float(layers.min()), "measured_mean": float(layers.mean())}
-        told = alignments(broken.predicted, broken) if broken.predicted else torch.tensor([torch.nan])
-        yield Look(figures | {"predicted": float(told.min()), "predicted_mean": float(told.mean()), **broken.figures}, layers)
+        figures = {
+            "strength": strength,
+            "measured": float(layers.min()),
+            "measured_mean": float(layers.mean()),
+        }
+        told = (
+            alignments(broken.predicted, broken) if broken.predicted else torch.tensor([torch.nan])
+        )
+        yield Look(
+            figures
+            | {
+                "predicted": float(told.min()),
+                "predicted_mean": float(told.mean()),
+                **broken.figures,
+            },
+            layers,
+        )

@@ -1,7 +1,9 @@
-"""Stochastic gradient descent at a finite step, on fresh samples: the noise that the theorem is about.
+"""Stochastic gradient descent at a finite step, on fresh samples: the noise that the theorem is
+about.
 
-Beyond the theorem, hidden layers may have an activation; its output is then the representation.
-The networks are padded with zeros to one width. A unit whose weights on both sides are 0 has no gradient, so padding stays 0.
+Beyond the theorem, hidden layers may have an activation; its output is then the representation. The
+networks are padded with zeros to one width. A unit whose weights on both sides are 0 has no
+gradient, so padding stays 0.
 """
 
 from __future__ import annotations
@@ -32,24 +34,36 @@ def run_sgd(
     batch: int = 1,
     activation: str = "linear",
 ) -> Iterator[list[Matrix]]:
-    """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of these numbers of steps, rising.
+    """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of
+    these numbers of steps, rising.
 
-    batch: samples per step, whose gradients are averaged. activation: of the hidden layers, one of ACTIVATIONS. A run that diverges
-    yields weights that are not finite, and the caller has to say so. Deterministic by the seed. Raises UnknownNameError for the
-    activation.
+    batch: samples per step, whose gradients are averaged. activation: of the hidden layers, one of
+    ACTIVATIONS. A run that diverges yields weights that are not finite, and the caller has to say
+    so. Deterministic by the seed. Raises UnknownNameError for the activation.
     """
     if activation not in ACTIVATIONS:
         raise UnknownNameError("activation", activation, ACTIVATIONS)
     stack = _pad(weights)
     before, after, target = (each.numpy() for each in (frame.before, frame.after, world.target))
     inputs, noise = root(world.inputs).numpy(), root(world.noise).numpy()
-    (drawn, missed), done = np.random.default_rng(seed).spawn(2), 0  # apart, so that looking does not change them
+    (drawn, missed), done = (
+        np.random.default_rng(seed).spawn(2),
+        0,
+    )  # apart, so that looking does not change them
     for count in counts:
         while done < count:
             steps = min(count - done, 4096)
             x = drawn.standard_normal((steps, batch, len(inputs))) @ inputs
             y = x @ target.T + missed.standard_normal((steps, batch, len(noise))) @ noise
-            take_steps(stack, np.ascontiguousarray(before), np.ascontiguousarray(after), x, y, step, ACTIVATIONS.index(activation))
+            take_steps(
+                stack,
+                np.ascontiguousarray(before),
+                np.ascontiguousarray(after),
+                x,
+                y,
+                step,
+                ACTIVATIONS.index(activation),
+            )
             done += steps
         yield _cut(stack, weights)
 
@@ -68,4 +82,7 @@ def _pad(weights: Weights) -> Stack:
 
 
 def _cut(stack: Stack, weights: Weights) -> list[Matrix]:
-    return [torch.from_numpy(place[: each.shape[0], : each.shape[1]].copy()) for place, each in zip(stack, weights, strict=True)]
+    return [
+        torch.from_numpy(place[: each.shape[0], : each.shape[1]].copy())
+        for place, each in zip(stack, weights, strict=True)
+    ]

@@ -1,4 +1,6 @@
-"""Sharpness: the largest eigenvalue of the loss's Hessian, which noise drives up on the way to the aligned solution."""
+"""Sharpness: the largest eigenvalue of the loss's Hessian, which noise drives up on the way to the
+aligned solution.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,14 @@ from core.theory.deep_linear.network import Weights, loss
 from core.theory.deep_linear.world import Frame, World
 
 
-def sharpness(weights: Weights, frame: Frame, world: World, *, steps: int = 30, seed: int = 0) -> float:
+def sharpness(
+    weights: Weights, frame: Frame, world: World, *, steps: int = 30, seed: int = 0
+) -> float:
     """Return the largest eigenvalue of ∇²L by Lanczos iteration with full reorthogonalization.
 
-    steps: products of the Hessian with a vector, at most as many as there are weights. Gradient descent at a step above
-    2 / sharpness cannot stay where it is. Source: Lanczos 1950; Cohen et al. 2021 for its meaning.
+    steps: products of the Hessian with a vector, at most as many as there are weights. Gradient
+    descent at a step above 2 / sharpness cannot stay where it is. Source: Lanczos 1950; Cohen et
+    al. 2021 for its meaning.
     """
     moving = [weight.clone().requires_grad_() for weight in weights]
     gradients = torch.autograd.grad(loss(moving, frame, world), moving, create_graph=True)
@@ -23,7 +28,9 @@ def sharpness(weights: Weights, frame: Frame, world: World, *, steps: int = 30, 
         found = torch.autograd.grad(flat @ vector, moving, retain_graph=True)
         return torch.cat([part.ravel() for part in found])
 
-    draw = torch.randn(len(flat), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    draw = torch.randn(
+        len(flat), generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
     basis, diagonal, beside = [draw / draw.norm()], [], []
     for _ in range(min(steps, len(flat))):
         vector = curve(basis[-1])
@@ -36,5 +43,9 @@ def sharpness(weights: Weights, frame: Frame, world: World, *, steps: int = 30, 
             break
         beside.append(size)
         basis.append(vector / size)
-    matrix = np.diag(diagonal) + np.diag(beside[: len(diagonal) - 1], 1) + np.diag(beside[: len(diagonal) - 1], -1)
+    matrix = (
+        np.diag(diagonal)
+        + np.diag(beside[: len(diagonal) - 1], 1)
+        + np.diag(beside[: len(diagonal) - 1], -1)
+    )
     return float(np.linalg.eigvalsh(matrix)[-1])

@@ -1,4 +1,6 @@
-"""The compiled loop behind `core.theory.deep_linear.sgd`. It imports numba: import this on first use only."""
+"""The compiled loop behind `core.theory.deep_linear.sgd`. It imports numba: import this on first
+use only.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,14 @@ from typing import no_type_check
 
 import numpy as np
 
-from core.pairs.compiled import compiled
+from core.pairs.loops.compiled import compiled
 
 
 @compiled
 @no_type_check
 def take_steps(weights, before, after, inputs, labels, step, activation):
-    """Take one step for each batch of inputs (steps, batch, d) and labels (steps, batch, c); changes `weights` (D, m, m).
+    """Take one step for each batch of inputs (steps, batch, d) and labels (steps, batch, c);
+    changes `weights` (D, m, m).
 
     activation: of the hidden layers, 0 linear, 1 tanh, 2 relu.
     """

@@ -1,8 +1,10 @@
-"""The world that embedded deep linear networks learn from: inputs, labels with noise, frozen matrices and views.
+"""The world that embedded deep linear networks learn from: inputs, labels with noise, frozen
+matrices and views.
 
     y = V x + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
 
-A network sees Z x instead of x and is f(x) = M^O W_D … W_1 M^I Z x, where only the W are trained: see `Frame`.
+A network sees Z x instead of x and is f(x) = M^O W_D … W_1 M^I Z x, where only the W are trained:
+see `Frame`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Matrix = Float64[Tensor, "_ _"]
 
 @dataclass(frozen=True)
 class World:
-    """Inputs of second moment Σx (d, d), labels V x + ε with V (c, d), noise of covariance Σε (c, c); both of full rank."""
+    """Inputs of second moment Σx (d, d), labels V x + ε with V (c, d), noise of covariance Σε (c,
+    c); both of full rank.
+    """
 
     inputs: Matrix
     target: Matrix
@@ -37,49 +41,72 @@ class World:
 
 @dataclass(frozen=True)
 class Frame:
-    """What surrounds the trained layers and never changes: before = M^I Z (d, d), after = M^O (c, c), both invertible."""
+    """What surrounds the trained layers and never changes: before = M^I Z (d, d), after = M^O (c,
+    c), both invertible.
+    """
 
     before: Matrix
     after: Matrix
 
 
-def make_world(*, d: int, c: int, rank: int, seed: int, noise: float = 0.3, condition: float = 3.0) -> World:
+def make_world(
+    *, d: int, c: int, rank: int, seed: int, noise: float = 0.3, condition: float = 3.0
+) -> World:
     """Draw a world of d inputs and c labels whose map has a rank; Tr Σx = d, Tr Σε = noise · c.
 
-    condition: largest over smallest eigenvalue of Σx; that of Σε is its root. Raises InputError for a rank above d or c.
+    condition: largest over smallest eigenvalue of Σx; that of Σε is its root. Raises InputError for
+    a rank above d or c.
     """
     if not 1 <= rank <= min(d, c):
-        raise InputError(f"a map from {d} inputs to {c} labels has a rank of 1 … {min(d, c)}, not {rank}")
+        raise InputError(
+            f"a map from {d} inputs to {c} labels has a rank of 1 … {min(d, c)}, not {rank}"
+        )
     draw = _generator(seed)
     target = _normal(draw, c, rank) @ _normal(draw, rank, d)
     inputs, errors = draw_positive(draw, d, condition), draw_positive(draw, c, math.sqrt(condition))
     size = math.sqrt(rank) / float(torch.linalg.matrix_norm(target))
-    return World(inputs * d / torch.trace(inputs), target * size, errors * noise * c / torch.trace(errors))
+    return World(
+        inputs * d / torch.trace(inputs), target * size, errors * noise * c / torch.trace(errors)
+    )
 
 
 def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
-    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations. Norms are those of rotations.
+    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations.
+    Norms are those of rotations.
 
     Raises InputError for a condition that is none.
     """
     if not 1 <= condition < math.inf:
-        raise InputError(f"the condition of a matrix is a number of 1 or more, and 1 is that of a rotation; given {condition:g}")
+        raise InputError(
+            "the condition of a matrix is a number of 1 or more, and 1 is that of a rotation;"
+            f" given {condition:g}"
+        )
     draw = _generator(seed)
     before = _rotation(draw, len(world.inputs)) @ draw_positive(draw, len(world.inputs), condition)
-    after = _rotation(draw, len(world.noise)) @ draw_positive(draw, len(world.noise), math.sqrt(condition))
+    after = _rotation(draw, len(world.noise)) @ draw_positive(
+        draw, len(world.noise), math.sqrt(condition)
+    )
     return Frame(_scaled(before), _scaled(after))
 
 
 def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
-    """Draw a symmetric positive matrix with eigenvalues spread evenly in the logarithm from 1 to `condition`."""
+    """Draw a symmetric positive matrix with eigenvalues spread evenly in the logarithm from 1 to
+    `condition`.
+    """
     turn = _rotation(draw, size)
     return (turn * torch.logspace(0.0, math.log10(condition), size, dtype=torch.float64)) @ turn.T
 
 
-def draw_weights(widths: Sequence[int], frame: Frame, *, seed: int, scale: float = 1.0) -> list[Matrix]:
-    """Draw the weights of a network with hidden layers of these widths: entries of variance scale² / width of the layer before."""
+def draw_weights(
+    widths: Sequence[int], frame: Frame, *, seed: int, scale: float = 1.0
+) -> list[Matrix]:
+    """Draw the weights of a network with hidden layers of these widths: entries of variance scale²
+    / width of the layer before.
+    """
     if not widths:
-        raise InputError("a network needs at least one hidden layer, that is two trained matrices; given none")
+        raise InputError(
+            "a network needs at least one hidden layer, that is two trained matrices; given none"
+        )
     if min(widths) < 1:
         raise InputError(f"a hidden layer is at least 1 wide; given {min(widths)}")
     draw = _generator(seed)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from core.adapters.model import Adapters
-from core.analyses.adapters import views_after
-from core.analyses.retrieval import closest, median_rank, rank_own, recall
-from core.studies.adaptation import Lesson
+from core.questions.adapters.answer import Lesson
+from core.questions.adapters.maps.model import Adapters
+from core.questions.adapters.measures import views_after
+from core.questions.adapters.retrieval import closest, median_rank, rank_own, recall
 from pages._parts.adapters import lessons
 from pages._parts.adapters.lessons import Asked
 from pages._shared import controls, gallery, queries
@@ -20,13 +20,16 @@ from pages._shared.queries import Place
 
 LONGEST = 160  # characters of a caption beneath a picture
 EACH, NEAR = 3, 5  # examples of hits and of misses, and how many found stimuli are drawn of each
-READING = """**How to read it.** Left what is asked for, right the {near} test stimuli that are nearest to it in the common space,
-the nearest first; the right one is framed. Of {n:,} test stimuli the first of each kind in a random order are drawn, not chosen
-by looks."""
+READING = """**How to read it.** Left what is asked for, right the {near} test stimuli that are
+nearest to it in the common space, the nearest first; the right one is framed. Of
+{n:,} test stimuli the first of each kind in a random order are drawn, not chosen by
+looks."""
 
 
 class Answer(NamedTuple):
-    """A query, the stimuli found for it, nearest first, and at which place its own one came; see `Ranks.places`."""
+    """A query, the stimuli found for it, nearest first, and at which place its own one came; see
+    `Ranks.places`.
+    """
 
     query: int
     found: list[int]
@@ -35,22 +38,33 @@ class Answer(NamedTuple):
 
 @st.fragment
 def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
-    """Draw hits and misses of one direction; a fragment, so that another direction draws nothing else anew."""
+    """Draw hits and misses of one direction; a fragment, so that another direction draws nothing
+    else anew.
+    """
     st.subheader("Does one encoder find what the other saw?", anchor=False)
     titles, test = lessons.about(at, asked.spaces, "title"), lesson.parts.test
     names = {f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(asked.spaces, 2)}
     controls.forget("direction", names)
     direction = st.selectbox(
-        "From one encoder to another", list(names), format_func=names.get, key="direction", bind="query-params"
+        "From one encoder to another",
+        list(names),
+        format_func=names.get,
+        key="direction",
+        bind="query-params",
     )
     query, found = direction.split(" > ")
     views = views_after(adapters, lesson.spaces, lesson.parts)
     ranks, near = rank_own(views[query], views[found]), closest(views[query], views[found], k=NEAR)
     places = ranks.places
-    picked = [("Found at once", np.flatnonzero(places == 1)), (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR))]
-    st.markdown(f"**What is seen.** The right one comes first for {recall(ranks, 1):.1%} of the {len(test):,} test stimuli and is "
-                f"among the first 10 for {recall(ranks, 10):.1%} (chance {min(1, 10 / len(test)):.1%}); its median place is "
-                f"{median_rank(ranks):g}.")  # fmt: skip
+    picked = [
+        ("Found at once", np.flatnonzero(places == 1)),
+        (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR)),
+    ]
+    st.markdown(
+        f"**What is seen.** The right one comes first for {recall(ranks, 1):.1%} of the"
+        f" {len(test):,} test stimuli and is among the first 10 for {recall(ranks, 10):.1%} (chance"
+        f" {min(1, 10 / len(test)):.1%}); its median place is {median_rank(ranks):g}."
+    )
     for kind, (title, rows) in enumerate(picked):
         st.caption(f"**{title}**: {len(rows):,} of {len(test):,}")
         for number, row in enumerate(rows[:EACH]):
@@ -61,27 +75,47 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
 
 
 def _draw(at: Place, query: str, found: str, answer: Answer, *, key: str) -> None:
-    """Draw one query with what is found, each as its encoder knows it: as a picture, or as the caption that it reads."""
+    """Draw one query with what is found, each as its encoder knows it: as a picture, or as the
+    caption that it reads.
+    """
     left, right = st.columns([2, 5])
     texts = _read(at, query)
     with left:
         if texts:
             st.text(texts[answer.query])
         else:
-            st.image(queries.thumbnails(at, (answer.query,))[0], width=108, alt=gallery.default_captions(at)[answer.query])
+            st.image(
+                queries.thumbnails(at, (answer.query,))[0],
+                width=108,
+                alt=gallery.default_captions(at)[answer.query],
+            )
         st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
     captions = _read(at, found)
     with right:
-        gallery.grid(at, answer.found, key=f"answer-{key}", width=92, marked={answer.query}, opens=False,
-                     about=(lambda index: _small(captions[index])) if captions else None)  # fmt: skip
+        gallery.grid(
+            at,
+            answer.found,
+            key=f"answer-{key}",
+            width=92,
+            marked={answer.query},
+            opens=False,
+            about=(lambda index: _small(captions[index])) if captions else None,
+        )
 
 
 def _read(at: Place, space: str) -> list[str] | None:
     """Return the captions that a space's model reads, None for one that reads none."""
     told = queries.tellings(at)
     levels = told.loc[told["name"] == space.rpartition(":")[0], "level"]
-    return [" / ".join(several) for several in queries.texts(at, levels.iloc[0])] if len(levels) else None
+    return (
+        [" / ".join(several) for several in queries.texts(at, levels.iloc[0])]
+        if len(levels)
+        else None
+    )
 
 
 def _small(text: str) -> str:
-    return f"<div style='font-size: 0.75rem; line-height: 1.25; margin: 0.3rem 0'>{html.escape(text[:LONGEST])}</div>"
+    return (
+        "<div style='font-size: 0.75rem; line-height: 1.25; margin: 0.3rem"
+        f" 0'>{html.escape(text[:LONGEST])}</div>"
+    )

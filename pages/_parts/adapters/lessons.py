@@ -1,4 +1,6 @@
-"""What the Adapters page is asked: which encoders in which layers, the reference, how adapters are trained, and the metric."""
+"""What the Adapters page is asked: which encoders in which layers, the reference, how adapters are
+trained, and the metric.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,35 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.adapters.model import DEFAULTS, WIDEST, Settings, split
-from core.analyses.chance import known_chance
 from core.figures import tables
-from core.figures.metrics import SHORT
 from core.metrics import METRICS
+from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
+from core.questions.metrics.figures import SHORT
 from core.recipe import Recipe
-from core.studies import consensus
+from core.statistics.chance import known_chance
+from core.study.spaces import default_spaces
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
-LIMITS = {"width": (2, WIDEST), "temperature": (0.001, 10.0), "seed": (0, 2**31 - 1)}  # of the controls
-ENCODERS = "Models that stay as they are; an adapter is trained for each. All pairs are in the loss where there are three or more."
-REFERENCE = "The strong model that the common space is compared with. It has no part in the training."
-TEMPERATURE = "How sharply the loss tells the right partner from the others: low temperatures look at the nearest ones only."
-PAIRS = "How many stimuli train; others tell when to stop, and the test stimuli are the same always."
+LIMITS = {
+    "width": (2, WIDEST),
+    "temperature": (0.001, 10.0),
+    "seed": (0, 2**31 - 1),
+}  # of the controls
+ENCODERS = (
+    "Models that stay as they are; an adapter is trained for each. All pairs are in the loss where"
+    " there are three or more."
+)
+REFERENCE = (
+    "The strong model that the common space is compared with. It has no part in the training."
+)
+TEMPERATURE = (
+    "How sharply the loss tells the right partner from the others: low temperatures look at the"
+    " nearest ones only."
+)
+PAIRS = (
+    "How many stimuli train; others tell when to stop, and the test stimuli are the same always."
+)
 SEED = "Which stimuli test, which validate and which train."
 
 
@@ -59,7 +75,9 @@ class Asked:
 
     def chance(self, n: int) -> float:
         """Return the metric's chance over n stimuli, NaN where no formula tells."""
-        return known_chance(self.metric, n=n, **METRICS[self.metric].complete(dict(self.parameters)))
+        return known_chance(
+            self.metric, n=n, **METRICS[self.metric].complete(dict(self.parameters))
+        )
 
     def command(self, at: Place, *more: str) -> str:
         """Return the `adapt` command of these choices; defaults are left out."""
@@ -72,27 +90,63 @@ class Asked:
             ("--temperature", [settings.temperature], [DEFAULTS.temperature]),
             ("--seed", [self.seed], [0]),
         )
-        words = [str(word) for option, values, usual in given if values != usual for word in (option, *values)]
+        words = [
+            str(word)
+            for option, values, usual in given
+            if values != usual
+            for word in (option, *values)
+        ]
         learned = ["--learned"] if settings.learned else []
-        return frame.command("adapt", "--dataset", at.dataset, "--x", first, "--y", second, "--ref", self.reference, *words,
-                             *learned, *frame.compared_words(**self.compared), *more)  # fmt: skip
+        return frame.command(
+            "adapt",
+            "--dataset",
+            at.dataset,
+            "--x",
+            first,
+            "--y",
+            second,
+            "--ref",
+            self.reference,
+            *words,
+            *learned,
+            *frame.compared_words(**self.compared),
+            *more,
+        )
 
 
 def ask(at: Place) -> Asked:
-    """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few models."""
+    """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few
+    models.
+    """
     above = st.container()
     with st.sidebar:
         models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
         if len(models) < 3:
-            how = frame.command("embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224")
-            raise frame.NeededError("Two encoders and a reference are needed: embed three models.", how)
+            how = frame.command(
+                "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
+            )
+            raise frame.NeededError(
+                "Two encoders and a reference are needed: embed three models.", how
+            )
         titles, layers = models["title"].to_dict(), models["layers"].to_dict()
         encoders, reference = _usual(at, models)
-        pick = partial(st.multiselect, "Encoders", list(models.index), default=encoders, format_func=models["title"].get,
-                       key="encoders", help=ENCODERS, bind="query-params")  # fmt: skip
-        chosen = controls.heed(pick, "encoders", models["title"].tolist(), kind="model", above=above)
+        pick = partial(
+            st.multiselect,
+            "Encoders",
+            list(models.index),
+            default=encoders,
+            format_func=models["title"].get,
+            key="encoders",
+            help=ENCODERS,
+            bind="query-params",
+        )
+        chosen = controls.heed(
+            pick, "encoders", models["title"].tolist(), kind="model", above=above
+        )
         if len(chosen) < 2:
-            raise frame.NeededError("Choose at least two encoders: one alone has nothing to be brought together with.")
+            raise frame.NeededError(
+                "Choose at least two encoders: one alone has nothing to be brought together with."
+            )
         spaces = tuple(pick_space(name, titles[name], layers[name], above) for name in chosen)
         others = models.drop(index=chosen)
         if others.empty:
@@ -100,22 +154,37 @@ def ask(at: Place) -> Asked:
         controls.forget("reference", others.index)
         known = reference if reference in others.index else others.index[0]
         pick = partial(controls.pick_model, "Reference", others, "reference", default=known)
-        truth = controls.heed(pick, "reference", others["title"].tolist(), kind="model beside the encoders", above=above)
+        truth = controls.heed(
+            pick,
+            "reference",
+            others["title"].tolist(),
+            kind="model beside the encoders",
+            above=above,
+        )
         st.caption(REFERENCE)
         space = pick_space(truth, titles[truth], layers[truth], above)
         return _ask_training(at, spaces, space)
 
 
 def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
-    """Return two encoders, a vision and a language model where there are both, and the reference: the best vision model known."""
+    """Return two encoders, a vision and a language model where there are both, and the reference:
+    the best vision model known.
+    """
     large = models.sort_values("parameters", ascending=False, kind="stable")
-    seeing, reading = (large.index[large["modality"] == modality].tolist() for modality in ("vision", "language"))
-    solved = queries.tasks_solved(at).dropna(subset="solved").set_index("model")["solved"].astype("float64")
+    seeing, reading = (
+        large.index[large["modality"] == modality].tolist() for modality in ("vision", "language")
+    )
+    solved = (
+        queries.tasks_solved(at)
+        .dropna(subset="solved")
+        .set_index("model")["solved"]
+        .astype("float64")
+    )
     measured = solved[solved.index.isin(seeing)]
     other = [name for name in large.index if large.loc[name, "modality"] == "world"]
     best = [measured.idxmax()] if len(measured) else []
     reference = [*best, *(seeing if len(seeing) > 1 else [*other, *large.index[::-1]])][0]
-    objectives = [space.rpartition(":")[0] for space in consensus.default_spaces(queries.study(at))]
+    objectives = [space.rpartition(":")[0] for space in default_spaces(queries.study(at))]
     first = [name for name in (*objectives, *seeing) if name != reference and name in models.index]
     candidates = [*first[:1], *reading[:1], *large.index]
     return list(dict.fromkeys(name for name in candidates if name != reference))[:2], reference
@@ -125,8 +194,15 @@ def pick_space(model: str, title: str, layers: Sequence[str], above: DeltaGenera
     """Choose a layer of a model; its penultimate block at first."""
     names, key = dict(enumerate(layers)), f"layer-{model}"
     controls.forget(key, names)
-    pick = partial(st.selectbox, f"Layer of {title}", list(names), index=max(0, len(names) - 2), format_func=names.get, key=key,
-                   bind="query-params")  # fmt: skip
+    pick = partial(
+        st.selectbox,
+        f"Layer of {title}",
+        list(names),
+        index=max(0, len(names) - 2),
+        format_func=names.get,
+        key=key,
+        bind="query-params",
+    )
     layer = controls.heed(pick, key, layers, kind=f"layer of {title}", above=above)
     return f"{model}:{layer}"
 
@@ -136,15 +212,34 @@ def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
     parts = split(queries.size(at), seed=seed)
     most = len(parts.train)
     left, right = st.columns(2)
-    width = left.number_input("Width", *LIMITS["width"], DEFAULTS.width, step=64, key="wide", bind="query-params",
-                              help="Dimensions of the common space.")  # fmt: skip
-    temperature = right.number_input("Temperature", *LIMITS["temperature"], DEFAULTS.temperature, step=0.01, format="%.3f",
-                                     help=TEMPERATURE, key="temperature", bind="query-params")  # fmt: skip
+    width = left.number_input(
+        "Width",
+        *LIMITS["width"],
+        DEFAULTS.width,
+        step=64,
+        key="wide",
+        bind="query-params",
+        help="Dimensions of the common space.",
+    )
+    temperature = right.number_input(
+        "Temperature",
+        *LIMITS["temperature"],
+        DEFAULTS.temperature,
+        step=0.01,
+        format="%.3f",
+        help=TEMPERATURE,
+        key="temperature",
+        bind="query-params",
+    )
     learned = st.toggle("Learn the temperature from there", key="learned", bind="query-params")
     if not 2 <= st.session_state.get("pairs", most) <= most:  # another dataset was larger
         st.session_state["pairs"] = most
-    pairs = int(left.number_input("Pairs", 2, most, most, key="pairs", help=PAIRS, bind="query-params"))
-    seed = int(right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help=SEED, bind="query-params"))
+    pairs = int(
+        left.number_input("Pairs", 2, most, most, key="pairs", help=PAIRS, bind="query-params")
+    )
+    seed = int(
+        right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help=SEED, bind="query-params")
+    )
     metric = controls.pick_metric()
     parameters = controls.pick_parameters(metric, len(parts.validation))
     settings = Settings(width=int(width), temperature=float(temperature), learned=learned)
@@ -152,7 +247,9 @@ def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
 
 
 def about(at: Place, spaces: tuple[str, ...], column: str) -> dict[str, str]:
-    """Return what `core.figures.tables.describe_spaces` says of each space: its title, group, model or layer."""
+    """Return what `core.figures.tables.describe_spaces` says of each space: its title, group, model
+    or layer.
+    """
     table = tables.describe_spaces(spaces, queries.models(at))
     return dict(zip(table["space"], table[column], strict=True))
 
@@ -165,5 +262,12 @@ def reference_title(at: Place, asked: Asked) -> str:
 def recipe(at: Place, kind: str, asked: Asked, **more: object) -> Recipe:
     """Return what a plot depends on."""
     models = [space.rpartition(":")[0] for space in (*asked.spaces, asked.reference)]
-    choices = {"settings": asdict(asked.settings), "pairs": asked.pairs, "seed": asked.seed, **asked.compared}
-    return queries.recipe(at, kind, models, spaces=list(asked.spaces), reference=asked.reference, **choices, **more)
+    choices = {
+        "settings": asdict(asked.settings),
+        "pairs": asked.pairs,
+        "seed": asked.seed,
+        **asked.compared,
+    }
+    return queries.recipe(
+        at, kind, models, spaces=list(asked.spaces), reference=asked.reference, **choices, **more
+    )

@@ -1,4 +1,6 @@
-"""One stimulus at all caption levels: what is said of it, and what a language model then takes to be like it."""
+"""One stimulus at all caption levels: what is said of it, and what a language model then takes to
+be like it.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,16 @@ from pages._shared import controls, frame, gallery, queries
 from pages._shared.queries import Place
 
 NEAR = 5  # neighbors drawn at each level
-READING = """Most similar first, in the layers that align best over all stimuli at that level; the first {near} are drawn, those
-framed that {name} has among its nearest {k}, too. Open another one to take it instead."""
+READING = """Most similar first, in the layers that align best over all stimuli at that level;
+the first {near} are drawn, those framed that {name} has among its nearest {k}, too.
+Open another one to take it instead."""
 
 
 @st.fragment
 def show(at: Place, rows: pd.DataFrame) -> None:
-    """Draw one stimulus; rows: `core.studies.density.compare_levels` by mutual k-NN. A fragment: another draws nothing else."""
+    """Draw one stimulus; rows: `core.questions.captions.answer.compare_levels` by mutual k-NN. A
+    fragment: another draws nothing else.
+    """
     st.subheader("One stimulus at every level", anchor=False)
     known = rows.dropna(subset="score")
     if known.empty:
@@ -38,7 +43,10 @@ def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
     """Choose a language model and one that it is compared with; at first those that agree most."""
     models, best = queries.models(at), rows.sort_values("score").iloc[-1]
     chosen = []
-    for label, column, key in (("Language model", "model", "reader"), ("Compared with", "model_y", "seer")):
+    for label, column, key in (
+        ("Language model", "model", "reader"),
+        ("Compared with", "model_y", "seer"),
+    ):
         offered = models[models["model"].isin(rows[column])]
         controls.forget(key, set(offered["model"]))
         chosen.append(controls.pick_model(label, offered, key, default=best[column]))
@@ -46,19 +54,30 @@ def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
 
 
 def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
-    """Draw the picture with the other model's neighbors, then a row per level; rows: of two models, fewest words first."""
+    """Draw the picture with the other model's neighbors, then a row per level; rows: of two models,
+    fewest words first.
+    """
     k, titles = int(rows["k"].iloc[0]), queries.models(at).set_index("model")["title"]
-    seen = {layer: queries.neighbors(at, seer, layer, k=k)[index].tolist() for layer in rows["layer_y"].astype(int)}
+    seen = {
+        layer: queries.neighbors(at, seer, layer, k=k)[index].tolist()
+        for layer in rows["layer_y"].astype(int)
+    }
     shown, level = rows[["layer_y", "level"]].iloc[-1]
     left, right = st.columns([2, 5])
     with left:
-        st.image(queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index])
+        st.image(
+            queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index]
+        )
     with right:
         told = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
         st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{told}")
         gallery.grid(at, seen[int(shown)][:NEAR], key="retold-seen", width=84)
     for place, row in enumerate(rows.to_dict("records")):
-        near = [one for one in queries.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist() if one >= 0]
+        near = [
+            one
+            for one in queries.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist()
+            if one >= 0
+        ]
         both = set(near) & set(seen[int(row["layer_y"])])
         left, right = st.columns([2, 5])
         with left:

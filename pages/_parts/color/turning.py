@@ -1,6 +1,8 @@
-"""Charts that are turned together by a drag, and in which a color is marked in all panels once it is pointed at in one.
+"""Charts that are turned together by a drag, and in which a color is marked in all panels once it
+is pointed at in one.
 
-While a drag lasts, the browser moves the marks; when it ends, the angles go to the sliders, and the charts are drawn anew.
+While a drag lasts, the browser moves the marks; when it ends, the angles go to the sliders, and the
+charts are drawn anew.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ function chartOf(event, keys) {
   return charts(keys).find(chart => chart.contains(event.target));
 }
 
-// as core.figures.turning.project
+// as core.questions.color.turning.project
 function project([, up, right, away], turn, tilt) {
   const around = turn * Math.PI / 180, over = tilt * Math.PI / 180;
   const depth = away * Math.cos(around) - right * Math.sin(around);
@@ -110,9 +112,20 @@ def link(charts: Sequence[str], *, turn: int, tilt: int, flat: bool) -> None:
 
 
 def pick() -> tuple[int, int]:
-    """Choose from where all panels are seen: how far they are turned around L*, and tilted toward the eye, in degrees."""
+    """Choose from where all panels are seen: how far they are turned around L*, and tilted toward
+    the eye, in degrees.
+    """
     turn = st.slider("Turn", -180, 180, TURN, key="turn", bind="query-params", format="%d°")
-    tilt = st.slider("Tilt", -90, 90, TILT, key="tilt", bind="query-params", format="%d°", help="At 90° hues lie on a circle.")
+    tilt = st.slider(
+        "Tilt",
+        -90,
+        90,
+        TILT,
+        key="tilt",
+        bind="query-params",
+        format="%d°",
+        help="At 90° hues lie on a circle.",
+    )
     return turn, tilt
 
 

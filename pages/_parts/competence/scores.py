@@ -7,24 +7,38 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core import exports
 from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
+from core.figures import exports
 from pages._shared import frame, queries
 from pages._shared.queries import Place
 
 MOST_MEGABYTES = 10
 COLUMNS = {
-    "model": "model", "task": "task", "value": "value", "unit": "unit", "origin": "origin",
-    "source": "source, or digest of the recipe", "low": "95 % from", "high": "to", "chance": "chance", "n": "samples",
-    "split": "split", "group": "group", "embedded": "embedded here", "reason": "what is missing, and why",
-}  # fmt: skip
-READING = """Three origins, never mixed: **measured** here by `platoscope probe` and `bits-per-byte`, with the digest of the recipe;
-**published**, each figure with its source; and **user**, your own. Blank stays blank. Bits per byte stand here both as total over
-total (`bits per byte`) and as the mean over texts, and say so by name; fewer are better."""
-IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; where known, also {optional}. A model is
-named as here or by its spec. A value takes the place of the one that the same model and task had."""
+    "model": "model",
+    "task": "task",
+    "value": "value",
+    "unit": "unit",
+    "origin": "origin",
+    "source": "source, or digest of the recipe",
+    "low": "95 % from",
+    "high": "to",
+    "chance": "chance",
+    "n": "samples",
+    "split": "split",
+    "group": "group",
+    "embedded": "embedded here",
+    "reason": "what is missing, and why",
+}
+READING = """Three origins, never mixed: **measured** here by `platoscope probe` and
+`bits-per-byte`, with the digest of the recipe; **published**, each figure with its
+source; and **user**, your own. Blank stays blank. Bits per byte stand here both as
+total over total (`bits per byte`) and as the mean over texts, and say so by name;
+fewer are better."""
+IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; where
+known, also {optional}. A model is named as here or by its spec. A value takes the
+place of the one that the same model and task had."""
 EXAMPLE = """model,task,value,unit,source
 gpt2,HellaSwag,31.6,%,my evaluation of March
 gpt2,MMLU,26.0,%,my evaluation of March"""
@@ -38,23 +52,55 @@ def show(at: Place) -> None:
         table = queries.scores(at)
         found = _filter(table)
         st.caption(f"{len(found):,} of {len(table):,} values")
-        st.dataframe(found[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True, column_config=_formats(), placeholder="")
-        with st.container(horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"):
+        st.dataframe(
+            found[list(COLUMNS)].rename(columns=COLUMNS),
+            hide_index=True,
+            column_config=_formats(),
+            placeholder="",
+        )
+        with st.container(
+            horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"
+        ):
             recipe = queries.recipe(at, "competence-list", [])
-            st.download_button("CSV", lambda: exports.to_csv(found), exports.file_name("competence", recipe, "csv"), "text/csv",
-                               key="csv-scores", type="tertiary", on_click="ignore")  # fmt: skip
+            st.download_button(
+                "CSV",
+                lambda: exports.to_csv(found),
+                exports.file_name("competence", recipe, "csv"),
+                "text/csv",
+                key="csv-scores",
+                type="tertiary",
+                on_click="ignore",
+            )
             with st.popover("Command", type="tertiary"):
                 st.caption("This prints the whole table:")
-                st.code(frame.command("competence", "list", "--dataset", at.dataset), language="bash", wrap_lines=True)
+                st.code(
+                    frame.command("competence", "list", "--dataset", at.dataset),
+                    language="bash",
+                    wrap_lines=True,
+                )
         st.markdown(READING)
 
 
 def _filter(table: pd.DataFrame) -> pd.DataFrame:
     """Draw the filters and return the rows that pass."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        origins = st.pills("Origin", ORIGINS, selection_mode="multi", key="f-origin", bind="query-params")
-        tasks = st.multiselect("Tasks", sorted(table["task"].unique()), key="f-task", placeholder="all", bind="query-params")
-        models = st.multiselect("Models", sorted(table["model"].unique()), key="f-model", placeholder="all", bind="query-params")
+        origins = st.pills(
+            "Origin", ORIGINS, selection_mode="multi", key="f-origin", bind="query-params"
+        )
+        tasks = st.multiselect(
+            "Tasks",
+            sorted(table["task"].unique()),
+            key="f-task",
+            placeholder="all",
+            bind="query-params",
+        )
+        models = st.multiselect(
+            "Models",
+            sorted(table["model"].unique()),
+            key="f-model",
+            placeholder="all",
+            bind="query-params",
+        )
         here = st.toggle("Embedded models only", key="f-embedded", bind="query-params")
     passed = table["embedded"] | (not here)
     for column, wanted in (("origin", origins), ("task", tasks), ("model", models)):
@@ -69,19 +115,31 @@ def _formats() -> dict[str, object]:
 
 def show_import(at: Place) -> None:
     """Take the user's own scores from a CSV table, and say what became of them."""
-    with st.expander("Your own scores", icon=":material/upload_file:", expanded="import-outcome" in st.session_state):
-        required, optional = (", ".join(f"`{name}`" for name in names) for names in (REQUIRED, OPTIONAL))
+    with st.expander(
+        "Your own scores",
+        icon=":material/upload_file:",
+        expanded="import-outcome" in st.session_state,
+    ):
+        required, optional = (
+            ", ".join(f"`{name}`" for name in names) for names in (REQUIRED, OPTIONAL)
+        )
         st.markdown(IMPORTING.format(required=required, optional=optional))
         st.code(EXAMPLE, language=None)
         with st.form("import-scores", clear_on_submit=True, border=False):
-            st.file_uploader("CSV table", type="csv", key="scores-file", max_upload_size=MOST_MEGABYTES)
+            st.file_uploader(
+                "CSV table", type="csv", key="scores-file", max_upload_size=MOST_MEGABYTES
+            )
             st.form_submit_button("Import", on_click=_take, args=(at,), icon=":material/upload:")
         for kind, sentence in st.session_state.pop("import-outcome", ()):
-            (st.error if kind == "error" else st.info if kind == "note" else st.success)(frame.plain(sentence))
+            (st.error if kind == "error" else st.info if kind == "note" else st.success)(
+                frame.plain(sentence)
+            )
 
 
 def _take(at: Place) -> None:
-    """Import the chosen file, and remember in sentences what became of it; a new place is found when the page is drawn again."""
+    """Import the chosen file, and remember in sentences what became of it; a new place is found
+    when the page is drawn again.
+    """
     file = st.session_state["scores-file"]
     if file is None:
         st.session_state["import-outcome"] = [("note", "Choose a file first.")]
@@ -92,5 +150,8 @@ def _take(at: Place) -> None:
         st.session_state["import-outcome"] = [("error", str(error))]
         return
     count, models = len(done.table), done.table["model"].nunique()
-    told = f"Imported scores: {count}, of models: {models}; in place of earlier scores: {done.replaced}."
+    told = (
+        f"Imported scores: {count}, of models: {models}; in place of earlier scores:"
+        f" {done.replaced}."
+    )
     st.session_state["import-outcome"] = [("done", told), *(("note", note) for note in done.notes)]

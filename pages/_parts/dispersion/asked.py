@@ -1,4 +1,6 @@
-"""What the Dispersion page is asked: whose agreement ranks the stimuli by what, how many make a set, how alignment is measured."""
+"""What the Dispersion page is asked: whose agreement ranks the stimuli by what, how many make a
+set, how alignment is measured.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +9,26 @@ from typing import Any
 
 import streamlit as st
 
-from core.analyses.chance import known_chance
-from core.analyses.set_effects import PART
-from core.figures.metrics import SHORT
 from core.metrics import METRICS
-from core.studies.trials import Trial
+from core.questions.dispersion.set_effects import PART
+from core.questions.dispersion.trials import Trial
+from core.questions.metrics.figures import SHORT
+from core.statistics.chance import known_chance
 from pages._shared import controls, frame, queries, spread
 from pages._shared.queries import Place
 
 RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
-RANKING = """Whose agreement ranks the stimuli. These models: the consensus of all of them. The other models only: each model is
-tested on sets that it had no part in (cross-fitted). Language models: whether what language models agree on is aligned, too."""
+RANKING = """Whose agreement ranks the stimuli. These models: the consensus of all of them. The
+other models only: each model is tested on sets that it had no part in
+(cross-fitted). Language models: whether what language models agree on is aligned,
+too."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the controls choose: spaces, those whose consensus ranks the stimuli, those tested, how many make a set, and how."""
+    """What the controls choose: spaces, those whose consensus ranks the stimuli, those tested, how
+    many make a set, and how.
+    """
 
     spaces: tuple[str, ...]
     ranking: tuple[str, ...]
@@ -39,7 +45,10 @@ class Asked:
     def label(self) -> str:
         """Return what is measured, for an axis."""
         k = self.parameters.get("k")
-        return f"alignment with language models ({SHORT[self.trial.metric]}{f', k = {k}' if k else ''})"
+        return (
+            "alignment with language models"
+            f" ({SHORT[self.trial.metric]}{f', k = {k}' if k else ''})"
+        )
 
     @property
     def rankers(self) -> str:
@@ -77,20 +86,51 @@ def ask(at: Place) -> Asked:
     """Draw the controls in the sidebar, and return what they choose."""
     with st.sidebar:
         spaces = spread.pick_spaces(at)
-        ranker = st.selectbox("Stimuli ranked by", list(RANKERS), format_func=RANKERS.get, key="ranker", help=RANKING,
-                              bind="query-params")  # fmt: skip
+        ranker = st.selectbox(
+            "Stimuli ranked by",
+            list(RANKERS),
+            format_func=RANKERS.get,
+            key="ranker",
+            help=RANKING,
+            bind="query-params",
+        )
         ranking = spread.of_language(at) if ranker == "language" else spaces
         if len(ranking) < 2:
-            raise frame.NeededError("Two language models or more rank the stimuli: embed another one, or rank by these models.")
+            raise frame.NeededError(
+                "Two language models or more rank the stimuli: embed another one, or rank by these"
+                " models."
+            )
         by = spread.pick_summary(at, ranking, own=ranker != "others")
         size = spread.pick_set_size(queries.card(at).size)
         metric = controls.pick_metric(default="cknna")
-        parameters = controls.pick_parameters(metric, int(PART * size))  # the parts of a set have neighbors, too
-        seed = int(st.number_input("Seed", 0, 2**31 - 1, 0, key="seed", help="Of random sets and parts.", bind="query-params"))
-    usual = METRICS[metric].spec.defaults  # are left out, so that the command line finds the same answers kept
+        parameters = controls.pick_parameters(
+            metric, int(PART * size)
+        )  # the parts of a set have neighbors, too
+        seed = int(
+            st.number_input(
+                "Seed",
+                0,
+                2**31 - 1,
+                0,
+                key="seed",
+                help="Of random sets and parts.",
+                bind="query-params",
+            )
+        )
+    usual = METRICS[
+        metric
+    ].spec.defaults  # are left out, so that the command line finds the same answers kept
     chosen = tuple((name, value) for name, value in parameters.items() if value != usual[name])
     language = set(queries.models(at).query("modality == 'language'")["model"])
-    tested = tuple(space for space in spaces if space.rpartition(":")[0] not in language)  # with itself each is perfectly aligned
-    trial = Trial(by=by, tested=() if tested == ranking else tested, cross_fitted=ranker == "others", metric=metric,
-                  parameters=chosen, seed=seed)  # fmt: skip
+    tested = tuple(
+        space for space in spaces if space.rpartition(":")[0] not in language
+    )  # with itself each is perfectly aligned
+    trial = Trial(
+        by=by,
+        tested=() if tested == ranking else tested,
+        cross_fitted=ranker == "others",
+        metric=metric,
+        parameters=chosen,
+        seed=seed,
+    )
     return Asked(spaces, ranking, tested, size, trial)

@@ -17,7 +17,12 @@ of all stimuli. Left the least dispersed stimulus comes first, right the most di
 def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     """Draw both sets a page at a time, with what can be done with each."""
     sets = dict(zip(HEADS, spread.low_and_high(at, spaces, by=by, size=size), strict=True))
-    about = bars.writer(spread.residuals(at, spaces), spread.described(at, spaces), gallery.default_captions(at), mode=frame.mode())
+    about = bars.writer(
+        spread.residuals(at, spaces),
+        spread.described(at, spaces),
+        gallery.default_captions(at),
+        mode=frame.mode(),
+    )
     st.markdown(f"{spread.MEANING}\n\n{READING}")
     st.html(bars.legend(spread.described(at, spaces), mode=frame.mode()))
     places = dict(zip(HEADS, st.columns(2, gap="large"), strict=True))
@@ -27,4 +32,6 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
         with places[name]:
             st.subheader(HEADS[name], anchor=False)
             selection.offer(at, indices, name=name)
-            gallery.grid(at, indices[(number - 1) * PAGE : number * PAGE], key=name, width=112, about=about)
+            gallery.grid(
+                at, indices[(number - 1) * PAGE : number * PAGE], key=name, width=112, about=about
+            )

@@ -8,60 +8,117 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.figures import stimuli as figures
-from core.studies import stimulus_views
+from core.questions.stimuli import answer as stimulus_views
+from core.questions.stimuli import figures as figures
 from pages._parts.stimuli import selection
 from pages._shared import exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
 
-MAPS = {"residuals": "mean and first component", "pca": "consensus by PCA", "umap": "consensus by UMAP"}
-READING = {
-    "residuals": """**How to read it.** Each dot is a stimulus. Right: far from the consensus on average over the models; up: high
-on the first principal component of the residuals, which holds {explained:.0f} % of their variance. Where both say the same, dots
-lie on a line; off it lie stimuli whose dispersion comes of few of the models.""",
-    "pca": """**How to read it.** Each dot is a stimulus where it lies in the consensus, along the two directions in which that
-varies most; units are those of a space of norm 1. The color is its dispersion: a patch of one color is a kind of stimuli on which
-models agree, or differ.""",
-    "umap": """**How to read it.** Each dot is a stimulus; who is near in the consensus is near here. Distances between patches and
-the axes mean nothing. The color is the dispersion.""",
+MAPS = {
+    "residuals": "mean and first component",
+    "pca": "consensus by PCA",
+    "umap": "consensus by UMAP",
 }
-BRUSH = "**Draw around dots** to choose stimuli, or click one; the symbols above the plot change between lasso and box."
+READING = {
+    "residuals": (
+        """**How to read it.** Each dot is a stimulus. Right: far from the consensus on average
+over the models; up: high on the first principal component of the residuals, which
+holds {explained:.0f} % of their variance. Where both say the same, dots lie on a
+line; off it lie stimuli whose dispersion comes of few of the models."""
+    ),
+    "pca": (
+        """**How to read it.** Each dot is a stimulus where it lies in the consensus, along the two
+directions in which that varies most; units are those of a space of norm 1. The color is its
+dispersion: a patch of one color is a kind of stimuli on which models agree, or differ."""
+    ),
+    "umap": (
+        """**How to read it.** Each dot is a stimulus; who is near in the consensus is near
+here. Distances between patches and the axes mean nothing. The color is the
+dispersion."""
+    ),
+}
+BRUSH = (
+    "**Draw around dots** to choose stimuli, or click one; the symbols above the plot change"
+    " between lasso and box."
+)
 
 
 def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -> None:
     """Draw the map of the stimuli that pass the search, then those of them that are brushed."""
-    kind = st.segmented_control("Map", list(MAPS), default="residuals", required=True, format_func=MAPS.get, key="map",
-                                bind="query-params", label_visibility="collapsed")  # fmt: skip
+    kind = st.segmented_control(
+        "Map",
+        list(MAPS),
+        default="residuals",
+        required=True,
+        format_func=MAPS.get,
+        key="map",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
     size = queries.card(at).size
     brushed = selection.brushed(size)
     points, axes = _points(at, spaces, kind, by)
     value = f"dispersion: {spread.name_of(at, spaces, by)}"
-    figure = figures.stimulus_map(points.iloc[list(shown)], axes=axes, value=value, title=f"Stimuli: {MAPS[kind]}", chosen=brushed,
-                                  square=kind == "pca", unitless=kind == "umap", mode=frame.mode())  # fmt: skip
-    recipe = queries.recipe(at, "stimulus-map", spread.models(spaces), spaces=list(spaces), map=kind, by=by)
-    exportbar.plot(figure, key="stimulus-map", table=points.iloc[list(shown)], recipe=recipe,
-                   on_select=partial(_brush, size), brush=True,
-                   command=spread.command(at, spaces) if kind == "residuals" else None)  # fmt: skip
+    figure = figures.stimulus_map(
+        points.iloc[list(shown)],
+        axes=axes,
+        value=value,
+        title=f"Stimuli: {MAPS[kind]}",
+        chosen=brushed,
+        square=kind == "pca",
+        unitless=kind == "umap",
+        mode=frame.mode(),
+    )
+    recipe = queries.recipe(
+        at, "stimulus-map", spread.models(spaces), spaces=list(spaces), map=kind, by=by
+    )
+    exportbar.plot(
+        figure,
+        key="stimulus-map",
+        table=points.iloc[list(shown)],
+        recipe=recipe,
+        on_select=partial(_brush, size),
+        brush=True,
+        command=spread.command(at, spaces) if kind == "residuals" else None,
+    )
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
     st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
     if brushed:
         st.subheader(f"{len(brushed):,} chosen", anchor=False)
-        st.button("Choose none", icon=":material/close:", type="tertiary", on_click=selection.brush, args=([], size))
+        st.button(
+            "Choose none",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=selection.brush,
+            args=([], size),
+        )
         selection.offer(at, brushed, name="brushed")
         gallery.show(at, brushed, key="brushed")
 
 
 def _brush(size: int) -> None:
     """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew."""
-    picked = [point["customdata"][0] for point in st.session_state["stimulus-map"].selection.points if point.get("customdata")]
+    picked = [
+        point["customdata"][0]
+        for point in st.session_state["stimulus-map"].selection.points
+        if point.get("customdata")
+    ]
     if picked:
         selection.brush(sorted(set(picked)), size)
 
 
-def _points(at: Place, spaces: tuple[str, ...], kind: str, by: str) -> tuple[pd.DataFrame, tuple[str, str]]:
+def _points(
+    at: Place, spaces: tuple[str, ...], kind: str, by: str
+) -> tuple[pd.DataFrame, tuple[str, str]]:
     """Return index, caption, x, y, value of every stimulus, and what the axes are."""
     residuals = spread.residuals(at, spaces)
-    points = pd.DataFrame({"index": residuals["index"], "caption": gallery.default_captions(at), "value": residuals[by]})
+    points = pd.DataFrame(
+        {
+            "index": residuals["index"],
+            "caption": gallery.default_captions(at),
+            "value": residuals[by],
+        }
+    )
     if kind == "residuals":
         axes = "mean residual (spaces have norm 1)", "first component of the residuals"
         return points.assign(x=residuals["mean"], y=residuals["pc1"]), axes
@@ -70,5 +127,7 @@ def _points(at: Place, spaces: tuple[str, ...], kind: str, by: str) -> tuple[pd.
     points = points.assign(x=plane["x"], y=plane["y"])
     if kind == "umap":
         return points, ("UMAP 1", "UMAP 2")
-    first, second = (f"{100 * plane[share].iloc[0]:.0f} % of the variance" for share in ("share_x", "share_y"))
+    first, second = (
+        f"{100 * plane[share].iloc[0]:.0f} % of the variance" for share in ("share_x", "share_y")
+    )
     return points, (f"component 1: {first}", f"component 2: {second}")

@@ -1,4 +1,6 @@
-"""A set of stimuli that a person chose: the one brushed on the map lies in the address, any can be taken away or studied."""
+"""A set of stimuli that a person chose: the one brushed on the map lies in the address, any can be
+taken away or studied.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core import exports
-from core.analyses.selections import decode, encode
 from core.errors import StimuliError
+from core.figures import exports
+from core.study.selections import decode, encode
 from pages._shared import frame, queries
 from pages._shared.queries import Place
 
@@ -17,7 +19,9 @@ BRUSHED = "brushed"  # of the address
 
 
 def brushed(size: int) -> list[int]:
-    """Return the stimuli that the address names as brushed; none, and the reason, where it names no set of these stimuli."""
+    """Return the stimuli that the address names as brushed; none, and the reason, where it names no
+    set of these stimuli.
+    """
     code = st.query_params.get(BRUSHED, "")
     try:
         return decode(code, size).tolist() if code else []
@@ -35,21 +39,41 @@ def brush(indices: Sequence[int], size: int) -> None:
 
 
 def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
-    """Draw what can be done with a set: its CSV, and the Alignment page on these stimuli alone. name: a word for its file."""
+    """Draw what can be done with a set: its CSV, and the Alignment page on these stimuli alone.
+    name: a word for its file.
+    """
     code = encode(indices, queries.card(at).size)
     recipe = queries.recipe(at, "selection", [], stimuli=code)
-    with st.container(horizontal=True, key=f"offer-{name}", vertical_alignment="center", gap="small"):
-        st.download_button("CSV of ids and captions", lambda: exports.to_csv(as_table(at, indices)),
-                           exports.file_name(f"{name} stimuli", recipe, "csv"), "text/csv", key=f"take-{name}", type="tertiary",
-                           on_click="ignore", icon=":material/download:")  # fmt: skip
+    with st.container(
+        horizontal=True, key=f"offer-{name}", vertical_alignment="center", gap="small"
+    ):
+        st.download_button(
+            "CSV of ids and captions",
+            lambda: exports.to_csv(as_table(at, indices)),
+            exports.file_name(f"{name} stimuli", recipe, "csv"),
+            "text/csv",
+            key=f"take-{name}",
+            type="tertiary",
+            on_click="ignore",
+            icon=":material/download:",
+        )
         few = len(indices) < frame.LEAST_STIMULI
-        st.page_link("pages/alignment.py", label="Use on the Alignment page", icon=":material/query_stats:", disabled=few,
-                     query_params={"dataset": at.dataset, "stimuli": code})  # fmt: skip
+        st.page_link(
+            "pages/alignment.py",
+            label="Use on the Alignment page",
+            icon=":material/query_stats:",
+            disabled=few,
+            query_params={"dataset": at.dataset, "stimuli": code},
+        )
 
 
 def as_table(at: Place, indices: Sequence[int]) -> pd.DataFrame:
-    """Return a row per stimulus in the order given: index, stimulus, and a column per caption level."""
+    """Return a row per stimulus in the order given: index, stimulus, and a column per caption
+    level.
+    """
     texts = queries.captions(at).pivot(index="index", columns="level", values="text")
-    table = texts.loc[list(indices), list(queries.card(at).levels)].add_prefix("caption ").reset_index()
+    table = (
+        texts.loc[list(indices), list(queries.card(at).levels)].add_prefix("caption ").reset_index()
+    )
     table.insert(1, "stimulus", queries.stimuli(at)["stimulus"].iloc[list(indices)].to_numpy())
     return table

@@ -1,4 +1,6 @@
-"""Learners end at K_PMI + c on exact expectations and near it on samples; their losses and gradients by the plain formulas."""
+"""Learners end at K_PMI + c on exact expectations and near it on samples; their losses and
+gradients by the plain formulas.
+"""
 
 from __future__ import annotations
 
@@ -80,8 +82,13 @@ def test_losses_are_their_plain_formulas(seed) -> None:
             nce -= 0.3 * JOINT[a, b] * math.log(1 / (1 + math.exp(-g[a, b])))
             nce -= 0.7 * own[a] * own[b] * math.log(1 / (1 + math.exp(g[a, b])))
             infonce += JOINT[a, b] * (normal - g[a, b] / 0.5)
-    for learner, expected in ((Learner("nce", positives=0.3), nce), (Learner(temperature=0.5), infonce)):
-        assert float(exact_loss(learner, torch.from_numpy(JOINT))(torch.from_numpy(g))) == pytest.approx(expected)
+    for learner, expected in (
+        (Learner("nce", positives=0.3), nce),
+        (Learner(temperature=0.5), infonce),
+    ):
+        assert float(
+            exact_loss(learner, torch.from_numpy(JOINT))(torch.from_numpy(g))
+        ) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("learner", [Learner("nce", width=3), Learner(width=3, temperature=0.7)])
@@ -96,7 +103,9 @@ def test_gradients_are_finite_differences(learner) -> None:
             shifted = start.clone()
             shifted[index] += sign * 1e-6
             ends.append(float(loss(shifted @ shifted.T)))
-        assert float(gradient[index]) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-9)
+        assert float(gradient[index]) == pytest.approx(
+            (ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-9
+        )
 
 
 def test_pmi_is_the_minimum_of_both_losses() -> None:
@@ -119,9 +128,15 @@ def test_no_width_does_better_than_the_best_of_its_width() -> None:
 
 
 def test_what_is_no_learner_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="no contrastive loss named 'infonc'; did you mean infonce"):
+    with pytest.raises(
+        UnknownNameError, match="no contrastive loss named 'infonc'; did you mean infonce"
+    ):
         Learner("infonc")
-    refused = ({"width": 0}, "at least 1 wide"), ({"temperature": 0.0}, "number above 0"), ({"positives": 1.0}, "between 0 and 1")
+    refused = (
+        ({"width": 0}, "at least 1 wide"),
+        ({"temperature": 0.0}, "number above 0"),
+        ({"positives": 1.0}, "between 0 and 1"),
+    )
     refused += (({"temperature": math.inf}, "number above 0, not inf"),)
     for choices, said in refused:
         with pytest.raises(InputError, match=said):

@@ -1,4 +1,6 @@
-"""One-to-one observations are learned alike; what a modality loses, alignment loses; and what the runs show of it."""
+"""One-to-one observations are learned alike; what a modality loses, alignment loses; and what the
+runs show of it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive import runs
-from core.theory.contrastive.modalities import LOSSES, View, align_kernels, align_views, information_left, observe, see
+from core.theory.contrastive.modalities import (
+    LOSSES,
+    View,
+    align_kernels,
+    align_views,
+    information_left,
+    observe,
+    see,
+)
 from core.theory.contrastive.pmi import pmi_kernel
 from core.theory.contrastive.runs import describe, start
 from core.theory.contrastive.setups import PRESETS, Setup, make_setup
@@ -75,7 +85,9 @@ def test_information_by_hand() -> None:
 
 
 def test_what_is_no_view_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="no loss of a view named 'loss'; did you mean lossy"):
+    with pytest.raises(
+        UnknownNameError, match="no loss of a view named 'loss'; did you mean lossy"
+    ):
         see("loss", 0.5, events=4, seed=0)
     with pytest.raises(InputError, match="lies in 0 … 1, not 2"):
         see("lossy", 2.0, events=4, seed=0)
@@ -105,7 +117,11 @@ def test_a_world_is_described() -> None:
 def test_choices_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="no preset named 'info'; did you mean infonce"):
         make_setup("info")
-    for preset, choice in (("nce", {"temperature": 0.5}), ("infonce", {"positives": 0.5}), ("capacity", {"width": 3})):
+    for preset, choice in (
+        ("nce", {"temperature": 0.5}),
+        ("infonce", {"positives": 0.5}),
+        ("capacity", {"width": 3}),
+    ):
         with pytest.raises(InputError, match="cannot be chosen"):
             make_setup(preset, **choice)
     assert make_setup("infonce", loss=None) == PRESETS["infonce"].setup

@@ -11,27 +11,44 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
-from core.theory.contrastive.world import KINDS, Chain, count_windows, draw_edges, make_chain, mix, vary_edges
+from core.theory.contrastive.world import (
+    KINDS,
+    Chain,
+    count_windows,
+    draw_edges,
+    make_chain,
+    mix,
+    vary_edges,
+)
 
 SMALL = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
 
 
-def world(kind: str = "ring", *, events: int = 12, window: int = 2, jumps: float = 0.1, same: bool = True):
-    return count_windows(make_chain(draw_edges(kind, events=events, seed=0), jumps=jumps), window=window, same=same)
+def world(
+    kind: str = "ring", *, events: int = 12, window: int = 2, jumps: float = 0.1, same: bool = True
+):
+    return count_windows(
+        make_chain(draw_edges(kind, events=events, seed=0), jumps=jumps), window=window, same=same
+    )
 
 
 def test_three_events_by_hand() -> None:
     found = count_windows(make_chain(SMALL, jumps=0.0), window=1)
-    # degrees 2, 3, 3 of 8; steps 1/2, 1/3, 2/3; of three times in a window one is t = t' and two are neighbors
+    # degrees 2, 3, 3 of 8; steps 1/2, 1/3, 2/3; of three times in a window one is t = t' and two
+    # are neighbors
     assert found.same == pytest.approx(np.array([2, 3, 3]) / 24)
     assert found.apart * 24 == pytest.approx(2 * SMALL)
     kernel = pmi_kernel(found.joint)
     own = math.log(24 * 2 / 36)  # 2/24 over (6/24)²
     assert kernel[0] == pytest.approx([own, math.log(24 * 2 / 54), math.log(24 * 2 / 54)])
-    assert kernel[1] == pytest.approx([math.log(24 * 2 / 54), math.log(24 * 3 / 81), math.log(24 * 4 / 81)])
+    assert kernel[1] == pytest.approx(
+        [math.log(24 * 2 / 54), math.log(24 * 3 / 81), math.log(24 * 4 / 81)]
+    )
     apart = count_windows(make_chain(SMALL, jumps=0.0), window=1, same=False)
     assert apart.joint == pytest.approx(SMALL / 8)
-    with pytest.raises(InputError, match="events 0 and 0 never share a window, so that their PMI is −∞"):
+    with pytest.raises(
+        InputError, match="events 0 and 0 never share a window, so that their PMI is −∞"
+    ):
         pmi_kernel(apart.joint)
 
 
@@ -40,15 +57,29 @@ def test_cooccurrence_is_what_a_long_sequence_shows() -> None:
     cumulated = chain.steps.cumsum(axis=1)
     events = [0]
     for chance in draw.random(60_000):
-        events.append(int(np.searchsorted(cumulated[events[-1]], chance * cumulated[events[-1], -1])))
+        events.append(
+            int(np.searchsorted(cumulated[events[-1]], chance * cumulated[events[-1], -1]))
+        )
     counts = np.zeros((3, 3))
     for lag in range(-2, 3):
         ends = np.array(events)
-        np.add.at(counts, (ends[max(0, -lag) : len(ends) - max(0, lag)], ends[max(0, lag) : len(ends) - max(0, -lag)]), 1)
+        np.add.at(
+            counts,
+            (
+                ends[max(0, -lag) : len(ends) - max(0, lag)],
+                ends[max(0, lag) : len(ends) - max(0, -lag)],
+            ),
+            1,
+        )
     assert counts / counts.sum() == pytest.approx(count_windows(chain, window=2).joint, abs=0.004)
 
 
-@given(kind=st.sampled_from(list(KINDS)), events=st.sampled_from([6, 9, 12]), window=st.integers(1, 5), jumps=st.floats(0.01, 1))
+@given(
+    kind=st.sampled_from(list(KINDS)),
+    events=st.sampled_from([6, 9, 12]),
+    window=st.integers(1, 5),
+    jumps=st.floats(0.01, 1),
+)
 def test_every_world_is_symmetric_and_its_parts_sum_to_one(kind, events, window, jumps) -> None:
     edges = vary_edges(draw_edges(kind, events=events, seed=1), spread=0.5, seed=2)
     chain = make_chain(edges, jumps=jumps)
@@ -88,7 +119,12 @@ def test_a_constant_coupled_to_a_flat_direction_has_no_offset() -> None:
     assert "couples the constant" in offset.reason
 
 
-@given(seed=st.integers(0, 10_000), n=st.integers(3, 9), spread=st.floats(0, 0.2), extra=st.floats(0, 1))
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(3, 9),
+    spread=st.floats(0, 0.2),
+    extra=st.floats(0, 1),
+)
 def test_proposition_1_implies_a_kernel_that_is_an_inner_product(seed, n, spread, extra) -> None:
     draw = np.random.default_rng(seed)
     joint = np.exp(spread * draw.random((n, n)))
@@ -117,7 +153,9 @@ def test_what_is_no_world_is_refused() -> None:
     with pytest.raises(InputError, match="jumps lies in 0 … 1, not 2"):
         make_chain(SMALL, jumps=2.0)
     for spread in (-1.0, 11.0, float("nan")):
-        with pytest.raises(InputError, match=f"spread of the steps' weights lies in 0 … 10, not {spread:g}"):
+        with pytest.raises(
+            InputError, match=f"spread of the steps' weights lies in 0 … 10, not {spread:g}"
+        ):
             vary_edges(SMALL, spread=spread, seed=0)
     with pytest.raises(InputError, match="at least 1 step"):
         count_windows(Chain(np.ones(3) / 3, SMALL), window=0)

@@ -1,4 +1,6 @@
-"""Each way to break the theorem leaves both networks aligned at strength 0, and lowers alignment by a margin above it."""
+"""Each way to break the theorem leaves both networks aligned at strength 0, and lowers alignment by
+a margin above it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.runs import sweep
 from core.theory.looks import tabulate
 
-HARD = {  # a strength, how far below 1 the alignment falls at least, and how near the prediction lies where there is one
+# a strength, how far below 1 the alignment falls at least, and how near the prediction lies where
+# there is one
+HARD = {
     "weight-decay": (1.0, 0.1, 1e-3),
     "gradient-flow": (0.5, 0.1, None),
     "labels": (0.5, 0.1, 5e-3),
@@ -23,7 +27,11 @@ HARD = {  # a strength, how far below 1 the alignment falls at least, and how ne
 }
 
 
-SHALLOW = ("labels", "saddle", "private-data")  # break networks of one hidden layer, too, which are trained sooner
+SHALLOW = (
+    "labels",
+    "saddle",
+    "private-data",
+)  # break networks of one hidden layer, too, which are trained sooner
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +43,14 @@ def _shorter(monkeypatch) -> None:
 @pytest.mark.parametrize("name", BREAKERS)
 def test_alignment_is_perfect_without_a_breaker_and_falls_with_it(name) -> None:
     strength, margin, near = HARD[name]
-    shallow = {"d": 4, "c": 4, "widths": ((3,), (4,))} if name in SHALLOW else {"widths": ((4,), (5, 4))}
+    shallow = (
+        {"d": 4, "c": 4, "widths": ((3,), (4,))} if name in SHALLOW else {"widths": ((4,), (5, 4))}
+    )
     table = tabulate(sweep(name, make_nets(**shallow), strengths=(0.0, strength)))
     none, hard = table["measured"]
-    assert none > (0.9 if name == "edge-of-stability" else 1 - 1e-4)  # at a finite step noise never settles
+    assert none > (
+        0.9 if name == "edge-of-stability" else 1 - 1e-4
+    )  # at a finite step noise never settles
     assert hard < none - margin
     if near:
         assert table["predicted"].tolist() == pytest.approx([none, hard], abs=near)
@@ -52,16 +64,25 @@ def test_where_the_theory_is_silent_nothing_is_predicted() -> None:
 
 def test_what_is_no_breaker_or_no_strength_is_refused() -> None:
     nets = make_nets(widths=((4,), (4,)))
-    with pytest.raises(UnknownNameError, match="no breaker named 'weight'; did you mean weight-decay"):
+    with pytest.raises(
+        UnknownNameError, match="no breaker named 'weight'; did you mean weight-decay"
+    ):
         break_alignment("weight", nets, 0.5)
-    with pytest.raises(InputError, match=r"strength of labels lies in 0 … 1 \(spread of log Φ\), not 3"):
+    with pytest.raises(
+        InputError, match=r"strength of labels lies in 0 … 1 \(spread of log Φ\), not 3"
+    ):
         break_alignment("labels", nets, 3.0)
     with pytest.raises(InputError, match="lacks a whole number of the 3 modes"):
         break_alignment("saddle", nets, 0.5)
 
 
 def test_no_solution_is_asked_to_lack_all_modes() -> None:
-    assert [usual_strengths("saddle", rank) for rank in (1, 2, 3, 5)] == [(0.0,), (0.0, 1.0), (0.0, 1.0, 2.0), (0.0, 1.0, 2.0)]
+    assert [usual_strengths("saddle", rank) for rank in (1, 2, 3, 5)] == [
+        (0.0,),
+        (0.0, 1.0),
+        (0.0, 1.0, 2.0),
+        (0.0, 1.0, 2.0),
+    ]
     assert usual_strengths("labels", 1) == BREAKERS["labels"].strengths
     with pytest.raises(UnknownNameError, match="no breaker named 'label'; did you mean labels"):
         usual_strengths("label", 3)

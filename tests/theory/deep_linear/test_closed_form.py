@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, MetricError
 from core.theory.deep_linear.alignment import align_layers, disproportion, linear_cka
-from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, least_norm, transform
+from core.theory.deep_linear.closed_form import (
+    least_entropy,
+    least_entropy_value,
+    least_norm,
+    transform,
+)
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
 from core.theory.deep_linear.world import Frame, World, draw_weights, make_frame, make_world
@@ -19,7 +24,11 @@ WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)
 
 
 def both_layers(solve, nets):
-    return [layer for net in nets for layer in hidden_maps(solve(net.world, net.frame, net.widths, seed=net.seed), net.frame)]
+    return [
+        layer
+        for net in nets
+        for layer in hidden_maps(solve(net.world, net.frame, net.widths, seed=net.seed), net.frame)
+    ]
 
 
 @FEW
@@ -33,7 +42,9 @@ def test_at_least_entropy_every_layer_of_both_networks_is_aligned(a, b, seed, co
 
 @FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50))
-def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_written_down(widths, seed) -> None:
+def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_written_down(
+    widths, seed
+) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
     weights = least_entropy(net.world, net.frame, widths, seed=seed)
     assert float(loss(weights, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-10)
@@ -49,20 +60,28 @@ def test_no_other_minimum_of_the_loss_has_less_entropy(widths, seed, spread) -> 
     draw = torch.Generator().manual_seed(seed)
     for layer, width in enumerate(widths, start=1):
         noise = torch.randn(width, width, generator=draw, dtype=torch.float64)
-        moved = transform(weights, layer=layer, by=torch.matrix_exp(spread * (noise + noise.T) / width))
+        moved = transform(
+            weights, layer=layer, by=torch.matrix_exp(spread * (noise + noise.T) / width)
+        )
         assert float(loss(moved, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-8)
         assert entropy(moved, net.frame, net.world) > entropy(weights, net.frame, net.world)
 
 
 @FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50))
-def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhere_else(widths, seed) -> None:
+def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhere_else(
+    widths, seed
+) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
     weights = least_entropy(net.world, net.frame, widths)
     for inward, outward in gradient_moments(weights, net.frame, net.world):
         assert torch.allclose(inward.diagonal(), outward.diagonal(), rtol=1e-8)  # equation 33
-        assert torch.allclose(inward, outward, atol=1e-8 * float(inward.abs().max()))  # equations 39 and 41
-    moved = transform(weights, layer=1, by=torch.diag(torch.linspace(0.5, 2.0, widths[0], dtype=torch.float64)))
+        assert torch.allclose(
+            inward, outward, atol=1e-8 * float(inward.abs().max())
+        )  # equations 39 and 41
+    moved = transform(
+        weights, layer=1, by=torch.diag(torch.linspace(0.5, 2.0, widths[0], dtype=torch.float64))
+    )
     inward, outward = gradient_moments(moved, net.frame, net.world)[0]
     assert not torch.allclose(inward, outward, rtol=0.05)
 
@@ -71,15 +90,27 @@ def test_gradient_moments_equal_those_of_sampled_gradients() -> None:
     net = make_nets(widths=((4,), (4,)), seed=3)[0]
     weights = least_entropy(net.world, net.frame, net.widths)
     draw = torch.Generator().manual_seed(0)
-    x = torch.randn(200_000, 5, generator=draw, dtype=torch.float64) @ torch.linalg.cholesky(net.world.inputs).T
-    noise = torch.randn(200_000, 5, generator=draw, dtype=torch.float64) @ torch.linalg.cholesky(net.world.noise).T
+    x = (
+        torch.randn(200_000, 5, generator=draw, dtype=torch.float64)
+        @ torch.linalg.cholesky(net.world.inputs).T
+    )
+    noise = (
+        torch.randn(200_000, 5, generator=draw, dtype=torch.float64)
+        @ torch.linalg.cholesky(net.world.noise).T
+    )
     first, second = weights
     hidden = x @ net.frame.before.T @ first.T
-    error = 2 * (hidden @ second.T @ net.frame.after.T - x @ net.world.target.T - noise) @ net.frame.after  # at the output of W_2
+    error = (
+        2
+        * (hidden @ second.T @ net.frame.after.T - x @ net.world.target.T - noise)
+        @ net.frame.after
+    )  # at the output of W_2
     inner = error @ second
     inward = (inner.T * (x @ net.frame.before.T).square().sum(1)) @ inner / len(x)
     outward = (hidden.T * error.square().sum(1)) @ hidden / len(x)
-    for exact, sampled in zip(gradient_moments(weights, net.frame, net.world)[0], (inward, outward), strict=True):
+    for exact, sampled in zip(
+        gradient_moments(weights, net.frame, net.world)[0], (inward, outward), strict=True
+    ):
         assert torch.allclose(exact, sampled, atol=0.03 * float(exact.abs().max()))
 
 
@@ -97,7 +128,10 @@ def test_the_transformed_minimum_has_the_same_loss_and_a_lower_alignment() -> No
 
 def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
     world = World(
-        *(torch.diag(torch.tensor(values, dtype=torch.float64)) for values in ([1.0, 1, 1], [3.0, 2, 1], [0.1, 0.1, 0.1]))
+        *(
+            torch.diag(torch.tensor(values, dtype=torch.float64))
+            for values in ([1.0, 1, 1], [3.0, 2, 1], [0.1, 0.1, 0.1])
+        )
     )
     view = torch.diag(torch.tensor([0.5, 1.0, 4.0], dtype=torch.float64))
     frame = Frame(view, torch.eye(3, dtype=torch.float64))
@@ -119,7 +153,10 @@ def test_least_norm_is_a_global_minimum_of_balanced_weights(widths, seed) -> Non
 
 def test_what_cannot_be_is_refused() -> None:
     world = make_world(d=5, c=4, rank=3, seed=0)
-    with pytest.raises(InputError, match="the map has rank 3, but a hidden layer is only 2 wide; make it 3 or wider"):
+    with pytest.raises(
+        InputError,
+        match="the map has rank 3, but a hidden layer is only 2 wide; make it 3 or wider",
+    ):
         least_entropy(world, make_frame(world, seed=0), [4, 2])
     with pytest.raises(InputError, match="5 inputs to 4 labels has a rank of 1 … 4, not 5"):
         make_world(d=5, c=4, rank=5, seed=0)
@@ -128,7 +165,10 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="a hidden layer is at least 1 wide; given 0"):
         draw_weights([3, 0], make_frame(world, seed=0), seed=0)
     for condition in (0.5, -1.0, float("nan"), float("inf")):
-        with pytest.raises(InputError, match=f"a number of 1 or more, and 1 is that of a rotation; given {condition:g}"):
+        with pytest.raises(
+            InputError,
+            match=f"a number of 1 or more, and 1 is that of a rotation; given {condition:g}",
+        ):
             make_frame(world, seed=0, condition=condition)
     nothing, moment = torch.zeros(3, 5, dtype=torch.float64), world.inputs
     with pytest.raises(MetricError, match="0 for every input has no representation"):
@@ -139,13 +179,20 @@ def test_alignment_by_moments_is_linear_cka_of_many_inputs() -> None:
     world = make_world(d=4, c=4, rank=2, seed=1)
     draw = torch.Generator().manual_seed(2)
     x, y = (torch.randn(3, 4, generator=draw, dtype=torch.float64) for _ in range(2))
-    inputs = torch.linalg.cholesky(world.inputs) @ torch.randn(4, 100_000, generator=draw, dtype=torch.float64)
+    inputs = torch.linalg.cholesky(world.inputs) @ torch.randn(
+        4, 100_000, generator=draw, dtype=torch.float64
+    )
     of_x, of_y = (x @ inputs), (y @ inputs)
-    cross, own = (of_x @ of_y.T).square().sum(), [torch.linalg.matrix_norm(layer @ layer.T) for layer in (of_x, of_y)]
+    cross, own = (
+        (of_x @ of_y.T).square().sum(),
+        [torch.linalg.matrix_norm(layer @ layer.T) for layer in (of_x, of_y)],
+    )
     exact = linear_cka(x, y, of_x=world.inputs, of_y=world.inputs, between=world.inputs)
     assert exact == pytest.approx(float(cross / (own[0] * own[1])), abs=0.01)
     assert exact < 0.95
     turn = torch.linalg.qr(torch.randn(3, 3, generator=draw, dtype=torch.float64))[0]
-    assert linear_cka(x, -3 * turn @ x, of_x=world.inputs, of_y=world.inputs, between=world.inputs) == pytest.approx(1)
+    assert linear_cka(
+        x, -3 * turn @ x, of_x=world.inputs, of_y=world.inputs, between=world.inputs
+    ) == pytest.approx(1)
     assert disproportion(x, -3 * turn @ x) == pytest.approx(0, abs=1e-7)
     assert disproportion(x, y) > 0.1

@@ -1,4 +1,6 @@
-"""Three ways to train end where the theory says; what differentiates and integrates is checked by slower means."""
+"""Three ways to train end where the theory says; what differentiates and integrates is checked by
+slower means.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,18 @@ def nets():
 
 
 def sampled_entropy(weights, net, count):
-    """Return the mean over samples of the squared gradient of each sample's loss, by automatic differentiation."""
+    """Return the mean over samples of the squared gradient of each sample's loss, by automatic
+    differentiation.
+    """
     draw = torch.Generator().manual_seed(1)
-    x = torch.randn(count, 5, generator=draw, dtype=torch.float64) @ torch.linalg.cholesky(net.world.inputs).T
-    noise = torch.randn(count, 5, generator=draw, dtype=torch.float64) @ torch.linalg.cholesky(net.world.noise).T
+    x = (
+        torch.randn(count, 5, generator=draw, dtype=torch.float64)
+        @ torch.linalg.cholesky(net.world.inputs).T
+    )
+    noise = (
+        torch.randn(count, 5, generator=draw, dtype=torch.float64)
+        @ torch.linalg.cholesky(net.world.noise).T
+    )
 
     def of_one(moving, x, y):
         value = net.frame.before @ x
@@ -35,11 +45,15 @@ def sampled_entropy(weights, net, count):
             value = weight @ value
         return (net.frame.after @ value - y).square().sum()
 
-    gradients = torch.func.vmap(torch.func.grad(of_one), (None, 0, 0))(tuple(weights), x, x @ net.world.target.T + noise)
+    gradients = torch.func.vmap(torch.func.grad(of_one), (None, 0, 0))(
+        tuple(weights), x, x @ net.world.target.T + noise
+    )
     return float(sum(each.square().sum() for each in gradients)) / count
 
 
-def test_entropy_by_moments_is_the_mean_squared_gradient_of_samples_also_far_from_the_minimum(nets) -> None:
+def test_entropy_by_moments_is_the_mean_squared_gradient_of_samples_also_far_from_the_minimum(
+    nets,
+) -> None:
     weights = nets[1].start
     exact = float(entropy(weights, nets[1].frame, nets[1].world))
     assert sampled_entropy(weights, nets[1], 50_000) == pytest.approx(exact, rel=0.05)
@@ -57,7 +71,9 @@ def test_gradients_of_the_entropic_loss_are_finite_differences(nets) -> None:
                 weights = net.start
                 weights[place][index] += sign * 1e-6
                 shifted.append(float(objective(weights)))
-            assert float(gradient[index]) == pytest.approx((shifted[0] - shifted[1]) / 2e-6, rel=1e-5, abs=1e-7)
+            assert float(gradient[index]) == pytest.approx(
+                (shifted[0] - shifted[1]) / 2e-6, rel=1e-5, abs=1e-7
+            )
 
 
 def test_the_entropic_minimum_is_aligned_at_every_layer_pair_and_is_the_closed_form() -> None:
@@ -78,7 +94,10 @@ def test_noisy_descent_comes_close_to_what_the_entropic_loss_singles_out() -> No
 
 def test_with_an_activation_layers_are_compared_on_samples(nets) -> None:
     linear, bent = (
-        [found.figures["min_alignment"] for found in train_noisily(nets, counts=(0, 500), activation=name)]
+        [
+            found.figures["min_alignment"]
+            for found in train_noisily(nets, counts=(0, 500), activation=name)
+        ]
         for name in ("linear", "tanh")
     )
     assert 0 < bent[0] <= 1
@@ -92,7 +111,10 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
     (found,) = run_sgd(net.start, net.frame, net.world, step=0.01, counts=[1], seed=5, batch=2)
     drawn, missed = np.random.default_rng(5).spawn(2)
     values, vectors = torch.linalg.eigh(net.world.inputs), torch.linalg.eigh(net.world.noise)
-    roots = [(each.eigenvectors * each.eigenvalues.sqrt()) @ each.eigenvectors.T for each in (values, vectors)]
+    roots = [
+        (each.eigenvectors * each.eigenvalues.sqrt()) @ each.eigenvectors.T
+        for each in (values, vectors)
+    ]
     x = torch.from_numpy(drawn.standard_normal((1, 2, 5))[0]) @ roots[0]
     y = x @ net.world.target.T + torch.from_numpy(missed.standard_normal((1, 2, 5))[0]) @ roots[1]
     moving = [weight.requires_grad_() for weight in net.start]
@@ -107,13 +129,16 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
 def test_looking_does_not_change_what_is_learned(nets) -> None:
     net = nets[0]
     once, often = (
-        list(run_sgd(net.start, net.frame, net.world, step=0.01, counts=counts, seed=5))[-1] for counts in ([50], [7, 20, 50])
+        list(run_sgd(net.start, net.frame, net.world, step=0.01, counts=counts, seed=5))[-1]
+        for counts in ([50], [7, 20, 50])
     )
     assert all(torch.equal(one, other) for one, other in zip(once, often, strict=True))
 
 
 def test_a_run_that_diverges_is_told(nets) -> None:
-    with pytest.raises(InputError, match="descent diverged before 2,000 steps of size 3; take a smaller step"):
+    with pytest.raises(
+        InputError, match="descent diverged before 2,000 steps of size 3; take a smaller step"
+    ):
         list(train_noisily(nets, step=3.0, counts=(0, 2_000)))
 
 
@@ -141,7 +166,9 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_whole_hessian(nets) -> None:
 
     def of_flat(values):
         parts = values.split([a * b for a, b in sizes])
-        return loss([part.view(size) for part, size in zip(parts, sizes, strict=True)], net.frame, net.world)
+        return loss(
+            [part.view(size) for part, size in zip(parts, sizes, strict=True)], net.frame, net.world
+        )
 
     whole = torch.linalg.eigvalsh(torch.autograd.functional.hessian(of_flat, flat))
     assert sharpness(net.start, net.frame, net.world) == pytest.approx(float(whole[-1]), rel=1e-6)

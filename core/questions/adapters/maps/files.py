@@ -1,0 +1,111 @@
+"""Trained adapters as one safetensors file, with the recipe that made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from math import inf
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as read
+from safetensors.numpy import save
+
+from core.errors import FeatureError
+from core.questions.adapters.maps.model import Adapter, Adapters
+from core.recipe import Recipe
+
+FORMAT = "platoscope adapters 2"
+
+
+def dump(adapters: Adapters, recipe: Recipe) -> bytes:
+    """Return a file with a weight and an offset per encoder, numbered, and in its metadata their
+    names and the recipe.
+    """
+    tensors = {}
+    for number, adapter in enumerate(adapters.maps.values()):
+        tensors[f"weight_{number}"] = np.ascontiguousarray(adapter.weight)
+        tensors[f"offset_{number}"] = np.ascontiguousarray(adapter.offset)
+    told = {
+        "format": FORMAT,
+        "encoders": json.dumps(list(adapters.maps)),
+        "temperature": repr(adapters.temperature),
+        "recipe_kind": recipe.kind,
+        "recipe": recipe.text,
+    }
+    return save(tensors, {**told, "digest": digest(tensors, told)})
+
+
+def load(data: bytes) -> tuple[Adapters, Recipe]:
+    """Read what `dump` wrote; raises FeatureError for a file of anything else and for one that is
+    cut short or changed.
+    """
+    try:
+        tensors = read(data)
+        told = _metadata(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FeatureError(
+            "this is no whole safetensors file; expected adapters that were downloaded here: fetch"
+            " the file again"
+        ) from error
+    if told.get("format") != FORMAT:
+        raise FeatureError(
+            f"this safetensors file holds no adapters: its metadata lacks {FORMAT!r}; choose one"
+            " that was downloaded here"
+        )
+    if told.pop("digest", None) != digest(tensors, told):
+        raise FeatureError(
+            "this file does not hold what was written; fetch it again, or train the adapters anew"
+        )
+    try:
+        return _adapters(tensors, told), Recipe.of(
+            told["recipe_kind"], **json.loads(told["recipe"])
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FeatureError(
+            "this file does not say of its adapters what it should (encoders, weights that fit"
+            " together, temperature, recipe): choose one that was downloaded here"
+        ) from error
+
+
+def digest(tensors: Mapping[str, np.ndarray], told: Mapping[str, str]) -> str:
+    """Return a digest of all that a file holds and says, save the digest itself."""
+    state = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    for name in sorted(tensors):
+        state.update(
+            f"{name} {tensors[name].dtype} {tensors[name].shape}".encode() + tensors[name].tobytes()
+        )
+    return state.hexdigest()
+
+
+def _metadata(data: bytes) -> dict[str, str]:
+    """Return the metadata in the header, whose length stands in the first eight bytes."""
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+
+
+def _adapters(tensors: Mapping[str, np.ndarray], told: Mapping[str, str]) -> Adapters:
+    """Return the adapters; raises KeyError, TypeError or ValueError where they are not whole."""
+    names, temperature = json.loads(told["encoders"]), float(told["temperature"])
+    maps = {
+        name: Adapter(tensors[f"weight_{number}"], tensors[f"offset_{number}"])
+        for number, name in enumerate(names)
+    }
+    width = tensors["offset_0"].shape
+    whole = all(
+        each.weight.shape[1:] == each.offset.shape == width and each.weight.ndim == 2
+        for each in maps.values()
+    )
+    finite = all(
+        tensor.dtype == np.float32 and np.isfinite(tensor).all() for tensor in tensors.values()
+    )
+    if not (
+        whole
+        and finite
+        and isinstance(names, list)
+        and len(maps) == len(names) >= 2
+        and 0 < temperature < inf
+    ):
+        raise ValueError("adapters that do not fit together")
+    return Adapters(maps, temperature)

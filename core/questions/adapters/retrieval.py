@@ -1,0 +1,84 @@
+"""Retrieval across encoders: given a stimulus's vector of one, how far up the list of another does
+the same stimulus come?
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64, Int64
+
+from core.errors import InputError
+from core.spaces.inputs import check_space
+from core.spaces.preprocess import normalize_rows
+
+DEPTHS = (1, 5, 10)
+
+
+class Ranks(NamedTuple):
+    """Where each query's own stimulus stands: how many others are more similar, and how many
+    stimuli, itself too, equally so.
+    """
+
+    above: Int64[np.ndarray, "n"]
+    tied: Int64[np.ndarray, "n"]
+
+    @property
+    def places(self) -> Float64[np.ndarray, "n"]:
+        """Return at which place each query's own stimulus comes, counted from 1; equally similar
+        ones share their mean place.
+        """
+        return self.above + (self.tied + 1) / 2
+
+
+def rank_own(queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"]) -> Ranks:
+    """Rank each query's own stimulus among all found, by cosine.
+
+    queries, found: row i of both is stimulus i. Raises MetricError for a degenerate side,
+    FeatureError for a vector of zeros, InputError where widths differ.
+    """
+    similar = _cosines(queries, found)
+    own = np.diag(similar)[:, None]
+    return Ranks((similar > own).sum(axis=1), (similar == own).sum(axis=1))
+
+
+def recall(ranks: Ranks, k: int) -> float:
+    """Return the share of queries whose own stimulus is among the first k.
+
+    Ties are broken at random, on average: of t equally similar stimuli with a above them the own
+    one is in with probability min(max((k − a)/t, 0), 1), so that an encoder that tells nothing
+    apart stays at chance, k/n. Range 0 … 1, higher is better.
+    """
+    return float(np.clip((k - ranks.above) / ranks.tied, 0, 1).mean())
+
+
+def median_rank(ranks: Ranks) -> float:
+    """Return the median of the places at which queries' own stimuli come. Chance is (n + 1)/2."""
+    return float(np.median(ranks.places))
+
+
+def closest(
+    queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"], *, k: int
+) -> Int64[np.ndarray, "n k"]:
+    """Return the k found stimuli nearest to each query, most similar first, equal ones by index;
+    raises as `rank_own`.
+    """
+    return np.argsort(-_cosines(queries, found), axis=1, kind="stable")[:, :k]
+
+
+def _cosines(
+    queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"]
+) -> Float32[np.ndarray, "n n"]:
+    """Return all cosines, summed in float64 and rounded once, so that equal vectors are equally
+    similar.
+    """
+    if queries.shape[1] != found.shape[1]:
+        raise InputError(
+            f"vectors of {queries.shape[1]} and {found.shape[1]} dimensions have no cosine; bring"
+            " both into one space first"
+        )
+    for space in (queries, found):
+        check_space(space)
+    left, right = (normalize_rows(space.astype(np.float64)) for space in (queries, found))
+    return (left @ right.T).astype(np.float32)

@@ -1,0 +1,206 @@
+"""Which colors are seen close together: pairs of pixels, counted, and what the counts say of how
+colors belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Float64, Int64, Integer, UInt8
+
+from core.errors import InputError, MetricError
+
+RADIUS, PAIRS, GRID = 4.0, 300_000, 8
+GRIDS = (2, 16)  # fewest and most steps: of 16³ colors a table of all pairs takes 134 MB
+SMOOTHING = 1.0
+_BATCH = 1_000_000  # pairs that are in memory at a time
+
+Picture = UInt8[np.ndarray, "_ _ 3"]  # (height, width, RGB); pictures differ in size
+Colors = UInt8[np.ndarray, "pairs 3"]
+
+
+def offsets(radius: float) -> Int64[np.ndarray, "offsets 2"]:
+    """Return every step (down, right) to another pixel at most `radius` away, Euclidean; its
+    reverse is among them.
+    """
+    reach = int(radius)
+    down, right = np.mgrid[-reach : reach + 1, -reach : reach + 1].reshape(2, -1)
+    lengths = down**2 + right**2
+    return np.stack([down, right], axis=1)[(lengths > 0) & (lengths <= radius**2)].astype(np.int64)
+
+
+def sample_pairs(
+    pictures: Sequence[Picture], *, radius: float, pairs: int, rng: np.random.Generator
+) -> tuple[Colors, Colors]:
+    """Draw pairs of pixels that lie at most `radius` pixels apart in one picture, and return their
+    colors.
+
+    Each picture is as likely as any other, and within it each such pair of different pixels:
+    nothing is wrapped or clamped at its borders. Drawn with replacement. radius: in pixels, from 1.
+    pairs: how many. Raises InputError for no pictures, a radius below 1, no pairs, and for a
+    picture too small to hold a pair.
+    """
+    _check(pictures, radius, pairs)
+    drawn = rng.integers(len(pictures), size=pairs)
+    sizes = np.array([picture.shape[:2] for picture in pictures])
+    starts = np.concatenate([[0], sizes.prod(axis=1).cumsum()[:-1]])
+    steps, places = offsets(radius), np.empty((2, pairs), np.int64)
+    for size in np.unique(sizes[drawn], axis=0):
+        mine = np.flatnonzero((sizes[drawn] == size).all(axis=1))
+        for end, at in zip(places, _draw_places(rng, steps, size, len(mine)), strict=True):
+            end[mine] = starts[drawn[mine]] + at @ (size[1], 1)
+    pixels = np.concatenate([picture.reshape(-1, 3) for picture in pictures])
+    return pixels[places[0]], pixels[places[1]]
+
+
+def _draw_places(
+    rng: np.random.Generator,
+    steps: Int64[np.ndarray, "offsets 2"],
+    size: Int64[np.ndarray, "2"],
+    count: int,
+) -> tuple[Int64[np.ndarray, "count 2"], Int64[np.ndarray, "count 2"]]:
+    """Draw pixels and their partners: a step as often as a picture of this size has room for it,
+    then a place where it fits.
+    """
+    room = np.maximum(size - np.abs(steps), 0)
+    ways = room.prod(axis=1)
+    if not ways.any():
+        raise InputError(
+            f"a picture of {size[1]} × {size[0]} pixels holds no pair of pixels; leave it out"
+        )
+    chosen = rng.choice(len(steps), size=count, p=ways / ways.sum())
+    corner = (rng.random((count, 2)) * room[chosen]).astype(np.int64)
+    here = corner + np.maximum(-steps[chosen], 0)
+    return here, here + steps[chosen]
+
+
+def _check(pictures: Sequence[Picture], radius: float, pairs: int) -> None:
+    if not len(pictures):
+        raise InputError(
+            "at least one picture expected, since colors are counted in pictures; given none"
+        )
+    if radius < 1:
+        raise InputError(
+            f"the radius is at least 1 pixel, the distance of two neighbors; given {radius}"
+        )
+    if pairs < 1:
+        raise InputError(f"at least one pair of pixels expected; given {pairs}")
+
+
+def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:
+    """Return the cell of each color on a grid of `grid` equal steps per channel: (r · grid + g) ·
+    grid + b, 0 … grid³ − 1.
+
+    Raises InputError for a grid outside GRIDS.
+    """
+    if not GRIDS[0] <= grid <= GRIDS[1]:
+        raise InputError(f"a grid has {GRIDS[0]} to {GRIDS[1]} steps per channel; given {grid}")
+    red, green, blue = rgb.astype(np.int64).T * grid // 256
+    return (red * grid + green) * grid + blue
+
+
+def count_colors(
+    pictures: Sequence[Picture],
+    *,
+    radius: float = RADIUS,
+    pairs: int = PAIRS,
+    grid: int = GRID,
+    seed: int = 0,
+) -> Int64[np.ndarray, "cells cells"]:
+    """Count how often the colors of a grid meet in `pairs` sampled pairs of pixels; see
+    `sample_pairs`, `cells`, `count_pairs`.
+    """
+    _check(pictures, radius, pairs)
+    rng = np.random.default_rng(seed)
+    table = np.zeros((grid**3, grid**3), np.int64)
+    for done in range(0, pairs, _BATCH):
+        drawn = sample_pairs(pictures, radius=radius, pairs=min(_BATCH, pairs - done), rng=rng)
+        table += count_pairs(*(cells(colors, grid=grid) for colors in drawn), kinds=grid**3)
+    return table
+
+
+def merge(
+    counts: Integer[np.ndarray, "n n"], into: Integer[np.ndarray, " n"], *, kinds: int
+) -> Int64[np.ndarray, "kinds kinds"]:
+    """Return the table of counts in which the kinds that `into` gives one number to are one
+    kind.
+    """
+    member = np.zeros((len(counts), kinds), np.int64)
+    member[np.arange(len(counts)), into] = 1
+    return member.T @ counts @ member
+
+
+def cell_centers(numbers: Integer[np.ndarray, " n"], *, grid: int) -> Float64[np.ndarray, "n 3"]:
+    """Return the sRGB color (0 … 255) in the middle of each cell: of the 8-bit colors that fall
+    into it, the mean.
+    """
+    steps = np.stack([numbers // grid**2, numbers // grid % grid, numbers % grid], axis=1)
+    lowest, highest = -(-steps * 256 // grid), -(-(steps + 1) * 256 // grid) - 1
+    return (lowest + highest) / 2
+
+
+def count_pairs(
+    first: Integer[np.ndarray, " pairs"], second: Integer[np.ndarray, " pairs"], *, kinds: int
+) -> Int64[np.ndarray, "kinds kinds"]:
+    """Count how often two kinds meet, in either order: a symmetric table whose sum is twice the
+    number of pairs.
+    """
+    table = np.bincount(first.astype(np.int64) * kinds + second, minlength=kinds**2).reshape(
+        kinds, kinds
+    )
+    return table + table.T
+
+
+def pmi(
+    counts: Integer[np.ndarray, "n n"], *, smoothing: float = SMOOTHING
+) -> Float64[np.ndarray, "n n"]:
+    """Return the pointwise mutual information of every two kinds: ln p(A, B) / (p(A) p(B)), in
+    nats.
+
+    p(A, B): the counts plus `smoothing` in every cell, over their sum; p(A): its sum over B. With
+    smoothing, a pair that was never seen is as if seen `smoothing` times; without, it would be −∞
+    and is refused. counts: symmetric. Higher is more often together than by chance, 0 is chance.
+    Symmetric. Raises MetricError for negative smoothing, an asymmetric table, a kind that was never
+    seen, and unseen pairs without smoothing. Source: Church, Hanks 1990; Huh et al. 2024, appendix
+    D.
+    """
+    if smoothing < 0:
+        raise MetricError(f"smoothing is 0 or more; given {smoothing}")
+    if not np.array_equal(counts, counts.T):
+        raise MetricError("a symmetric table of counts expected: a pair is counted in both orders")
+    if not counts.any(axis=1).all():
+        raise MetricError(
+            f"kind {int(np.flatnonzero(~counts.any(axis=1))[0])} was never seen; leave it out of"
+            " the table"
+        )
+    joint = (counts + smoothing) / (counts.sum() + smoothing * counts.size)
+    if not joint.all():
+        raise MetricError(
+            f"{np.count_nonzero(joint == 0) // 2} pairs were never seen; smooth, or keep only kinds"
+            " seen more often"
+        )
+    alone = joint.sum(axis=1)
+    return np.log(joint / np.outer(alone, alone))
+
+
+def dissimilarity(information: Float[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
+    """Return max PMI − PMI, the largest of all pairs (a kind with itself included); 0 on the
+    diagonal, which no layout looks at.
+
+    Source: Huh et al. 2024, appendix D.
+    """
+    apart = information.max() - information.astype(np.float64)
+    np.fill_diagonal(apart, 0)
+    return apart
+
+
+def often(
+    counts: Integer[np.ndarray, "n n"], *, least: int, most: int
+) -> Int64[np.ndarray, " kept"]:
+    """Return the kinds that were seen at least `least` times, of those the `most` that were seen
+    most often, by rising index.
+    """
+    seen = counts.sum(axis=1)
+    enough = np.flatnonzero(seen >= max(least, 1))
+    return np.sort(enough[np.argsort(-seen[enough], kind="stable")[:most]]).astype(np.int64)

@@ -1,0 +1,157 @@
+"""Metric multidimensional scaling: points whose distances are as near to given dissimilarities as
+they can be.
+
+Stress majorization (SMACOF) from many starts at once; of all that come out, the one with the least
+stress is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import MetricError
+from core.progress import Progress
+
+STARTS = 1000
+ITERATIONS, TOLERANCE = 300, 1e-7  # of every start
+POLISH, POLISHED = 100_000, 1e-16  # of the best one
+MOST_DIMS = 3
+_BATCH = 50  # starts between two reports
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Points around their mean and how badly they fit.
+
+    stress: Kruskal's stress-1, √(Σ (dᵢⱼ − δᵢⱼ)² / Σ dᵢⱼ²), i < j; 0 is a perfect fit. start:
+    "classical", or "random" with its number from 0.
+    """
+
+    points: Float64[np.ndarray, "n dims"]
+    stress: float
+    start: str
+
+
+def lay_out(
+    dissimilarities: Float[np.ndarray, "n n"],
+    *,
+    dims: int = 3,
+    starts: int = STARTS,
+    seed: int = 0,
+    report: Progress | None = None,
+) -> Layout:
+    """Return the best of `starts` random starts (uniform in the unit cube, seeded) and one from
+    classical scaling, then polished.
+
+    dissimilarities: symmetric, 0 or more, 0 on the diagonal, finite. dims: 1, 2 or 3, and below n.
+    starts: with 0 there is classical scaling alone. Raises MetricError for anything else. Source:
+    de Leeuw 1977 (majorization); Kruskal 1964 (stress); Torgerson 1952 (the start).
+    """
+    target = _checked(dissimilarities, dims)
+    fixed = classical(target, dims=dims)[None]
+    drawn = np.random.default_rng(seed).random((starts, len(target), dims))
+    tried = np.concatenate([fixed, drawn])
+    found = [smacof(target, batch) for batch in _batches(tried, report)]
+    points, stresses = (np.concatenate(part) for part in zip(*found, strict=True))
+    best = int(stresses.argmin())
+    (polished,), _ = smacof(target, points[best : best + 1], iterations=POLISH, tolerance=POLISHED)
+    start = f"random {best - 1}" if best else "classical"
+    return Layout(polished - polished.mean(axis=0), stress(target, polished), start)
+
+
+def smacof(
+    dissimilarities: Float[np.ndarray, "n n"],
+    starts: Float[np.ndarray, "S n dims"],
+    *,
+    iterations: int = ITERATIONS,
+    tolerance: float = TOLERANCE,
+) -> tuple[Float64[np.ndarray, "S n dims"], Float64[np.ndarray, "S"]]:
+    """Improve every start by Guttman transforms; return the points and their raw stresses Σ (dᵢⱼ −
+    δᵢⱼ)², i < j.
+
+    The stress never rises. A start ends where a transform gains at most `tolerance` · Σ δᵢⱼ², or
+    after `iterations`. The starts are shared among threads; each is worked on by one, so that their
+    number changes nothing.
+    """
+    from core.questions.color.geometry.loops import majorize
+
+    target = np.ascontiguousarray(dissimilarities, np.float64)
+    count, n, dims = starts.shape
+    flat = np.zeros(
+        (count, n, MOST_DIMS)
+    )  # transforms leave an axis of zeros at zero, so that all dimensions share one loop
+    flat[:, :, :dims] = starts
+    points, stresses = np.empty_like(flat), np.empty(count)
+    least = tolerance * float(np.square(target).sum()) / 2
+    cores = min(os.cpu_count() or 1, count)
+    parts = (np.array_split(array, cores) for array in (flat, points, stresses))
+    with ThreadPoolExecutor(cores) as pool:
+        done = [
+            pool.submit(majorize, target, a, iterations, least, b, c)
+            for a, b, c in zip(*parts, strict=True)
+        ]
+        for each in done:
+            each.result()
+    return points[:, :, :dims].copy(), stresses
+
+
+def classical(
+    dissimilarities: Float[np.ndarray, "n n"], *, dims: int
+) -> Float64[np.ndarray, "n dims"]:
+    """Return classical scaling: the leading eigenvectors of −½ HΔ²H times the roots of their
+    eigenvalues, negative ones as 0.
+
+    Exact for Euclidean distances of points in `dims` dimensions. Each axis has its largest
+    coordinate positive. Source: Torgerson 1952; Gower 1966.
+    """
+    squares = np.square(dissimilarities.astype(np.float64))
+    means = squares.mean(axis=0)
+    values, axes = np.linalg.eigh((means[:, None] + means - squares - means.mean()) / 2)
+    points = axes[:, ::-1][:, :dims] * np.sqrt(np.maximum(values[::-1][:dims], 0))
+    largest = points[np.abs(points).argmax(axis=0), np.arange(dims)]
+    return points * np.where(largest < 0, -1.0, 1.0)
+
+
+def stress(dissimilarities: Float[np.ndarray, "n n"], points: Float[np.ndarray, "n dims"]) -> float:
+    """Return Kruskal's stress-1 of a layout, √(Σ (dᵢⱼ − δᵢⱼ)² / Σ dᵢⱼ²) over i < j: 0 or more,
+    lower is better.
+    """
+    from scipy.spatial.distance import pdist, squareform
+
+    apart = pdist(points)
+    return float(
+        np.linalg.norm(apart - squareform(dissimilarities, checks=False)) / np.linalg.norm(apart)
+    )
+
+
+def _batches(
+    starts: Float64[np.ndarray, "S n dims"], report: Progress | None
+) -> Iterator[Float64[np.ndarray, "_ n dims"]]:
+    for first in range(0, len(starts), _BATCH):
+        yield starts[first : first + _BATCH]
+        if report:
+            report(min(first + _BATCH, len(starts)), len(starts), "starts of the layout")
+
+
+def _checked(given: Float[np.ndarray, "n n"], dims: int) -> Float64[np.ndarray, "n n"]:
+    target, n = given.astype(np.float64), len(given)
+    if not 1 <= dims <= MOST_DIMS or n <= dims:
+        raise MetricError(
+            f"a layout has 1 to {MOST_DIMS} dimensions and more colors than that; given {n} colors"
+            f" in {dims} dimensions"
+        )
+    if not (np.isfinite(target).all() and (target >= 0).all()):
+        raise MetricError(
+            "dissimilarities are finite and 0 or more; given others: leave out what was never seen"
+        )
+    if not np.allclose(target, target.T) or target.diagonal().any():
+        raise MetricError("dissimilarities are symmetric with 0 on the diagonal; given others")
+    if not target.any():
+        raise MetricError("all dissimilarities are 0, so there is nothing to lay out")
+    return target

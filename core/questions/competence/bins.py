@@ -1,0 +1,283 @@
+"""Are strong models alike, and weak ones each weak in its own way? Models binned by competence,
+aligned within their bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64, Int64
+
+from core.errors import InputError
+from core.statistics.nulls import draw_orders
+
+ALL, SAME, DIFFERENT = (
+    "all",
+    "same",
+    "different",
+)  # pairs of models: whatever their groups are, of one group, of two
+MOST = 1000  # bins
+COLUMNS = ("pairs_of", "bin", "low", "high", "models", "pairs", "mean", "se", "se_pairs", "reason")
+
+Members = Int64[np.ndarray, " pairs"]
+Scores = Float64[np.ndarray, " pairs"]
+
+
+def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.DataFrame:
+    """Return the bin of each model: bin (0 … count − 1, the weakest first), low, high (of its bin),
+    by model.
+
+    skill: a value per model; models without one are left out. Bins are `count` equal parts of 0 …
+    1, each with its lower end; the last has both. equal: as many models in each bin as ties allow
+    instead, since models of one value share a bin; low and high are then the least and the largest
+    value in it. Raises InputError for fewer than one bin or more than MOST, and for equal parts of
+    values outside 0 … 1.
+    """
+    known = skill.dropna()
+    if not 1 <= count <= MOST:
+        raise InputError(f"1 to {MOST} bins expected; given {count}")
+    parts = _places(known.to_numpy(float), count=count, equal=equal)
+    if equal:
+        ends = known.groupby(parts)
+        return pd.DataFrame(
+            {"bin": parts, "low": ends.transform("min"), "high": ends.transform("max")},
+            index=known.index,
+        )
+    if len(known) and not (known.min() >= 0 and known.max() <= 1):
+        raise InputError(
+            f"equal parts of 0 … 1 expected values in it; given {known.min():g} … {known.max():g}:"
+            " ask for bins of equal size"
+        )
+    edges = np.arange(count + 1) / count
+    return pd.DataFrame(
+        {"bin": parts, "low": edges[parts], "high": edges[parts + 1]}, index=known.index
+    )
+
+
+def bin_pairs(
+    pairs: pd.DataFrame, skill: pd.Series, group: pd.Series, bins: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the pairs of models within one bin: model_x, model_y, score, skill (the mean of both),
+    bin, same (one group).
+
+    pairs: model_x, model_y, score; those without a score are left out. skill, group: by model.
+    bins: from `assign_bins`. same is <NA> where a group is unknown (NaN or empty): such a pair
+    counts neither to those of one group nor to those of two.
+    """
+    place = bins["bin"]
+    inside = pairs[
+        pairs["score"].notna() & (pairs["model_x"].map(place) == pairs["model_y"].map(place))
+    ]
+    x, y = inside["model_x"], inside["model_y"]
+    middle = (x.map(skill).astype(float) + y.map(skill).astype(float)) / 2
+    points = inside[["model_x", "model_y", "score"]].assign(
+        skill=middle, bin=x.map(place).astype(int), same=_same(inside, group)
+    )
+    return points.reset_index(drop=True)
+
+
+def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean alignment within each bin: over all its pairs, those of one group, and those
+    of two.
+
+    Pairs share models, so counting pairs is not enough: se is the jackknife over models, √((m −
+    1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), where θ₍ᵢ₎ is the mean without the pairs of model i; on average it is
+    no smaller than the truth. se_pairs, sd/√pairs, takes pairs for independent and is too small.
+    points: from `bin_pairs`. bins: from `assign_bins`. Returns pairs_of (all, same or different),
+    bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason; NaN where it says why.
+    Source: Huh et al. 2024, figure 2; Efron, Stein 1981 (the jackknife of such means).
+    """
+    found = bins.groupby("bin").agg(
+        low=("low", "first"), high=("high", "first"), models=("bin", "size")
+    )
+    rows = [
+        (kind, *about, *_mean(chosen[chosen["bin"] == about[0]]))
+        for kind, chosen in _kinds(points)
+        for about in found.itertuples()
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def bin_trends(
+    pairs: pd.DataFrame,
+    skill: pd.Series,
+    group: pd.Series,
+    *,
+    count: int = 5,
+    equal: bool = False,
+    permutations: int = 999,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Test whether pairs within a bin are the more aligned the more competent they are: pairs_of,
+    slope, p, groups, reason.
+
+    slope: of the least-squares line through the points of `bin_pairs`, in alignment per unit of
+    skill. The null: competence has nothing to do with alignment, though models of one group may be
+    alike in both. So `deal_skill` deals competence out anew, and models are binned anew; pairs keep
+    their scores and their groups. p = (1 + #{|slope of null| ≥ |slope|})/(1 + permutations),
+    two-sided. Groups that are alike among each other, and what is alike within a group for another
+    reason than the group, are still taken for independent. groups: how many there are; a model of
+    unknown group is one of its own. Raises InputError for fewer than 1 permutation and as
+    `assign_bins`.
+    """
+    if permutations < 1:
+        raise InputError(f"at least 1 permutation expected; given {permutations}")
+    bins = assign_bins(skill, count=count, equal=equal)
+    names = {name: number for number, name in enumerate(bins.index)}
+    known = pairs[
+        pairs["score"].notna() & pairs["model_x"].isin(names) & pairs["model_y"].isin(names)
+    ]
+    x, y = (known[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
+    same = _same(known, group)
+    kinds = np.stack(
+        [
+            np.full(len(same), True),
+            *((same == one).fillna(False).to_numpy(bool) for one in (True, False)),
+        ]
+    )
+    values, groups, scores = (
+        skill[bins.index].to_numpy(float),
+        _numbered(group.reindex(bins.index)),
+        known["score"].to_numpy(float),
+    )
+    dealt = [values, *deal_skill(values, groups, count=permutations, seed=seed)]
+    slopes = np.array(
+        [_slopes(one, _places(one, count=count, equal=equal), x, y, scores, kinds) for one in dealt]
+    )
+    table = pd.DataFrame(
+        [
+            _trend(kind, column)
+            for kind, column in zip((ALL, SAME, DIFFERENT), slopes.T, strict=True)
+        ]
+    )
+    return table.assign(groups=len(np.unique(groups)))
+
+
+def deal_skill(
+    skill: Float64[np.ndarray, " m"], groups: Int64[np.ndarray, " m"], *, count: int, seed: int
+) -> Float64[np.ndarray, "count m"]:
+    """Deal out skill anew, `count` times, so that models of one group stay as alike as they are.
+
+    The means of groups are dealt among the groups, and what its models have beyond the mean among
+    the models of each group; the sum is cut off at the range of skill. With one group, or with each
+    model its own, that deals the values among the models. groups: a number from 0 on for each
+    model, none left out. Source: Anderson, ter Braak 2003 (permutation of whole units in nested
+    designs).
+    """
+    means = np.bincount(groups, skill) / np.bincount(groups)
+    rng = np.random.default_rng(seed)
+    order = np.argsort(
+        groups + rng.random((count, len(skill))), axis=1
+    )  # group by group, at random within each
+    own = np.empty(order.shape)
+    own[:, np.argsort(groups, kind="stable")] = (skill - means[groups])[order]
+    dealt = means[draw_orders(len(means), count=count, seed=seed)][:, groups] + own
+    ends = skill.min(initial=np.inf), skill.max(initial=-np.inf)
+    return np.clip(dealt.round(12), *ends)  # rounding moves no value over the edge of a bin
+
+
+def _numbered(group: pd.Series) -> Int64[np.ndarray, " m"]:
+    """Number the groups; a model of unknown group is one of its own."""
+    numbers, known = pd.factorize(group.mask(group == ""))
+    alone = np.flatnonzero(numbers < 0)
+    numbers[alone] = len(known) + np.arange(len(alone))
+    return numbers
+
+
+def _places(
+    values: Float64[np.ndarray, " m"], *, count: int, equal: bool
+) -> Int64[np.ndarray, " m"]:
+    """Return the bin of each value; see `assign_bins`."""
+    if not equal:
+        return np.digitize(values, np.arange(1, count) / count)
+    from scipy.stats import rankdata
+
+    return ((rankdata(values) - 0.5) * count // max(len(values), 1)).astype(int)
+
+
+def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:
+    """Tell which pairs are of one group; <NA> where a group is unknown."""
+    x, y = (pairs[side].map(group.mask(group == "")) for side in ("model_x", "model_y"))
+    return (x == y).astype("boolean").mask(x.isna() | y.isna())
+
+
+def _kinds(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield from ((ALL, points), (SAME, points[points["same"]]), (DIFFERENT, points[~points["same"]]))
+
+
+def _mean(points: pd.DataFrame) -> tuple[Any, ...]:
+    scores, (numbers, models) = (
+        points["score"].to_numpy(float),
+        pd.factorize(points[["model_x", "model_y"]].to_numpy().ravel()),
+    )
+    if not len(scores):
+        return 0, np.nan, np.nan, np.nan, "no two models of this bin make such a pair"
+    x, y = numbers.reshape(-1, 2).T
+    error = jackknife(scores, x, y, models=len(models))
+    naive = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
+    reason = (
+        ""
+        if np.isfinite(error)
+        else "one model is in all of these pairs, so that nothing tells how their mean varies"
+    )
+    return len(scores), scores.mean(), error, naive, reason
+
+
+def jackknife(scores: Scores, x: Members, y: Members, *, models: int) -> float:
+    """Return the standard error of a mean over pairs of models, by leaving out one model at a time;
+    see `summarize_bins`.
+
+    x, y: the two models of each pair, as numbers below `models`; each is in some pair. NaN where
+    one model is in all pairs.
+    """
+    sums, counts = (
+        np.bincount(x, values, minlength=models) + np.bincount(y, values, minlength=models)
+        for values in (scores, np.ones(len(scores)))
+    )
+    left = len(scores) - counts
+    if (left == 0).any():
+        return np.nan
+    without = (scores.sum() - sums) / left
+    return float(np.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum()))
+
+
+def _slopes(
+    skill: Float64[np.ndarray, " m"],
+    bins: Int64[np.ndarray, " m"],
+    x: Members,
+    y: Members,
+    scores: Scores,
+    kinds: Bool[np.ndarray, "kinds pairs"],
+) -> list[float]:
+    """Return the slope of the pairs of each kind within a bin."""
+    inside = bins[x] == bins[y]
+    middle = (skill[x] + skill[y]) / 2
+    return [_slope(middle[chosen], scores[chosen]) for chosen in kinds & inside]
+
+
+def _slope(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> float:
+    if not len(x) or np.ptp(x) == 0:
+        return np.nan
+    centered = x - x.mean()
+    return float(centered @ y / (centered @ centered))
+
+
+def _trend(kind: str, slopes: Float64[np.ndarray, " draws"]) -> dict[str, Any]:
+    """Return the first slope with its p-value among the others; a permutation without a slope
+    counts against it.
+    """
+    observed, null = slopes[0], slopes[1:]
+    if np.isnan(observed):
+        return {
+            "pairs_of": kind,
+            "slope": np.nan,
+            "p": np.nan,
+            "reason": "these pairs do not differ in competence, or there are none",
+        }
+    extreme = np.count_nonzero(
+        ~(np.abs(null) < abs(observed) * (1 - 1e-12))
+    )  # rounding is no difference
+    return {"pairs_of": kind, "slope": observed, "p": (1 + extreme) / (1 + len(null)), "reason": ""}

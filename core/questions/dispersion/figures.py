@@ -1,0 +1,383 @@
+"""The Dispersion page's figures: alignment on the stimuli that models agree on and on those that
+they do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.figures.panels import cell, grid, per_row
+from core.figures.theme import (
+    INK,
+    SYMBOLS,
+    Mode,
+    blank,
+    chance_line,
+    clear,
+    hover_card,
+    hue,
+    marker_size,
+    p_text,
+    plain,
+    reason,
+    scatter_of,
+    sized,
+    wrap,
+)
+
+SETS: Mapping[str, str] = {"low": "low", "random": "random", "high": "high"}
+DROPS: Mapping[str, str] = {
+    "full": "none",
+    "without low": "lowest",
+    "without random": "random",
+    "without high": "highest",
+}
+RATIO = "low/high"
+NOTHING = "No alignment can be computed on these sets: {}."
+
+
+def effect(
+    points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False
+) -> go.Figure:
+    """Draw alignment on the sets of low, random and high dispersion, a panel per model whose
+    alignment is measured.
+
+    points: rows of `core.questions.dispersion.trials.effect` described by
+    `core.figures.tables.effect_points`. A dot is a language model, a line joins its sets; the
+    diamond is the mean over them with its 95 % interval; the heading tells the ratio of the low and
+    the high set. chance: NaN where no formula tells.
+    """
+    figure = _by_set(
+        points,
+        SETS,
+        "dispersion",
+        mode,
+        narrow=narrow,
+        heads=_ratios(points),
+        label=label,
+        chance=chance,
+    )
+    return figure.update_layout(meta={"title": "Alignment by dispersion"})
+
+
+def drop(
+    points: pd.DataFrame, *, label: str, chance: float, mode: Mode, narrow: bool = False
+) -> go.Figure:
+    """Draw alignment without the stimuli of lowest, random or highest dispersion beside that of
+    all; drawn like `effect`.
+
+    points: rows of `core.questions.dispersion.trials.drop`, described likewise.
+    """
+    figure = _by_set(
+        points,
+        DROPS,
+        "left out by dispersion",
+        mode,
+        narrow=narrow,
+        heads={},
+        label=label,
+        chance=chance,
+    )
+    return figure.update_layout(
+        meta={"title": "Alignment without the lowest or the highest dispersion"}
+    )
+
+
+def _by_set(
+    points: pd.DataFrame,
+    sets: Mapping[str, str],
+    axis: str,
+    mode: Mode,
+    *,
+    narrow: bool,
+    heads: Mapping[str, str],
+    label: str,
+    chance: float,
+) -> go.Figure:
+    shown = points[points["set"].isin(list(sets))]
+    seen = shown.dropna(subset="score")
+    if seen.empty:
+        return reason(NOTHING.format(_first(shown["reason"])), mode)
+    titles = list(dict.fromkeys(seen["title_y"]))
+    figure = grid(
+        [_head(title, heads.get(title, "")) for title in titles], mode, narrow=narrow, height=330
+    )
+    for place, title in enumerate(titles):
+        at = cell(place, len(titles), narrow)
+        if not math.isnan(chance):
+            figure.add_scatter(
+                x=list(sets.values()),
+                y=[chance] * len(sets),
+                **chance_line(mode),
+                showlegend=False,
+                hoverinfo="skip",
+                **at,
+            )
+        _add_sets(figure, seen[seen["title_y"] == title], sets, axis, mode, at)
+    figure.update_xaxes(
+        type="category",
+        categoryarray=list(sets.values()),
+        range=[-0.45, len(sets) - 0.55],
+        tickangle=0,
+        title_text=axis,
+    )
+    _name_rows(figure, len(titles), narrow, label)
+    figure.update_yaxes(matches="y", rangemode="tozero")
+    _add_legend(figure, seen, mode, chance=chance)
+    return figure
+
+
+def _add_sets(
+    figure: go.Figure,
+    panel: pd.DataFrame,
+    sets: Mapping[str, str],
+    axis: str,
+    mode: Mode,
+    at: Mapping[str, int],
+) -> None:
+    order = {name: place for place, name in enumerate(sets)}
+    rows = panel.sort_values("set", key=lambda names: names.map(order))
+    for _, run in rows[rows["language"] != ""].groupby("language", sort=False):
+        color = hue(str(run["group_x"].iloc[0]), mode)
+        marker = {
+            "color": color,
+            "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
+            "symbol": SYMBOLS["language"],
+            "line": {"color": INK[mode].paper, "width": 1},
+        }
+        joined = run[
+            run["set"] != "full"
+        ]  # its score cannot be compared with those of smaller sets
+        thin = {"color": clear(color, 0.4), "width": 1.5}
+        figure.add_scatter(
+            x=joined["set"].map(sets),
+            y=joined["score"],
+            mode="lines",
+            line=thin,
+            showlegend=False,
+            hoverinfo="skip",
+            **at,
+        )
+        figure.add_scatter(
+            x=run["set"].map(sets),
+            y=run["score"],
+            mode="markers",
+            marker=marker,
+            showlegend=False,
+            **_cards(run, sets, axis),
+            **at,
+        )
+    mean = rows[rows["language"] == ""]
+    for part in (mean[mean["set"] == "full"], mean[mean["set"] != "full"]):
+        figure.add_scatter(
+            x=part["set"].map(sets),
+            y=part["score"],
+            **_mean_look(part, INK[mode].text),
+            showlegend=False,
+            **_cards(part, sets, axis),
+            **at,
+        )
+
+
+def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
+    interval = {
+        "type": "data",
+        "symmetric": False,
+        "array": mean["high"] - mean["score"],
+        "arrayminus": mean["score"] - mean["low"],
+        "color": color,
+        "thickness": 2,
+        "width": 5,
+    }
+    return {
+        "mode": "lines+markers",
+        "marker": {"color": color, "size": 10, "symbol": "diamond"},
+        "error_y": interval,
+        "line": {"color": color, "width": 2},
+    }
+
+
+def _cards(rows: pd.DataFrame, sets: Mapping[str, str], axis: str) -> dict[str, Any]:
+    cards = [_card(row, f"{axis}: {sets[row['set']]}") for row in rows.to_dict("records")]
+    return {"hovertext": cards, "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def _card(row: Mapping[Hashable, Any], name: str) -> str:
+    who = (
+        sized(row["title_x"], row["parameters_x"])
+        if row["language"]
+        else "<b>mean over the language models</b>"
+    )
+    return hover_card(
+        f"{who} × {plain(row['title_y'])}",
+        f"{name}, {row['size']:,} stimuli compared",
+        f"alignment {row['score']:.3f}{_interval(row)}",
+        *([f"p {row['p']:.2g} against random sets"] if not math.isnan(row["p"]) else []),
+        ids=f"{row['language'] or 'mean'} × {row['vision']}",
+    )
+
+
+def _head(title: str, note: str) -> str:
+    return f"<b>{plain(title)}</b>" + (
+        f"<br><span style='font-size:12px'>{note}</span>" if note else ""
+    )
+
+
+def _interval(row: Mapping[Hashable, Any]) -> str:
+    return (
+        "" if math.isnan(row["low"]) else f", 95 % interval {row['low']:.3f} to {row['high']:.3f}"
+    )
+
+
+def _ratios(points: pd.DataFrame) -> dict[str, str]:
+    """Return a panel's second line: the ratio of the mean over language models, with its
+    interval.
+    """
+    rows = points[(points["set"] == RATIO) & (points["language"] == "")].to_dict("records")
+    return {row["title_y"]: _ratio(row) for row in rows}
+
+
+def _ratio(row: Mapping[Hashable, Any]) -> str:
+    if math.isnan(row["score"]):
+        return f"no ratio: {wrap(plain(row['reason']), 34)}"
+    return f"low / high <b>{row['score']:.2f}</b> ({row['low']:.2f} to {row['high']:.2f})"
+
+
+def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> go.Figure:
+    """Draw the mean alignment over language models by tenth of dispersion, a line with its 95 %
+    interval per model.
+
+    points: rows of `core.questions.dispersion.trials.by_part` described by
+    `core.figures.tables.effect_points`.
+    """
+    mean = points[(points["language"] == "") & points["set"].str.isdigit()].assign(
+        part=lambda rows: rows["set"].astype(int)
+    )
+    seen = mean.dropna(subset="score").sort_values("part")
+    if seen.empty:
+        return reason(NOTHING.format(_first(mean["reason"])), mode)
+    parts = int(mean["part"].max())
+    figure = blank(mode, height=400, title="Alignment by part of the ranking by dispersion")
+    for place, (title, run) in enumerate(seen.groupby("title_y", sort=False)):
+        color = hue(str(run["group_y"].iloc[0]), mode)
+        names = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
+        look = _mean_look(run, color) | {
+            "marker": {"color": color, "size": 9, "symbol": SYMBOLS["vision"]}
+        }
+        look["error_y"] = {**look["error_y"], "color": clear(color, 0.5), "width": 0}
+        shift = 0.06 * (
+            place - (seen["title_y"].nunique() - 1) / 2
+        )  # so that intervals do not hide each other
+        figure.add_scatter(
+            x=run["part"] + shift,
+            y=run["score"],
+            name=plain(title),
+            **look,
+            **_cards(run, names, "dispersion"),
+        )
+    if not math.isnan(chance):
+        figure.add_scatter(
+            x=[0.6, parts + 0.4], y=[chance] * 2, **chance_line(mode), hoverinfo="skip"
+        )
+    figure.update_xaxes(
+        title_text="dispersion: part 1 has the least",
+        dtick=1,
+        range=[0.5, parts + 0.5],
+        showgrid=False,
+    )
+    return figure.update_yaxes(title_text=wrap(label, 34), rangemode="tozero").update_layout(
+        margin_t=16
+    )
+
+
+def held_out(
+    points: pd.DataFrame, fits: pd.DataFrame, *, mode: Mode, narrow: bool = False
+) -> go.Figure:
+    """Draw each model's deviation from the others' consensus against their dispersion, a panel per
+    model, a dot per stimulus.
+
+    points: as `core.study.consensus.held_out` gives them, with title and group of each space. fits:
+    as `held_out_fits` does.
+    """
+    spaces = list(dict.fromkeys(points["space"]))
+    found = fits.set_index("space").to_dict("index")
+    titles = points.drop_duplicates("space").set_index("space")["title"]
+    heads = [
+        f"<b>{plain(titles[space])}</b><br><span"
+        f" style='font-size:12px'>{_correlation(found[space])}</span>"
+        for space in spaces
+    ]
+    figure = grid(heads, mode, narrow=narrow, height=320, gap=0.045)
+    for place, space in enumerate(spaces):
+        panel, at = points[points["space"] == space], cell(place, len(spaces), narrow)
+        color = hue(str(panel["group"].iloc[0]), mode)
+        cards = [
+            f"stimulus {row.index}<br>dispersion {row.dispersion:.3g}<br>deviation"
+            f" {row.deviation:.3g}"
+            for row in panel.itertuples(index=False)
+        ]
+        dots = {
+            "type": scatter_of(len(points)),
+            "x": panel["dispersion"],
+            "y": panel["deviation"],
+            "mode": "markers",
+            "marker": {"color": clear(color, 0.45), "size": 5},
+            "hovertext": cards,
+            "showlegend": False,
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+        figure.add_trace(dots, **at)
+        ends = pd.Series([panel["dispersion"].min(), panel["dispersion"].max()])
+        line = {"color": INK[mode].text, "width": 2, "dash": "dash"}
+        fit = {
+            "type": dots["type"],
+            "x": ends,
+            "y": found[space]["intercept"] + found[space]["slope"] * ends,
+            "mode": "lines",
+            "line": line,
+            "name": "least-squares fit",
+            "showlegend": place == 0,
+            "hoverinfo": "skip",
+        }
+        figure.add_trace(fit, **at)  # of the dots' own kind, else it would lie beneath them
+    figure.update_xaxes(title_text="dispersion of the others", nticks=5).update_yaxes(nticks=6)
+    _name_rows(figure, len(spaces), narrow, "deviation from their consensus")
+    return figure.update_layout(
+        meta={"title": "Dispersion and the deviation of a model that does not define it"}
+    )
+
+
+def _correlation(fit: Mapping[Hashable, Any]) -> str:
+    if math.isnan(fit["pearson"]):
+        return "no correlation: one side does not vary"
+    r = f"Pearson {fit['pearson']:.2f} ({fit['pearson_low']:.2f} to {fit['pearson_high']:.2f})"
+    return (
+        f"{r}, {p_text(fit['shuffled_p'])}<br>shuffled {fit['shuffled']:.2f}, Spearman"
+        f" {fit['spearman']:.2f}".replace("-", "−")
+    )
+
+
+def _name_rows(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:
+    for row in range(1, math.ceil(panels / per_row(panels, narrow)) + 1):
+        figure.update_yaxes(title_text=wrap(label, 34), row=row, col=1)
+
+
+def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
+    for name in dict.fromkeys(seen.loc[seen["language"] != "", "group_x"]):
+        marker = {"color": hue(str(name), mode), "size": 10, "symbol": SYMBOLS["language"]}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
+    diamond = {"color": INK[mode].text, "size": 10, "symbol": "diamond"}
+    figure.add_scatter(
+        x=[None], y=[None], mode="markers", marker=diamond, name="mean, 95 % interval"
+    )
+    if not math.isnan(chance):
+        figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next((text for text in reasons if text), "there are too few models or stimuli")

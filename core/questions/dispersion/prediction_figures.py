@@ -1,0 +1,162 @@
+"""What makes a stimulus dispersed, drawn: predictors by importance, and words that captions of one
+set have more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.figures.theme import INK, Mode, blank, chance_line, plain, reason, wrap
+
+DISCOVERY = 0.05  # share of the discoveries that may be false
+ROW, LINE = 24, 16  # pixels: of a row, and of each line of its name where it has several
+LONGEST = 24  # letters of a word
+
+
+def importances(
+    points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int = 15
+) -> go.Figure:
+    """Draw the `most` important predictors and, below a line, whole kinds of predictors, each with
+    its 95 % interval.
+
+    points: as `core.questions.dispersion.prediction.predict` ranks them. A filled dot's interval
+    lies above 0. `narrow` wraps for a phone.
+    """
+    used = points.dropna(subset=["importance"])
+    if used.empty:
+        return reason(f"No predictor can be used: {points['reason'].iloc[0]}.", mode)
+    alone = used[used["covers"] == 1]
+    drawn = pd.concat([alone.head(most), used[used["covers"] > 1]]).assign(
+        place=lambda rows: range(len(rows))
+    )
+    names = [
+        wrap(plain(f"{_spoken(row.predictor)} ({row.kind})"), 22 if narrow else 60)
+        for row in drawn.itertuples()
+    ]
+    figure = _rows(names, mode, narrow=narrow, title="What predicts a stimulus's dispersion")
+    for several, color, name in (
+        (False, INK[mode].ember, "one predictor"),
+        (True, INK[mode].text, "all of a kind together"),
+    ):
+        part = drawn[(drawn["covers"] > 1) == several]
+        spread = {
+            "type": "data",
+            "symmetric": False,
+            "array": part["high"] - part["importance"],
+            "arrayminus": part["importance"] - part["low"],
+            "color": color,
+            "thickness": 2,
+            "width": 4,
+        }
+        cards = [_predictor_card(row) for row in part.to_dict("records")]
+        figure.add_scatter(
+            x=part["importance"], **_dots(part, cards, part["low"] > 0, color, mode), error_x=spread
+        )
+        _name(figure, name, color, part)
+    figure.add_hline(y=min(most, len(alone)) - 0.5, line={"color": INK[mode].chance, "width": 1})
+    left_out = len(alone) - most
+    axis = (
+        "loss of R² when"
+        f" permuted{f'; {left_out} less important ones are not drawn' if left_out > 0 else ''}"
+    )
+    return figure.update_xaxes(title_text=wrap(axis, 36 if narrow else 90))
+
+
+def _spoken(predictor: object) -> str:
+    return str(predictor).replace("_", " ")
+
+
+def _predictor_card(row: Mapping[Hashable, Any]) -> str:
+    lines = [
+        f"<b>{plain(_spoken(row['predictor']))}</b> ({plain(row['kind'])})",
+        f"importance {row['importance']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}",
+    ]
+    if row["covers"] > 1:
+        lines.append(f"{row['covers']} predictors permuted together")
+    elif row["test"]:
+        rho = f"Spearman {row['spearman']:.2f}" if row["test"] == "Spearman" else row["test"]
+        lines.append(
+            f"by itself: {rho}, p = {row['p']:.2g}, adjusted {row['p_adjusted']:.2g}, {row['n']}"
+            " stimuli"
+        )
+    return "<br>".join(lines)
+
+
+def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int = 20) -> go.Figure:
+    """Draw the `most` telling words by how much larger a share of the low set's captions than of
+    the high set's has them.
+
+    points: as `core.questions.dispersion.words.enriched` ranks them. A filled dot is a discovery at
+    a false discovery rate of 5 %. `narrow` wraps for a phone.
+    """
+    if points.empty:
+        return reason(
+            "No word is in enough of these captions to be compared: take larger sets.", mode
+        )
+    gap = points["in_low"] / points["low"] - points["in_high"] / points["high"]
+    drawn = points.assign(gap=gap).head(most).sort_values("gap", ascending=False, kind="stable")
+    drawn = drawn.assign(place=range(len(drawn)))
+    names = [
+        plain(word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…") for word in drawn["word"]
+    ]
+    figure = _rows(names, mode, narrow=narrow, title="Words of the low and the high set")
+    for side, color in (("low", INK[mode].text), ("high", INK[mode].ember)):
+        part = drawn[(drawn["gap"] > 0) == (side == "low")]
+        cards = [_word_card(row) for row in part.to_dict("records")]
+        figure.add_scatter(
+            x=part["gap"], **_dots(part, cards, part["p_adjusted"] <= DISCOVERY, color, mode)
+        )
+        _name(figure, f"more in the {side} set", color, part)
+    axis = wrap(
+        "share of captions that have the word: of the low set less that of the high set",
+        36 if narrow else 90,
+    )
+    return figure.update_xaxes(title_text=axis, tickformat="+.0%")
+
+
+def _word_card(row: Mapping[Hashable, Any]) -> str:
+    counts = (
+        f"in {row['in_low']} of {row['low']} low and {row['in_high']} of {row['high']} high"
+        " captions"
+    )
+    return (
+        f"<b>{plain(row['word'])}</b><br>{counts}<br>odds ratio {row['odds_ratio']:.2g}, adjusted p"
+        f" = {row['p_adjusted']:.2g}"
+    )
+
+
+def _rows(names: Sequence[str], mode: Mode, *, narrow: bool, title: str) -> go.Figure:
+    """Return an empty row per name, the first on top, with a dotted line at 0."""
+    row = max(ROW, LINE * max(1 + name.count("<br>") for name in names))
+    figure = blank(mode, height=row * max(len(names), 2) + (160 if narrow else 120), title=title)
+    ends = [-0.5, len(names) - 0.5]
+    figure.add_scatter(x=[0, 0], y=ends, **chance_line(mode), showlegend=False, hoverinfo="skip")
+    return figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=list(names), range=ends[::-1], showgrid=False
+    )
+
+
+def _dots(
+    part: pd.DataFrame, cards: Sequence[str], filled: pd.Series, color: str, mode: Mode
+) -> dict[str, Any]:
+    fill = [color if each else INK[mode].paper for each in filled]
+    return {
+        "y": part["place"],
+        "mode": "markers",
+        "showlegend": False,
+        "marker": {"color": fill, "size": 10, "line": {"color": color, "width": 2}},
+        "hovertext": list(cards),
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _name(figure: go.Figure, name: str, color: str, part: pd.DataFrame) -> None:
+    """Name the dots of a color in the legend, where there are any."""
+    if len(part):
+        figure.add_scatter(
+            x=[None], y=[None], mode="markers", marker={"color": color, "size": 10}, name=name
+        )

@@ -1,0 +1,134 @@
+"""Does the answer depend on the metric? Every metric over all pairs of models, and how far any two
+metrics rank the pairs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.pairs.engine import Engine, make_engine
+from core.pairs.layers import Space
+from core.progress import Progress
+from core.spaces.preprocess import normalize_rows
+
+FEWEST = 3  # pairs of models that can be ranked in more than two ways
+
+Spaces = Mapping[str, Space]
+
+
+COMPARED = tuple(
+    name for name in METRICS if name != "linear_predictivity"
+)  # which takes longer than all others together
+
+
+def with_k(metric: str, k: int) -> dict[str, Any]:
+    """Return k as a metric's parameter, nothing for a metric that compares no neighbors."""
+    return {"k": k} if "k" in METRICS[metric].spec.defaults else {}
+
+
+def score_pairs(spaces: Spaces, *, k: int, report: Progress | None = None) -> pd.DataFrame:
+    """Score every pair of models by every metric with its default parameters, save k.
+
+    spaces: one layer of each model over the same stimuli, clamped by the caller; normalized here. A
+    metric that is not symmetric gives the mean of both directions. Returns a row for each metric
+    and pair: metric, model_x, model_y, score, reason; NaN with the metric's own words where it
+    refuses a pair.
+    """
+    rows = []
+    for done, metric in enumerate(COMPARED, start=1):
+        rows += [(metric, *row) for row in _scored(spaces, metric, k)]
+        if report:
+            report(done, len(COMPARED), "metrics compared over all pairs of models")
+    return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
+
+
+def _scored(spaces: Spaces, metric: str, k: int) -> list[tuple[str, str, float, str]]:
+    engine = make_engine(metric, **with_k(metric, k))
+    ready, refused = prepare_each(engine, spaces)
+    rows = []
+    for x, y in combinations(spaces, 2):
+        if reason := refused.get(x) or refused.get(y):
+            rows.append((x, y, np.nan, reason))
+            continue
+        score = _score(engine, metric, ready[x], ready[y])
+        rows.append(
+            (x, y, score, _refusal(metric, spaces[x], spaces[y], k) if np.isnan(score) else "")
+        )
+    return rows
+
+
+def prepare_each(engine: Engine, spaces: Spaces) -> tuple[dict[str, Any], dict[str, str]]:
+    """Normalize one layer of each model and make it ready to be compared; return them, and why the
+    others are refused.
+    """
+    ready, refused = {}, {}
+    for name, space in spaces.items():
+        try:
+            ready[name] = engine.prepare([space])
+        except MetricError as error:
+            refused[name] = str(error)
+    return ready, refused
+
+
+def _score(engine: Engine, metric: str, x: Any, y: Any) -> float:
+    forth = engine.scores(x, y).item()
+    return forth if METRICS[metric].spec.symmetric else (forth + engine.scores(y, x).item()) / 2
+
+
+def _refusal(metric: str, x: Space, y: Space, k: int) -> str:
+    try:
+        METRICS[metric](normalize_rows(x), normalize_rows(y), **with_k(metric, k))
+    except MetricError as error:
+        return str(error)
+    return f"{METRICS[metric].spec.title} is undefined for these two models"
+
+
+def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rank all pairs of models by two metrics, and tell how far the rankings agree: Spearman's ρ,
+    for every two metrics.
+
+    scores: as `score_pairs` gives them. A metric that is low where spaces are aligned is turned
+    first, so that 1 says for any two metrics that they rank all pairs alike, 0 that their rankings
+    are unrelated, −1 that they are opposite. Pairs that share a model are not independent: ρ has no
+    p-value here. Returns a row for every two metrics, in the order of COMPARED: metric_x, metric_y,
+    spearman, pairs (with both scores), reason; NaN where `reason` says why. Source: Huh et al.
+    2024, figure 12.
+    """
+    wide = scores.pivot(index=["model_x", "model_y"], columns="metric", values="score")
+    why = scores[scores["reason"] != ""].groupby("metric")["reason"].first()
+    turned = {name: wide[name].to_numpy() * _toward(name) for name in COMPARED if name in wide}
+    rows = [
+        (a, b, *_spearman(turned[a], turned[b], why.get(a) or why.get(b, "")))
+        for a, b in product(turned, repeat=2)
+    ]
+    return pd.DataFrame(rows, columns=["metric_x", "metric_y", "spearman", "pairs", "reason"])
+
+
+def _toward(metric: str) -> int:
+    return 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+
+
+def _spearman(
+    a: Float64[np.ndarray, "pairs"], b: Float64[np.ndarray, "pairs"], why: str
+) -> tuple[float, int, str]:
+    both = ~(np.isnan(a) | np.isnan(b))
+    count = int(both.sum())
+    if count < FEWEST:
+        return (
+            np.nan,
+            count,
+            f"{count} pairs of models have both scores, {FEWEST} are needed"
+            + (f" ({why})" if why else ""),
+        )
+    rank_a, rank_b = (pd.Series(scores[both]).rank().to_numpy() for scores in (a, b))
+    if 0 in (np.ptp(rank_a), np.ptp(rank_b)):
+        return np.nan, count, "one of the two gives all pairs of models the same score"
+    return float(np.corrcoef(rank_a, rank_b)[0, 1]), count, ""

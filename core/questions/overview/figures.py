@@ -1,0 +1,281 @@
+"""The Overview page's figures: the hypothesis in one look, and every model against one
+yardstick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from core.figures.theme import (
+    INK,
+    SYMBOLS,
+    Mode,
+    blank,
+    chance_line,
+    clear,
+    count_text,
+    heading,
+    hover_card,
+    hue,
+    marker_size,
+    plain,
+    reason,
+    round_ticks,
+    sized,
+    template,
+)
+from core.questions.alignment.figures import COMPETENCE
+
+
+def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
+    """Draw competence of language models against their alignment with each target (the vision
+    models, reality).
+
+    points: one row per language model and target: target, model, title, group, parameters,
+    competence, score (the mean over the target's models), low, high (the range over them), chance,
+    k. `narrow` stacks the panels for a phone.
+    """
+    seen = points.dropna(subset=["competence", "score"])
+    if seen.empty:
+        return reason(
+            "A language model with bits per byte and a vision model are needed: embed one of each.",
+            mode,
+        )
+    targets = list(dict.fromkeys(seen["target"]))
+    rows, columns = (len(targets), 1) if narrow else (1, len(targets))
+    titles = [f"<b>with {plain(target)}</b>" for target in targets]
+    figure = make_subplots(
+        rows, columns, subplot_titles=titles, horizontal_spacing=0.09, vertical_spacing=0.2
+    )
+    figure.update_layout(
+        template=template(mode),
+        height=400 * rows,
+        meta={"title": "Alignment grows with competence?"},
+    )
+    for place, target in enumerate(targets):
+        at = {"row": place + 1, "col": 1} if narrow else {"row": 1, "col": place + 1}
+        _add_target(figure, seen[seen["target"] == target], at, mode)
+    _add_names(figure, seen, mode)
+    return figure.update_xaxes(title_text=COMPETENCE)
+
+
+def _add_target(figure: go.Figure, points: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:
+    left, right = points["competence"].min(), points["competence"].max()
+    margin = 0.06 * (right - left) or 0.05
+    ends = [left - margin, right + margin]
+    figure.add_scatter(
+        x=ends,
+        y=[points["chance"].iloc[0]] * 2,
+        **chance_line(mode),
+        showlegend=False,
+        hoverinfo="skip",
+        **at,
+    )
+    for name, group in points.sort_values("competence").groupby("group", sort=False):
+        figure.add_scatter(**_line(str(name), group, mode), showlegend=False, **at)
+    figure.update_yaxes(
+        rangemode="tozero", title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", **at
+    )
+
+
+def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    color = hue(name, mode)
+    spread = {
+        "type": "data",
+        "symmetric": False,
+        "array": group["high"] - group["score"],
+        "arrayminus": group["score"] - group["low"],
+    }
+    sizes = [marker_size(count) for count in group["parameters"]]
+    return {
+        "x": group["competence"],
+        "y": group["score"],
+        "mode": "lines+markers",
+        "line": {"color": clear(color, 0.45), "width": 1.5},
+        "marker": {
+            "color": color,
+            "size": sizes,
+            "symbol": SYMBOLS["language"],
+            "opacity": 1.0,
+            "line": {"color": INK[mode].paper, "width": 1.5},
+        },
+        "error_y": {**spread, "color": clear(color, 0.4), "thickness": 2, "width": 0},
+        "customdata": group[["model"]].to_numpy(),
+        "hovertext": [_card(row) for row in group.to_dict("records")],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _card(row: Mapping[Hashable, Any]) -> str:
+    span = f", from {row['low']:.3f} to {row['high']:.3f}" if row["low"] != row["high"] else ""
+    return hover_card(
+        sized(row["title"], row["parameters"]),
+        f"alignment {row['score']:.3f}{span}",
+        f"chance {row['chance']:.3f}",
+        f"competence {row['competence']:.2f}",
+        ids=row["model"],
+    )
+
+
+def _add_names(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
+    for name in dict.fromkeys(points["group"]):
+        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS["language"]}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
+    figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+
+
+def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
+    """Draw the alignment of every model with `against` as a strip per objective (vision) or family
+    (language).
+
+    points: one row per model: model, title, modality, group, parameters, score, chance, k.
+    """
+    seen = points.dropna(subset=["score"])
+    if seen.empty:
+        return reason(f"There is no alignment with {against} yet: embed more models.", mode)
+    order = (
+        seen.groupby(["modality", "group"])["score"]
+        .mean()
+        .sort_values()
+        .reset_index()
+        .sort_values(["modality", "score"])
+    )
+    figure = blank(mode, height=34 * len(order) + 150, title=f"Alignment with {against}")
+    figure.update_layout(margin_t=16)
+    for modality, group in zip(order["modality"], order["group"], strict=True):
+        figure.add_scatter(
+            **_strip(seen[(seen["modality"] == modality) & (seen["group"] == group)], mode)
+        )
+    figure.add_vline(
+        x=seen["chance"].iloc[0], line={"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
+    )
+    figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+    for modality in dict.fromkeys(order["modality"]):
+        marker = {"color": INK[mode].soft, "symbol": SYMBOLS[modality], "size": 10}
+        figure.add_scatter(
+            x=[None], y=[None], mode="markers", marker=marker, name=f"{modality} model"
+        )
+    figure.update_xaxes(
+        title_text=f"alignment (mutual k-NN, k = {seen['k'].iloc[0]})", rangemode="tozero"
+    )
+    return figure
+
+
+PANELS: Mapping[str, tuple[str, str, bool]] = {  # heading, axis, logarithmic
+    "training": ("Longer training", "training steps", True),
+    "size": ("More parameters", "parameters", True),
+    "tasks": ("More tasks to learn", "supervised tasks", True),
+    "solved": ("More tasks solved", "share of the vision tasks solved", False),
+}
+
+
+def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = False) -> go.Figure:
+    """Draw alignment with `against` by length of training, size, number of tasks learned and share
+    of tasks solved.
+
+    points: one row per model and panel: panel (a key of PANELS), x, line (points of one are
+    joined), model, title, modality, group, parameters, score, chance, k. `narrow` stacks the panels
+    for a phone.
+    """
+    panels = [name for name in PANELS if name in set(points["panel"])]
+    if not panels:
+        return reason(
+            "Models of several sizes, or copies along a training, are needed: embed more models.",
+            mode,
+        )
+    columns = 1 if narrow else min(2, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure = make_subplots(
+        rows,
+        columns,
+        shared_yaxes=True,
+        subplot_titles=[f"<b>{PANELS[name][0]}</b>" for name in panels],
+        horizontal_spacing=0.04,
+        vertical_spacing=min(0.3, 95 / (300 * rows)),
+    )
+    figure.update_layout(
+        template=template(mode),
+        height=300 * rows + 60,
+        meta={"title": f"What brings models closer to {against}"},
+    )
+    for place, name in enumerate(panels):
+        at = {"row": place // columns + 1, "col": place % columns + 1}
+        _add_growth(figure, points[points["panel"] == name], name, at, mode)
+    figure.update_yaxes(rangemode="tozero", matches="y")
+    figure.update_yaxes(title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", col=1)
+    for modality, name in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
+        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS[modality]}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=heading(name))
+    return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+
+
+def _add_growth(
+    figure: go.Figure, points: pd.DataFrame, panel: str, at: dict[str, int], mode: Mode
+) -> None:
+    _, axis, logarithmic = PANELS[panel]
+    ends = [points["x"].min(), points["x"].max()]
+    figure.add_scatter(
+        x=ends,
+        y=[points["chance"].iloc[0]] * 2,
+        **chance_line(mode),
+        showlegend=False,
+        hoverinfo="skip",
+        **at,
+    )
+    for _, run in points.groupby("line", sort=False):
+        strip = _strip(run, mode)
+        color = hue(str(run["group"].iloc[-1]), mode)
+        place = {
+            "x": run["x"],
+            "y": run["score"],
+            "mode": "lines+markers",
+            "line": {"color": clear(color, 0.55), "width": 2},
+        }
+        figure.add_scatter(**{**strip, **place}, **at)
+    if not logarithmic:
+        figure.update_xaxes(title_text=axis, tickformat=".0%", **at)
+        return
+    ticks = sorted(set(points["x"])) if panel == "tasks" else round_ticks(*ends)
+    figure.update_xaxes(
+        title_text=axis,
+        type="log",
+        tickvals=ticks,
+        ticktext=[count_text(tick) for tick in ticks],
+        **at,
+    )
+
+
+def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    name, modality = str(group["group"].iloc[0]), str(group["modality"].iloc[0])
+    sizes = [marker_size(count) for count in group["parameters"]]
+    colors = [hue(each, mode) for each in group["group"]]
+    cards = [
+        hover_card(
+            sized(row["title"], row["parameters"]),
+            f"alignment {row['score']:.3f}, chance {row['chance']:.3f}",
+            ids=row["model"],
+        )
+        for row in group.to_dict("records")
+    ]
+    return {
+        "x": group["score"],
+        "y": [heading(name)] * len(group),
+        "mode": "markers",
+        "hovertext": cards,
+        "showlegend": False,
+        "marker": {
+            "color": colors,
+            "opacity": 0.85,
+            "size": sizes,
+            "symbol": SYMBOLS[modality],
+            "line": {"color": INK[mode].paper, "width": 1},
+        },
+        "customdata": group[["model"]].to_numpy(),
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }

@@ -1,0 +1,112 @@
+"""Do models converge? A study's answer in one table: the figures behind the Overview and the
+`findings` command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.encoders.encoder import REALITY
+from core.statistics.fits import competence_fit
+from core.study.models import FEWER, UNTRAINED, trained
+
+COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
+TREND = "Spearman of competence and alignment, with"
+SOLVED = "Spearman of vision tasks solved and alignment, with"
+CLOSENESS = "mean alignment with reality, by"
+OVERALL = "all vision models"
+
+
+def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return how competence goes with alignment: Spearman's ρ in [−1, 1] over trained language
+    models, a row per kind of target.
+
+    The targets are each group of trained vision models, all of them, and reality; a language
+    model's alignment with a target is its mean over the target's models, so that ρ counts language
+    models and not pairs. p is two-sided. NaN with a reason where fewer than three models have both
+    values. alignment: model_x (language), model_y, score, chance. competence: model, value. models:
+    as `core.study.models.describe` gives them.
+    """
+    known = trained(models).set_index("model")
+    pairs = alignment[
+        alignment["model_x"].isin(known.index) & alignment["model_y"].isin(known.index)
+    ]
+    group, modality = pairs["model_y"].map(known["group"]), pairs["model_y"].map(known["modality"])
+    vision = pairs[modality == "vision"]
+    targets = [
+        *vision.groupby(group, sort=False),
+        (OVERALL, vision),
+        (REALITY, pairs[group == REALITY]),
+    ]
+    rows = [_trend(str(name), pairs, competence) for name, pairs in targets if len(pairs)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _trend(name: str, pairs: pd.DataFrame, competence: pd.DataFrame) -> tuple[Any, ...]:
+    score = pairs.groupby("model_x")["score"].mean()
+    skill = competence.set_index("model")["value"].reindex(score.index)
+    fit = competence_fit(skill.to_numpy(float), score.to_numpy(float))
+    return TREND, name, fit.n, fit.spearman, fit.p, np.nan, fit.reason
+
+
+def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return how the share of tasks that trained vision models solve goes with their alignment with
+    reality: one row of `trends`.
+
+    alignment: model_x, score, one row per model. solved: as
+    `core.questions.competence.tasks_solved.tasks_solved` gives it. Empty where no task has been
+    measured.
+    """
+    vision = trained(models)
+    pairs = alignment[
+        alignment["model_x"].isin(vision.loc[vision["modality"] == "vision", "model"])
+    ]
+    row = _trend(REALITY, pairs, solved.rename(columns={"solved": "value"}))
+    return pd.DataFrame([(SOLVED, *row[1:])] if len(solved) else [], columns=list(COLUMNS))
+
+
+def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean alignment with reality by objective or family, size, number of tasks and of
+    models left untrained.
+
+    Copies along a training are left out. Sizes are compared among the trained models that learned
+    all tasks, of families that come in several sizes; numbers of tasks within one family and size.
+    alignment: model_x, score, chance; one row per model. Range and chance are the metric's.
+    """
+    about = (
+        alignment.dropna(subset="score")
+        .merge(models[~models["copy"]], left_on="model_x", right_on="model")
+        .sort_values("modality", kind="stable")
+    )
+    whole = about[~about["group"].isin((FEWER, UNTRAINED)) & (about["size"] != "")].sort_values(
+        "parameters", kind="stable"
+    )
+    several = whole[whole.groupby("family")["size"].transform("nunique") > 1]
+    tasks = about[about["group"].isin(("supervised", FEWER)) & about["tasks"].notna()].sort_values(
+        "tasks"
+    )
+    fewer = tasks[tasks["group"] == FEWER]
+    comparable = tasks[tasks["size"].isin(fewer["size"]) & tasks["family"].isin(fewer["family"])]
+    parts = (
+        *_means(about, "objective", about["group"] + " (" + about["modality"] + ")"),
+        *_means(several, "size", several["modality"] + " " + several["size"]),
+        *_means(comparable, "tasks", comparable["tasks"].map("{:.0f} of the tasks".format)),
+    )
+    return pd.DataFrame(parts, columns=list(COLUMNS))
+
+
+def _means(table: pd.DataFrame, by: str, group: pd.Series) -> Iterator[tuple[Any, ...]]:
+    for name, rows in table.groupby(group, sort=False):
+        yield (
+            f"{CLOSENESS} {by}",
+            name,
+            len(rows),
+            rows["score"].mean(),
+            np.nan,
+            rows["chance"].iloc[0],
+            "",
+        )

@@ -1,0 +1,94 @@
+"""What linear metrics need of one space: its principal directions, and how many of them are more
+than rounding.
+
+No epsilon enters a value. Features are stored to a relative precision eps, so each is off by at
+most eps times its length; by Weyl's inequality no singular value is off by more than the length of
+all these errors together, and a direction at or below that is no direction of the space. Rank is
+decided so, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import MetricError
+from core.spaces.inputs import check_space
+
+
+class Centered(NamedTuple):
+    """Centered features, and how far each is off by rounding: a length in the same unit."""
+
+    values: Float64[np.ndarray, "n d"]
+    rounding: Float64[np.ndarray, "d"]
+
+
+class Basis(NamedTuple):
+    """A centered space as the product directions · sizes · axes, largest first; sizes at or below
+    noise are left out.
+    """
+
+    directions: Float64[np.ndarray, "n r"]
+    sizes: Float64[np.ndarray, "r"]
+    axes: Float64[np.ndarray, "r d"]
+    noise: float
+
+    @property
+    def scores(self) -> Float64[np.ndarray, "n r"]:
+        """Return the space rotated to its principal axes: all inner products stay, in no more
+        dimensions than stimuli.
+        """
+        return self.directions * self.sizes
+
+
+def center(space: Float[np.ndarray, "n d"]) -> Centered:
+    """Center every feature, in float64 and in units of the largest absolute value, which no metric
+    depends on.
+
+    rounding: (eps + max(n, d) · eps₆₄) · ‖xⱼ‖ for feature j before centering, with eps that of the
+    space's type; the second term is for the decomposition in float64. Raises MetricError for
+    degenerate spaces.
+    """
+    check_space(space)
+    values = space.astype(np.float64) / float(np.abs(space).max())
+    precision = np.finfo(space.dtype).eps + max(space.shape) * np.finfo(np.float64).eps
+    return Centered(values - values.mean(axis=0), precision * np.linalg.norm(values, axis=0))
+
+
+def standardize(centered: Centered) -> Centered:
+    """Scale every centered feature to length 1, its rounding with it; a feature that varies by
+    rounding alone is left out.
+    """
+    lengths = np.linalg.norm(centered.values, axis=0)
+    varying = lengths > centered.rounding
+    return Centered(
+        centered.values[:, varying] / lengths[varying],
+        centered.rounding[varying] / lengths[varying],
+    )
+
+
+def span(centered: Centered, *, rank: int | None = None) -> Basis:
+    """Return the leading `rank` singular directions of a centered space, or all that stand above
+    rounding.
+
+    Raises MetricError where fewer than two do, since stimuli on one line have no shape to compare;
+    and where the cut falls between directions of equal size, since which to keep would be left to
+    rounding.
+    """
+    left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
+    noise = float(np.linalg.norm(centered.rounding))
+    found = int(np.count_nonzero(sizes > noise))
+    if found < 2:
+        raise MetricError(
+            f"a space of rank 2 or more expected; these {len(left)} stimuli lie on one line: choose"
+            " another layer"
+        )
+    kept = found if rank is None else min(rank, found)
+    if kept < found and sizes[kept - 1] - sizes[kept] <= noise:
+        raise MetricError(
+            f"singular directions {kept} and {kept + 1} are equally strong, so rank {kept} cuts at"
+            " random; use another"
+        )
+    return Basis(left[:, :kept], sizes[:kept], right[:kept], noise)

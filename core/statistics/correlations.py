@@ -1,0 +1,179 @@
+"""How sure a correlation over models is, and what is left of it once their sizes are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import InputError
+
+LEVEL = 0.95
+SURE = 0.05  # of p, below which a correlation is told from none
+# models; of 5, draws with replacement put every sixth interval beyond 0 where nothing correlates
+FEWEST = 6
+UNDEFINED = 0.05  # share of draws without a correlation, from which on the others tell no interval
+ROUNDING = 1e-9
+DEPENDENT = (
+    "Sizes and copies of one family are not independent: where they are among the models, p is too"
+    " small and intervals are too narrow."
+)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A correlation in [−1, 1] over n models, its interval and its two-sided p; what is not known
+    is NaN, and `reason` says why.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    n: int
+    reason: str = ""
+
+    @property
+    def sure(self) -> bool:
+        """Tell whether it differs from 0 by its interval and by p: with few or tied models either
+        alone is too often sure.
+        """
+        return bool(self.p < SURE and (self.low > 0 or self.high < 0))
+
+
+def spearman_interval(
+    x: Float[np.ndarray, " n"],
+    y: Float[np.ndarray, " m"],
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Correlation:
+    """Return Spearman's ρ with its percentile interval over draws of the models with replacement.
+
+    A draw in which all x or all y are equal has no ρ and is left out; where more than 5 % have
+    none, or where the interval does not hold ρ itself, it is NaN with the reason. It covers other
+    models of the same kinds, not other kinds, and takes models for independent. p: as
+    `core.statistics.fits.competence_fit` gives it. Points with a NaN are left out. NaN with the
+    reason below 6 models and where x or y is constant. Raises InputError for lengths and no draws.
+    Source: Efron, Tibshirani 1993, chapter 13.
+    """
+    from core.statistics.fits import competence_fit
+
+    if draws < 1:
+        raise InputError(f"an interval needs at least one draw of the models; given {draws}")
+    x, y = _sound(x, y)
+    fit = competence_fit(x, y, level=level)
+    if fit.reason or fit.n < FEWEST:
+        return _unknown(fit.n, fit.reason or _too_few(fit.n))
+    drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
+    found = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
+    if (without := float(np.isnan(found).mean())) > UNDEFINED:
+        return Correlation(
+            fit.spearman,
+            np.nan,
+            np.nan,
+            fit.p,
+            fit.n,
+            f"so many are equal that {without:.0%} of draws have no ρ",
+        )
+    low, high = map(float, np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2]))
+    if not low - ROUNDING <= fit.spearman <= high + ROUNDING:
+        return Correlation(
+            fit.spearman,
+            np.nan,
+            np.nan,
+            fit.p,
+            fit.n,
+            "the interval of the draws does not hold ρ itself",
+        )
+    return Correlation(fit.spearman, low, high, fit.p, fit.n)
+
+
+def partial_correlation(
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, given: Float[np.ndarray, " l"]
+) -> Correlation:
+    """Return the correlation of what a line in `given` leaves of x and of y: (r_xy − r_xz r_yz) /
+    √((1 − r_xz²)(1 − r_yz²)).
+
+    given: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
+    with ν = n − 3 degrees of freedom; the interval by Fisher's transform, tanh(artanh r ± 1.96 /
+    √(n − 4)). Both take the models for independent, which sizes of one family are not. Points with
+    a NaN are left out. NaN with the reason below 6 models, for constant values, and where z tells
+    all of x or of y. Raises InputError for lengths. Source: Fisher 1924.
+    """
+    x, y, z = _sound(x, y, given)
+    if len(x) < FEWEST:
+        return _unknown(len(x), _too_few(len(x)))
+    if names := [
+        name for name, values in (("x", x), ("y", y), ("given", z)) if np.ptp(values) == 0
+    ]:
+        return _unknown(len(x), f"all {len(x)} models have the same {names[0]}")
+    left = [_residuals(values, z) for values in (x, y)]
+    if any(
+        np.abs(rest).max() <= 1e-9 * np.ptp(values)
+        for rest, values in zip(left, (x, y), strict=True)
+    ):
+        return _unknown(
+            len(x), "a line in what is given tells x or y exactly, so nothing is left to correlate"
+        )
+    return _tested(float(_pearson(left[0][None], left[1][None])[0]), len(x))
+
+
+def _tested(r: float, n: int) -> Correlation:
+    from scipy import stats
+
+    if abs(r) >= 1 - 1e-12:
+        return Correlation(
+            float(np.sign(r)),
+            np.nan,
+            np.nan,
+            0.0,
+            n,
+            "what is left lies on a line, so there is no interval",
+        )
+    t = r * np.sqrt((n - 3) / (1 - r * r))
+    half = stats.norm.ppf((1 + LEVEL) / 2) / np.sqrt(n - 4)
+    low, high = np.tanh([np.arctanh(r) - half, np.arctanh(r) + half])
+    return Correlation(r, float(low), float(high), float(2 * stats.t.sf(abs(t), n - 3)), n)
+
+
+def _sound(*columns: np.ndarray) -> list[Float64[np.ndarray, " n"]]:
+    if len({len(column) for column in columns}) > 1:
+        raise InputError(
+            "one value of each for every model expected; given"
+            f" {', '.join(str(len(column)) for column in columns)} values"
+        )
+    sound = np.all([np.isfinite(column) for column in columns], axis=0)
+    return [column[sound].astype(np.float64) for column in columns]
+
+
+def _unknown(n: int, reason: str) -> Correlation:
+    return Correlation(np.nan, np.nan, np.nan, np.nan, n, reason)
+
+
+def _too_few(n: int) -> str:
+    return f"at least {FEWEST} models with all values expected; there are {n}"
+
+
+def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
+    from scipy.stats import rankdata
+
+    return rankdata(values, axis=1)
+
+
+def _pearson(
+    x: Float64[np.ndarray, "draws n"], y: Float64[np.ndarray, "draws n"]
+) -> Float64[np.ndarray, " draws"]:
+    """Return the correlation of each row; NaN where one of both is constant."""
+    x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
+    lengths = (x * x).sum(axis=1) * (y * y).sum(axis=1)
+    return (x * y).sum(axis=1) / np.sqrt(np.where(lengths > 0, lengths, np.nan))
+
+
+def _residuals(
+    values: Float64[np.ndarray, " n"], given: Float64[np.ndarray, " n"]
+) -> Float64[np.ndarray, " n"]:
+    values, given = values - values.mean(), given - given.mean()
+    return values - given * (values @ given) / (given @ given)

@@ -1,0 +1,184 @@
+"""Does one thing grow with another all along, or only from a point on? A line against a broken
+stick, judged on points left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float64
+
+from core.errors import InputError
+
+LEAST = 6  # points: a stick has four numbers, and one point is left out
+DISTINCT = 5  # different x
+ROUNDING = 1e-9  # of the range of y, below which an error on a point left out is none
+COLUMNS = (
+    "fit",
+    "parameters",
+    "points",
+    "cv_rmse",
+    "cv_r2",
+    "gain",
+    "gain_se",
+    "intercept",
+    "slope",
+    "bend",
+    "knot",
+    "reason",
+)
+
+Points = Float64[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class Stick:
+    """y = intercept + slope · x + bend · max(0, x − knot); a line has the bend 0 and no knot
+    (NaN).
+    """
+
+    intercept: float
+    slope: float
+    bend: float = 0.0
+    knot: float = np.nan
+
+    def at(self, x: Float[np.ndarray, " n"]) -> Points:
+        """Return y at each x."""
+        line = self.intercept + self.slope * x
+        return line + self.bend * np.maximum(0.0, x - self.knot) if self.bend else line
+
+
+Fit = Callable[[Points, Points], Stick]
+
+
+def fit_line(x: Points, y: Points) -> Stick:
+    """Fit y = intercept + slope · x by least squares; raises InputError where x is constant."""
+    if not len(x) or np.ptp(x) == 0:
+        raise InputError("a line needs two different x")
+    intercepts, slopes = _lines(x, y[None])
+    return Stick(float(intercepts[0]), float(slopes[0]))
+
+
+def fit_stick(x: Points, y: Points) -> Stick:
+    """Fit the broken stick with the least squared error of all: continuous, one knot, between the
+    second and the last but one x.
+
+    The best knot is either one of the points or where the lines through both sides cross between
+    their two nearest points, so trying these finds it exactly; of equally good ones the first.
+    Raises InputError for fewer than four different x. Source: Hudson 1966.
+    """
+    places = np.unique(x)
+    if len(places) < 4:
+        raise InputError(f"a broken stick needs four different x; given {len(places)}")
+    knots = np.sort([*places[1:-1], *_crossings(x, y, places)])
+    hinges = np.maximum(0.0, x - knots[:, None])
+    line, (intercepts, slopes) = fit_line(x, y), _lines(x, hinges)
+    left = y - line.at(
+        x
+    )  # what a line leaves of y, and of each hinge: the bend is the slope of one on the other
+    hinges = hinges - intercepts[:, None] - slopes[:, None] * x
+    bends = hinges @ left / (hinges**2).sum(axis=1)
+    best = int(np.argmax(bends * (hinges @ left)))
+    bend = float(bends[best])
+    intercept, slope = (
+        line.intercept - bend * float(intercepts[best]),
+        line.slope - bend * float(slopes[best]),
+    )
+    return Stick(intercept, slope, bend, float(knots[best]))
+
+
+def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
+    """Return, for each point, y minus what a fit to all other points says of it."""
+    others = ~np.eye(len(x), dtype=bool)
+    return np.array(
+        [y[i] - fit(x[others[i]], y[others[i]]).at(x[i : i + 1])[0] for i in range(len(x))]
+    )
+
+
+def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.DataFrame:
+    """Return what a line and a broken stick are worth on points they were not fitted to, a row for
+    each.
+
+    cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ
+    error² / Σ error² of the others' mean, at most 1; 0 and less is no better than that mean. gain:
+    the line's squared error minus the fit's own, the mean over all points left out, and gain_se its
+    standard error, sd/√n; 0 for the line. Of lines with noise every sixth has a gain above 0, and
+    every twentieth one above its standard error: a stick with that, a slope near 0 and a bend above
+    0 speaks for emergence. The other columns describe the fit to all points. Points with a NaN are
+    left out. Both rows are NaN, with the reason, below 6 points, 5 different x, and for constant y.
+    Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question); Stone 1974
+    (leaving one out).
+    """
+    if len(x) != len(y):
+        raise InputError(f"one y for each x expected; given {len(x)} and {len(y)} values")
+    sound = np.isfinite(x) & np.isfinite(y)
+    x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
+    reason, none = _reason_against(x, y), [np.nan] * 8
+    fits: tuple[tuple[str, int, Fit], ...] = ("line", 2, fit_line), ("broken stick", 4, fit_stick)
+    errors = {} if reason else {name: _squared_errors(fit, x, y) for name, _, fit in fits}
+    judged = {
+        name: [*_worth(errors[name], errors["line"], y), *_shape(fit(x, y))]
+        for name, _, fit in fits
+        if not reason
+    }
+    return pd.DataFrame(
+        [(name, size, len(x), *judged.get(name, none), reason) for name, size, _ in fits],
+        columns=list(COLUMNS),
+    )
+
+
+def _squared_errors(fit: Fit, x: Points, y: Points) -> Points:
+    errors = left_out_errors(fit, x, y)
+    return np.where(np.abs(errors) > ROUNDING * np.ptp(y), errors**2, 0.0)
+
+
+def _worth(errors: Points, line: Points, y: Points) -> tuple[float, ...]:
+    means = (y - y.mean()) * len(y) / (len(y) - 1)  # y minus the mean of the others
+    gains = line - errors
+    return (
+        np.sqrt(errors.mean()),
+        1 - errors.sum() / (means @ means),
+        gains.mean(),
+        gains.std(ddof=1) / np.sqrt(len(y)),
+    )
+
+
+def _shape(fit: Stick) -> tuple[float, ...]:
+    return fit.intercept, fit.slope, fit.bend, fit.knot
+
+
+def _reason_against(x: Points, y: Points) -> str:
+    if len(x) < LEAST:
+        return (
+            f"a comparison of fits needs at least {LEAST} models with both values; there are"
+            f" {len(x)}"
+        )
+    if (different := len(np.unique(x))) < DISTINCT:
+        return f"a broken stick needs {DISTINCT} different x; there are {different}"
+    return f"all {len(y)} models have the same value" if np.ptp(y) == 0 else ""
+
+
+def _lines(
+    x: Points, y: Float64[np.ndarray, "many n"]
+) -> tuple[Float64[np.ndarray, " many"], Float64[np.ndarray, " many"]]:
+    """Return intercept and slope of the least-squares line through each row of y."""
+    centered = x - x.mean()
+    slopes = y @ centered / (centered @ centered)
+    return y.mean(axis=1) - slopes * x.mean(), slopes
+
+
+def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> list[float]:
+    """Return where the best lines of the points up to a place and beyond it cross, where that is
+    between the two.
+    """
+    found = []
+    for last, first in pairwise(places[1:-1]):
+        left, right = fit_line(x[x <= last], y[x <= last]), fit_line(x[x >= first], y[x >= first])
+        if left.slope != right.slope:
+            cross = (right.intercept - left.intercept) / (left.slope - right.slope)
+            found += [cross] if last < cross < first else []
+    return found

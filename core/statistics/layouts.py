@@ -1,0 +1,226 @@
+"""Points in a plane for items whose distances are known, and how far such a picture can be
+believed.
+
+Every layout starts from the same points (classical scaling, improved by stress majorization), so
+that nothing random decides which group lies where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import InputError, UnknownNameError
+
+LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
+# Neighbors and perplexity are the libraries' own; UMAP's spread of 1, distance of 0.1 and 500
+# epochs let marks of one group cover each other and drive groups apart: nearest marks lie three
+# times as far apart with these, at no loss of trustworthiness.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "umap": {"n_neighbors": 15, "spread": 2.0, "min_dist": 1.0, "n_epochs": 200},
+    "mds": {},
+    "tsne": {"perplexity": 30.0},
+}
+SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
+TRUSTED = 5  # nearest items that trustworthiness asks for
+
+DRAWING = (
+    Lock()
+)  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
+
+Matrix = Float64[np.ndarray, "m m"]
+Points = Float64[np.ndarray, "m 2"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Points, and what they lose: `stress`, and the `trustworthiness` of so many nearest items; NaN
+    below three items.
+    """
+
+    points: Points
+    stress: float
+    trustworthiness: float
+    neighbors: int
+
+
+def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
+    """Place items in a plane: `mds` keeps all distances as well as it can, `umap` and `tsne` keep
+    neighborhoods.
+
+    distances: symmetric, 0 on the diagonal. seed: of UMAP and t-SNE; the same seed gives the same
+    points. Permuting the items turns or mirrors those of `mds` at most; for `umap` and `tsne` give
+    them in an order of their own. Raises as `check_layout`, and InputError where all distances are
+    0.
+    """
+    check_layout(layout, models=len(distances), seed=seed)
+    if not distances.any():
+        raise InputError(
+            "all models are at distance 0 from each other, so there is no map to draw; choose"
+            " others"
+        )
+    points = LAYOUTS[layout](distances, seed)
+    trusted = min(TRUSTED, (len(distances) - 1) // 2)
+    return Layout(
+        points,
+        stress(distances, points),
+        trustworthiness(distances, points, neighbors=trusted),
+        trusted,
+    )
+
+
+def check_layout(layout: str, *, models: int, seed: int) -> None:
+    """Refuse what cannot be drawn.
+
+    Raises UnknownNameError for the layout, InputError for fewer than 2 models (`umap` and `tsne`:
+    4) and for a seed of 2³² or more.
+    """
+    if layout not in LAYOUTS:
+        raise UnknownNameError("layout", layout, LAYOUTS)
+    if not 0 <= seed < SEEDS:
+        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; given {seed}")
+    least = 2 if layout == "mds" else LEAST
+    if models < least:
+        why = (
+            ""
+            if layout == "mds"
+            else ": of fewer, each is every other's neighbor; mds draws the distances themselves"
+        )
+        raise InputError(f"{layout} places at least {least} models, and there are {models}{why}")
+
+
+def stress(distances: Matrix, points: Points) -> float:
+    """Return the share of the distances that a picture gets wrong at its best scale: √(1 − (Σ δd)²
+    / (Σ δ² · Σ d²)).
+
+    δ: the distances; d: those between the points. Kruskal's stress-1, minimized over the scale,
+    since UMAP and t-SNE have none. Range [0, 1], lower is better; 0 is a picture in proportion. NaN
+    where all points fall together. Source: Kruskal 1964; Smelser, Miller, Kobourov 2024 (the
+    scale).
+    """
+    upper = np.triu_indices(len(distances), k=1)
+    known, drawn = distances[upper], _between(points)[upper]
+    lengths = (known @ known) * (drawn @ drawn)
+    return float(np.sqrt(max(0.0, 1 - (known @ drawn) ** 2 / lengths))) if lengths else np.nan
+
+
+def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> float:
+    """Return how far near points are near items: 1 − 2/(mk(2m − 3k − 1)) · Σᵢ Σⱼ max(0, r(i, j) −
+    k) over the k nearest points j.
+
+    r(i, j): the rank of j among the items nearest to i. Range [0, 1], higher is better; about 0.5
+    for points at random. neighbors: k, below m/2; NaN for 0. Source: Venna, Kaski 2001.
+    """
+    from sklearn import manifold  # seconds that no other analysis must pay
+
+    if not neighbors:
+        return np.nan
+    return float(
+        manifold.trustworthiness(distances, points, n_neighbors=neighbors, metric="precomputed")
+    )
+
+
+def classical(distances: Matrix) -> Points:
+    """Return the classical scaling: the two largest principal components of −½ · the doubly
+    centered squared distances.
+
+    Source: Torgerson 1952.
+    """
+    squares = distances**2
+    centered = (
+        -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
+    )
+    values, vectors = np.linalg.eigh(centered)
+    return vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
+
+
+def _mds(distances: Matrix, _: int) -> Points:
+    from sklearn.manifold import smacof
+
+    points, _ = smacof(
+        distances,
+        init=classical(distances),
+        n_init=1,
+        max_iter=2000,
+        eps=1e-9,
+        normalized_stress=False,
+    )
+    return np.asarray(points, dtype=np.float64)
+
+
+def _umap(distances: Matrix, seed: int) -> Points:
+    from umap.umap_ import (  # seconds, and more to compile
+        find_ab_params,
+        fuzzy_simplicial_set,
+        simplicial_set_embedding,
+    )
+
+    settings = SETTINGS["umap"]
+    with DRAWING:
+        start, random = _start(distances, seed), np.random.RandomState(seed)
+        count = min(settings["n_neighbors"], len(distances) - 1)
+        near = np.argsort(distances, axis=1, kind="stable")[:, :count]
+        lengths = np.take_along_axis(distances, near, axis=1)
+        graph, _, _ = fuzzy_simplicial_set(
+            distances,
+            count,
+            random,
+            "precomputed",
+            knn_indices=near.astype(np.int32),
+            knn_dists=lengths.astype(np.float32),
+        )
+        a, b = find_ab_params(spread=settings["spread"], min_dist=settings["min_dist"])
+        points, _ = simplicial_set_embedding(
+            distances,
+            graph,
+            n_components=2,
+            initial_alpha=1.0,
+            a=a,
+            b=b,
+            gamma=1.0,
+            negative_sample_rate=5,
+            n_epochs=settings["n_epochs"],
+            init=start,
+            random_state=random,
+            metric="precomputed",
+            metric_kwds={},
+            densmap=False,
+            densmap_kwds={},
+            output_dens=False,
+        )
+    return points.astype(np.float64)
+
+
+def _tsne(distances: Matrix, seed: int) -> Points:
+    from sklearn.manifold import TSNE
+
+    start = _start(distances, seed)
+    tsne = TSNE(
+        perplexity=min(SETTINGS["tsne"]["perplexity"], (len(distances) - 1) / 3),
+        metric="precomputed",
+        method="exact",
+        init=start / start.std(axis=0).max() * 1e-4,  # as small as t-SNE's own start
+        random_state=seed,
+    )
+    return tsne.fit_transform(distances.copy()).astype(np.float64)  # it squares them where they are
+
+
+def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
+    """Return where UMAP and t-SNE start, with a little noise: points in one place or in a line
+    would never leave it.
+    """
+    points = _mds(distances, seed)
+    noise = np.random.default_rng(seed).normal(scale=1e-4 * points.std(), size=points.shape)
+    return (points + noise).astype(np.float32)
+
+
+def _between(points: Points) -> Matrix:
+    return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+
+LAYOUTS: dict[str, Callable[[Matrix, int], Points]] = {"umap": _umap, "mds": _mds, "tsne": _tsne}

@@ -1,0 +1,171 @@
+"""What alignment unrelated spaces would reach, and how far above it an alignment lies.
+
+The null: the stimuli of y are shuffled, so that nothing pairs them with those of x, while each
+space stays as it is. One permutation serves all layers and all models of a study, and the aggregate
+over layers is taken anew for each: the best of many pairs of layers is compared with the best of as
+many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64, Int64
+
+from core.errors import MetricError
+from core.metrics.spec import MetricSpec
+from core.pairs.engine import Engine
+
+ALPHA = 0.05
+COLUMNS = ("score", "null_mean", "null_sd", "threshold", "p", "calibrated", "reason")
+BATCH_BYTES = 64 * 2**20  # of one batch of scores, all layer pairs of a study
+
+Scores = Float64[np.ndarray, "P Lx Ly"]
+Choice = Callable[[Scores], Float64[np.ndarray, "P"]]
+
+
+def draw_orders(n: int, *, count: int, seed: int) -> Int64[np.ndarray, "count n"]:
+    """Draw `count` permutations of 0 … n − 1, uniform and independent; with the same seed the first
+    ones are always the same.
+    """
+    return np.random.default_rng(seed).permuted(np.tile(np.arange(n), (count, 1)), axis=1)
+
+
+def best_pair(spec: MetricSpec) -> Choice:
+    """Choose the most aligned pair of layers, each time anew; NaN is passed over unless all are."""
+    most = np.fmax if spec.higher_is_more_aligned else np.fmin
+    return lambda scores: most.reduce(scores, axis=(1, 2))
+
+
+def fixed_pair(layer_x: int, layer_y: int) -> Choice:
+    """Choose one pair of layers; -1 is the last."""
+    return lambda scores: scores[:, layer_x, layer_y]
+
+
+def shuffled_scores(
+    engine: Engine, x: Sequence[Any], y: Sequence[Any]
+) -> Callable[[Int64[np.ndarray, "P n"]], Scores]:
+    """Return what scores all layers of x's models with all of y's, the stimuli of y in any order,
+    by any metric.
+
+    x, y: one or more models each, as `engine.prepare` gives them. Of mutual kNN,
+    `core.pairs.permuted.permuted_overlaps` gives the same many times faster.
+    """
+
+    def scores(orders: Int64[np.ndarray, "P n"]) -> Scores:
+        shuffled = ([engine.permuted(model, order) for model in y] for order in orders)
+        return np.stack(
+            [np.block([[engine.scores(a, b) for b in models] for a in x]) for models in shuffled]
+        )
+
+    return scores
+
+
+def null_scores(
+    score: Callable[[Int64[np.ndarray, "P n"]], Scores],
+    orders: Int64[np.ndarray, "P n"],
+    *,
+    choice: Choice,
+    layers_x: Sequence[int],
+    layers_y: Sequence[int],
+) -> Float64[np.ndarray, "P pairs"]:
+    """Score every pair of models under every permutation, one score for all their layers.
+
+    score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of
+    orders of y's stimuli: `shuffled_scores`, or for mutual kNN
+    `core.pairs.permuted.permuted_overlaps` of cached neighbors. orders: from `draw_orders`; the
+    order 0 … n − 1 gives the observed scores, rounded as those of the null are. choice: `best_pair`
+    or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns a column for each
+    pair of models: every model of y with the first of x, then with the second, and so on. Raises
+    MetricError where there is no model on a side, or no order.
+    """
+    if not (layers_x and layers_y and len(orders)):
+        given = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
+        raise MetricError(
+            f"at least one model on each side and one permutation expected; given {given}"
+        )
+    ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
+    batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))
+    found = []
+    for start in range(0, len(orders), batch):
+        rows = np.split(score(orders[start : start + batch]), ends_x, axis=1)
+        found.append(
+            np.stack(
+                [choice(pair) for row in rows for pair in np.split(row, ends_y, axis=2)], axis=1
+            )
+        )
+    return np.concatenate(found)
+
+
+def calibrate(
+    observed: Float64[np.ndarray, "pairs"],
+    null: Float64[np.ndarray, "K pairs"],
+    *,
+    spec: MetricSpec,
+    alpha: float = ALPHA,
+) -> pd.DataFrame:
+    """Compare observed scores with their nulls.
+
+    threshold τ: the ⌈(1 − α)(K + 1)⌉-th of the null and the observed score s together, counted from
+    the least aligned. p: (1 + #{null at least as aligned as s}) / (K + 1), one-sided, in [1/(K +
+    1), 1]. calibrated: clip((s − τ) / (s_max − τ), 0, 1), where s_max is the aligned end of the
+    metric's range; higher is more aligned for every metric. Unrelated spaces get 0 with a
+    probability of at least 1 − α; 1 is full alignment. Returns a row for each pair: score,
+    null_mean, null_sd, threshold, p, calibrated, reason; NaN where `reason` says why. Raises
+    MetricError for alpha outside (0, 1), and for fewer than 1/α − 1 permutations. Source: Gröger,
+    Wen, Brbić 2026 (the calibration of an aggregate over layers).
+    """
+    check_count(len(null), alpha=alpha)
+    rank = math.ceil(
+        (1 - Fraction(str(alpha))) * (len(null) + 1)
+    )  # in exact decimals: as floats 0.95 · 20 might come out above 19
+    rows = [
+        _calibrated(float(score), shuffled, spec, rank)
+        for score, shuffled in zip(observed, null.T, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def check_count(count: int, *, alpha: float = ALPHA) -> None:
+    """Refuse an alpha outside (0, 1), and fewer permutations than tell a score above 1 − alpha of
+    them: 1/alpha − 1.
+    """
+    if not 0 < alpha < 1:
+        raise MetricError(
+            "alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1;"
+            f" given {alpha}"
+        )
+    needed = math.ceil(1 / Fraction(str(alpha))) - 1
+    if count < needed:
+        raise MetricError(
+            f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {count}"
+        )
+
+
+def _calibrated(
+    score: float, null: Float64[np.ndarray, "K"], spec: MetricSpec, rank: int
+) -> tuple[float | str, ...]:
+    undefined = np.count_nonzero(np.isnan(null))
+    if math.isnan(score) or undefined:
+        reason = (
+            f"{spec.title} is undefined for {undefined} of {len(null)} permutations"
+            if undefined
+            else "there is no score"
+        )
+        return score, *[math.nan] * 5, reason
+    toward = 1 if spec.higher_is_more_aligned else -1  # times a score: more is more aligned
+    threshold = toward * float(np.sort(toward * np.append(null, score))[rank - 1])
+    p = (1 + np.count_nonzero(toward * null >= toward * score)) / (len(null) + 1)
+    room = toward * (spec.range[spec.higher_is_more_aligned] - threshold)
+    if room <= 0:
+        calibrated, reason = math.nan, "shuffled spaces are fully aligned, too"
+    elif math.isinf(room):
+        calibrated, reason = math.nan, f"{spec.title} has no best value"
+    else:
+        calibrated, reason = min(max(toward * (score - threshold) / room, 0.0), 1.0), ""
+    return score, float(null.mean()), float(null.std(ddof=1)), threshold, p, calibrated, reason

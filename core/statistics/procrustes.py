@@ -1,0 +1,174 @@
+"""The space that several models agree on: Generalized Procrustes, each space turned onto the mean
+of all.
+
+minimize Σᵢ wᵢ ‖NᵢTᵢ − C‖² over orthogonal maps Tᵢ (reflections allowed) and the consensus C, where
+each Nᵢ is centered and of Frobenius norm 1. Narrow spaces are padded with zeros to the widest one's
+width. Nothing is padded in fact: each space is reduced to the directions that it has, at most n − 1
+of them, and turned into a common room of min(widest, n, all directions) dimensions. A room wider
+than n holds no better consensus, since C has no more than n directions itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import MetricError
+from core.metrics.shapes import shape
+from core.pairs.pool import one_core_each
+from core.spaces.bases import Centered, center, span
+
+TOLERANCE = 1e-9  # relative change of the objective
+MOST_ROUNDS = 20_000
+CENTERINGS = ("features", "stimuli", "none")
+
+Space = Float[np.ndarray, "n _"]
+
+
+class Consensus(NamedTuple):
+    """The consensus in its principal axes, largest first, each space turned onto it, and the
+    objective after every round.
+    """
+
+    joint: Float64[np.ndarray, "n room"]
+    turned: list[Float64[np.ndarray, "n room"]]
+    objective: Float64[np.ndarray, " rounds"]
+
+
+def generalized_procrustes(
+    spaces: Sequence[Space], *, centering: str = "features", weights: Sequence[float] | None = None
+) -> Consensus:
+    """Find the consensus of spaces over the same stimuli, and turn each onto it.
+
+    One round turns every space onto the consensus, Tᵢ = UVᵀ of NᵢᵀC = USVᵀ, then takes the weighted
+    mean; the objective never rises. It ends where a round lowers the objective by less than 1e-9 of
+    itself. The first consensus is that of the principal coordinates of the mean of all NᵢNᵢᵀ, so
+    that neither the order of the spaces nor a rotation of any of them matters beyond rounding. In a
+    room of n − 1 dimensions or more there is one optimum; in a narrower one there may be several
+    close ones. spaces: clamped by the caller where it wants to; not normalized by row. centering:
+    `features` subtracts each dimension's mean; `stimuli` each stimulus's own mean over its
+    dimensions; `none` nothing. weights: one per space, 1 for each where none are given; a space of
+    weight 0 is turned onto the consensus of the others and has no part in it, nor in how wide the
+    room is. They are scaled to a mean of 1 over the positive ones. Two equal weights give the
+    closed form: the objective is 1 − the Procrustes similarity. Raises MetricError for fewer than
+    two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
+    settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on neural networks:
+    Williams et al. 2021.
+    """
+    shares = _shares(weights, len(spaces))
+    if len(counts := {len(space) for space in spaces}) > 1:
+        raise MetricError(
+            f"spaces over the same stimuli expected; given {' and '.join(map(str, sorted(counts)))}"
+            " stimuli"
+        )
+    with one_core_each() as pool:
+        shapes = list(pool.map(partial(_shape, centering=centering), spaces))
+        defining, weighing = (
+            [each for each, share in zip(shapes, shares, strict=True) if share],
+            shares[shares > 0],
+        )
+        widest = max(space.shape[1] for space, share in zip(spaces, shares, strict=True) if share)
+        room = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
+        joint, objective = _alternate(
+            defining, weighing, _first_joint(defining, weighing, room), pool
+        )
+        joint = _widened(joint @ _axes(joint), max(each.shape[1] for each in shapes))
+        return Consensus(joint, list(pool.map(partial(turn, onto=joint), shapes)), objective)
+
+
+def turn(
+    shape: Float64[np.ndarray, "n r"], onto: Float64[np.ndarray, "n room"]
+) -> Float64[np.ndarray, "n room"]:
+    """Turn a space onto another of no fewer dimensions by the orthogonal map that brings it
+    closest.
+    """
+    left, _, right = np.linalg.svd(shape.T @ onto, full_matrices=False)
+    return shape @ (left @ right)
+
+
+def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, " M"]:
+    given = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(given) != count:
+        raise MetricError(f"one weight for each of {count} spaces expected; given {len(given)}")
+    if not (np.isfinite(given).all() and (given >= 0).all()):
+        raise MetricError(f"weights must be 0 or more and finite; given {given.tolist()}")
+    if (given > 0).sum() < 2:
+        raise MetricError(
+            "a consensus needs at least two spaces of a positive weight; given"
+            f" {(given > 0).sum()}: add a model"
+        )
+    return given / given[given > 0].mean()
+
+
+def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
+    """Center a space, scale it to Frobenius norm 1 and leave out the directions that are no more
+    than rounding.
+    """
+    if centering not in CENTERINGS:
+        raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; given {centering}")
+    by_feature = center(space)  # refuses degenerate spaces, however they are centered
+    if centering == "features":
+        return shape(span(by_feature))
+    values = space.astype(np.float64) / float(np.abs(space).max())
+    if centering == "stimuli":
+        values -= values.mean(axis=1, keepdims=True)
+    return shape(span(Centered(values, by_feature.rounding)))
+
+
+def _first_joint(
+    shapes: Sequence[Float64[np.ndarray, "n _"]], weights: Float64[np.ndarray, " M"], room: int
+) -> Float64[np.ndarray, "n room"]:
+    """Return the leading principal coordinates of the weighted mean of all NᵢNᵢᵀ, up to scale."""
+    beside = np.hstack(
+        [np.sqrt(weight) * each for each, weight in zip(shapes, weights, strict=True)]
+    )
+    if beside.shape[1] < len(beside):
+        coordinates = beside @ np.linalg.eigh(beside.T @ beside)[1]
+    else:
+        sizes, directions = np.linalg.eigh(beside @ beside.T)
+        coordinates = directions * np.sqrt(np.maximum(sizes, 0))
+    return _widened(coordinates[:, ::-1][:, :room], room)
+
+
+def _widened(joint: Float64[np.ndarray, "n _"], room: int) -> Float64[np.ndarray, "n room"]:
+    """Pad a space with zeros to at least as many dimensions as asked for."""
+    return np.pad(joint, ((0, 0), (0, max(0, room - joint.shape[1]))))
+
+
+def _alternate(
+    shapes: Sequence[Float64[np.ndarray, "n _"]],
+    weights: Float64[np.ndarray, " M"],
+    joint: Float64[np.ndarray, "n room"],
+    pool: ThreadPoolExecutor,
+) -> tuple[Float64[np.ndarray, "n room"], Float64[np.ndarray, " rounds"]]:
+    exact = (
+        len(shapes) * (len(joint) * np.finfo(np.float64).eps) ** 2
+    )  # an objective at or below this is rounding
+    found: list[float] = []
+    for _ in range(MOST_ROUNDS):
+        turned = list(pool.map(partial(turn, onto=joint), shapes))
+        joint = (
+            sum(weight * each for weight, each in zip(weights, turned, strict=True)) / weights.sum()
+        )
+        apart = [np.sum((each - joint) ** 2) for each in turned]
+        found.append(float(weights @ apart))
+        if found[-1] <= exact or (
+            len(found) > 1 and found[-2] - found[-1] <= TOLERANCE * found[-1]
+        ):
+            return joint, np.array(found)
+    raise MetricError(
+        f"no consensus after {MOST_ROUNDS} rounds; leave out one of these {len(shapes)} spaces"
+    )
+
+
+def _axes(joint: Float64[np.ndarray, "n room"]) -> Float64[np.ndarray, "room room"]:
+    """Return the rotation to the principal axes, each with its largest coordinate positive."""
+    axes = np.linalg.eigh(joint.T @ joint)[1][:, ::-1]
+    coordinates = joint @ axes
+    largest = np.take_along_axis(coordinates, np.abs(coordinates).argmax(axis=0)[None], axis=0)[0]
+    return axes * np.where(largest < 0, -1, 1)

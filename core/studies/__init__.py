@@ -1,1 +1,0 @@
-"""Questions put to one dataset of the store: each joins store, metrics and analyses, and keeps its table with its recipe."""

@@ -1,0 +1,102 @@
+"""The models of a study as a table: what people call them, how they were trained and where each
+stands in its training.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.encoders.encoder import IMPORTED, REALITY, ModelCard
+
+MODEL_COLUMNS = (
+    "model",
+    "title",
+    "modality",
+    "family",
+    "objective",
+    "group",
+    "parameters",
+    "layers",
+    "run",
+    "step",
+    "copy",
+    "tasks",
+    "size",
+)
+_TYPES = {
+    "parameters": "float64",
+    "step": "float64",
+    "tasks": "float64",
+    "copy": "bool",
+}  # of an empty table too
+FEWER = "supervised, fewer tasks"
+UNTRAINED = "untrained"
+
+
+def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
+    """Return a row per model, from what its maker wrote down; what is unknown is NaN or empty.
+
+    group: what decides its hue: the objective (vision), the family (language) or reality itself;
+    untrained models, and supervised ones that learned fewer tasks than others of the table, form
+    groups of their own. run, step: the training it comes from, its own name where that is unknown,
+    and after how many steps. copy: taken before that training's end, so no model of its own in any
+    statistic. tasks: how many it was supervised on. size: what its config calls it.
+    """
+    rows = [_row(card) for card in cards]
+    models = pd.DataFrame(rows, columns=list(MODEL_COLUMNS)).astype(_TYPES)
+    fewer = (models["group"] == "supervised") & (models["tasks"] < models["tasks"].max())
+    titles = tell_apart(models["title"].tolist(), models["model"].tolist())
+    return models.assign(title=titles, group=models["group"].mask(fewer, FEWER))
+
+
+def families(models: pd.DataFrame) -> dict[str, str]:
+    """Return the family of each model of `describe`; one whose family nobody gave is its own."""
+    return dict(
+        zip(
+            models["model"],
+            models["family"].mask(models["family"] == IMPORTED, models["model"]),
+            strict=True,
+        )
+    )
+
+
+def _row(card: ModelCard) -> tuple[Any, ...]:
+    config = card.training.get("config") or {}
+    step, steps = card.training.get("steps", np.nan), config.get("steps", np.nan)
+    run = config.get("name", card.name)
+    size = run.rpartition("-")[2].upper() if config else ""
+    tasks = config.get("options", {}).get("tasks", np.nan)
+    group = {"vision": card.objective, "language": card.family, "world": REALITY}[card.modality]
+    group = UNTRAINED if card.objective == UNTRAINED else group
+    about = (
+        card.name,
+        card.title,
+        card.modality,
+        card.family,
+        card.objective,
+        group,
+        card.parameters,
+        card.layers,
+    )
+    return *about, run, step, bool(step < steps), tasks, size
+
+
+def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the titles; those that two share get their name in parentheses."""
+    times = Counter(titles)
+    return [
+        title if times[title] == 1 else f"{title} ({name})"
+        for title, name in zip(titles, names, strict=True)
+    ]
+
+
+def trained(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models that finished a training; copies along it are no samples of their own,
+    untrained models no competitors.
+    """
+    return models[~models["copy"] & (models["group"] != UNTRAINED)]

@@ -1,0 +1,67 @@
+"""Models against models of one set: a table with each pair once, or a symmetric matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.errors import MetricError, UnknownNameError
+from core.metrics.spec import MetricSpec
+from core.study.aligning import COLUMNS, align
+from core.study.layers import LayerChoice
+
+LayerScores = Float64[np.ndarray, "_ _"]
+
+
+def check_choice(choice: LayerChoice, *, given: str) -> None:
+    """Refuse a fixed pair of layers: it names one layer of either side, and among models of one set
+    there are no sides.
+    """
+    if choice.pair is not None:
+        raise MetricError(
+            "models of one set are compared by best, best+concatenated, last or a depth from 0 to"
+            f" 1; given {given!r}"
+        )
+
+
+def align_among(
+    names: Sequence[str],
+    scores: Iterable[tuple[str, str, LayerScores]],
+    *,
+    choice: LayerChoice,
+    spec: MetricSpec,
+) -> pd.DataFrame:
+    """Return a row for every two of the models, with the columns of `core.study.aligning.align`.
+
+    names: in the order that tells model_x from model_y. scores: of all layers of two models, as
+    `core.pairs.among.scores_among` gives them; a pair that is missing there has the score NaN and
+    the layers -1.
+    """
+    found = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)
+    every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))
+    table = every.merge(found, how="left", on=list(COLUMNS[:2]))
+    return table.fillna({"layer_x": -1, "layer_y": -1}).astype(
+        {"layer_x": int, "layer_y": int, "score": float}
+    )
+
+
+def score_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> Float64[np.ndarray, "m m"]:
+    """Return the symmetric matrix of the scores of these models; NaN without a score, and on the
+    diagonal.
+
+    pairs: model_x, model_y, score, each pair once, in any direction. Raises UnknownNameError for a
+    model that has no pair.
+    """
+    known = set(pairs["model_x"]) | set(pairs["model_y"])
+    if unknown := [name for name in names if name not in known]:
+        raise UnknownNameError("compared model", unknown[0], known)
+    place = {name: number for number, name in enumerate(names)}
+    kept = pairs[pairs["model_x"].isin(place) & pairs["model_y"].isin(place)]
+    x, y = (kept[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))
+    matrix = np.full((len(names), len(names)), np.nan)
+    matrix[x, y] = matrix[y, x] = kept["score"].to_numpy(float)
+    return matrix

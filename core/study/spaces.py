@@ -1,0 +1,97 @@
+"""The spaces of a study, by the names that people give them: model:layer, or a model alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from core.encoders.encoder import ModelCard, find_layer
+from core.errors import MetricError, UnknownNameError
+from core.study.models import UNTRAINED
+from core.study.study import Study
+
+PREFERRED = (
+    "MAE",
+    "DINOv3",
+    "DINOv2",
+    "DINO",
+    "SimCLR",
+    "CLIP",
+    "CLIP fine-tuned",
+)  # objectives, in the order of the published four
+
+
+MOST_OBJECTIVES = 4
+
+
+class Layer(NamedTuple):
+    """One space of a study: a model's layer, counted from 0."""
+
+    model: str
+    layer: int
+
+    def __str__(self) -> str:
+        return f"{self.model}:{self.layer}"
+
+
+def find_space(study: Study, given: str) -> Layer:
+    """Return the space that `model`, `model:number` or `model:name` means; raises
+    UnknownNameError.
+    """
+    return find_spaces(study, [given])[0]
+
+
+def find_spaces(study: Study, given: Sequence[str]) -> list[Layer]:
+    """Return the spaces that names mean; raises UnknownNameError, MetricError where two mean one
+    space.
+    """
+    cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
+    found = [_find(cards, one) for one in given]
+    if twice := sorted({str(one) for one in found if found.count(one) > 1}):
+        raise MetricError(
+            f"each space once expected; given {', '.join(twice)} more than once: leave the second"
+            " one out"
+        )
+    return found
+
+
+def _find(cards: Mapping[str, ModelCard], given: str) -> Layer:
+    model, colon, layer = (given, "", "") if given in cards else given.rpartition(":")
+    name = model if colon else given
+    if name not in cards:
+        raise UnknownNameError("model", name, cards)
+    return Layer(
+        name, find_layer(cards[name], layer) if colon else max(0, len(cards[name].layers) - 2)
+    )
+
+
+def default_spaces(study: Study) -> list[str]:
+    """Return the largest finished vision model of each of up to four objectives, in its penultimate
+    block.
+
+    Objectives of the published four come first: MAE, self-distillation or contrast of views, CLIP,
+    CLIP fine-tuned.
+    """
+    models = study.models()
+    trained = models[
+        (models["modality"] == "vision") & ~models["copy"] & (models["objective"] != UNTRAINED)
+    ]
+    largest = (
+        trained.sort_values(["parameters", "tasks"], kind="stable")
+        .groupby("objective")["model"]
+        .last()
+    )
+    order = [
+        *(one for one in PREFERRED if one in largest),
+        *(one for one in largest.index if one not in PREFERRED),
+    ]
+    return [str(find_space(study, largest[objective])) for objective in order[:MOST_OBJECTIVES]]
+
+
+def default_language(study: Study) -> list[str]:
+    """Return the language models that have finished their training."""
+    models = study.models()
+    return models.loc[
+        (models["modality"] == "language") & ~models["copy"] & (models["objective"] != UNTRAINED),
+        "model",
+    ].tolist()

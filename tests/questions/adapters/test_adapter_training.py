@@ -1,0 +1,340 @@
+"""Adapters learn what encoders share, nothing where they share nothing, and never from the test
+stimuli.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from core.errors import FeatureError, InputError, MetricError, TrainingError
+from core.metrics import METRICS
+from core.questions.adapters.maps.model import Parts, Settings, joined, split
+from core.questions.adapters.maps.training import train
+from core.questions.adapters.retrieval import rank_own, recall
+
+N = 256
+QUICK = Settings(width=24, temperature=0.1, batch=64, rate=0.01, epochs=60, patience=15)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def planted(*widths: int, noise: float = 0.0, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return spaces that are linear maps of one latent of 8 dimensions, far from the origin and of
+    unequal scales.
+    """
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(N, 8))
+    spaces = [
+        latent @ rng.normal(size=(8, width)) * 10**i + 3 * 10**i for i, width in enumerate(widths)
+    ]
+    noises = [noise * 10**i * rng.normal(size=space.shape) for i, space in enumerate(spaces)]
+    return {
+        f"e{i}": (space + extra).astype(np.float32)
+        for i, (space, extra) in enumerate(zip(spaces, noises, strict=True))
+    }
+
+
+def unrelated(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {
+        name: rng.normal(size=(N, width)).astype(np.float32)
+        for name, width in (("e0", 20), ("e1", 16))
+    }
+
+
+def away_from_chance(
+    measure: Callable[[np.ndarray], float], n: int, dice: np.random.Generator
+) -> tuple[float, float]:
+    """Return how far a measure of the true pairing is above that of random pairings, on average,
+    and the variance of those.
+    """
+    random = [measure(dice.permutation(n)) for _ in range(40)]
+    return measure(np.arange(n)) - float(np.mean(random)), float(np.var(random, ddof=1)) * (
+        1 + 1 / len(random)
+    )
+
+
+def on(rows: np.ndarray, spaces: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: space[rows] for name, space in spaces.items()}
+
+
+@pytest.mark.parametrize("widths", [(20, 12), (20, 12, 9)])
+def test_planted_linear_relations_are_found(widths: tuple[int, ...]) -> None:
+    spaces, parts = planted(*widths), split(N)
+    *_, last = train(spaces, parts, QUICK)
+    views = last.best.apply(on(parts.test, spaces))
+    for a, b in pairwise(views):
+        assert recall(rank_own(views[a], views[b]), 1) == 1
+        assert recall(rank_own(views[b], views[a]), 1) == 1
+
+
+def test_unrelated_encoders_stay_at_chance_however_well_their_training_pairs_are_learned() -> None:
+    """Over 12 worlds recall and both alignments are where random pairings put them: within 4
+    standard errors of their sum.
+    """
+    parts, found = split(N), []
+    learned = Parts(
+        parts.train, parts.train, parts.test
+    )  # validated by what taught, adapters are kept although they overfit
+    for world in range(12):
+        spaces, dice = unrelated(world), np.random.default_rng(world)
+        *_, last = train(spaces, learned, QUICK, seed=world)
+        seen = last.best.apply(on(parts.train, spaces))
+        assert recall(rank_own(seen["e0"], seen["e1"]), 10) > 0.4  # chance is 0.06
+        views = last.best.apply(on(parts.test, spaces))
+        x, y = views["e0"], views["e1"]
+        reference, mean = dice.normal(size=(len(x), 6)).astype(np.float32), joined(views)
+        measures = (
+            lambda order, x=x, y=y: recall(rank_own(x, y[order]), 10),
+            lambda order, x=x, y=y: METRICS["mutual_knn"](x, y[order], k=10),
+            lambda order, mean=mean, reference=reference: METRICS["mutual_knn"](
+                mean, reference[order], k=10
+            ),
+        )
+        found.append([away_from_chance(measure, len(x), dice) for measure in measures])
+    off, variance = np.array(found).sum(axis=0).T
+    assert (np.abs(off) < 4 * np.sqrt(variance)).all()
+    assert (
+        4 * np.sqrt(variance) / 12 < 0.06
+    ).all()  # recall by chance is 0.16; what is learned would be seen
+
+
+def test_unrelated_encoders_are_stopped_by_validation() -> None:
+    *_, last = train(unrelated(), split(N), QUICK)
+    assert last.best_validation > np.log(32) - 0.2
+    assert last.best_number < 5
+
+
+@pytest.mark.parametrize("temperature", [0.07, 1.0])
+def test_the_loss_starts_at_log_n(temperature: float) -> None:
+    spaces, parts = planted(20, 12, 9), split(N)
+    first = next(train(spaces, parts, replace(QUICK, temperature=temperature)))
+    assert first.number == 0
+    assert first.loss == pytest.approx(
+        np.log(len(parts.train) / np.ceil(len(parts.train) / 64)), abs=0.02
+    )
+    assert first.validation == pytest.approx(np.log(len(parts.validation)), abs=1e-5)
+
+
+def test_test_stimuli_never_enter_training() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    poisoned = {name: space.copy() for name, space in spaces.items()}
+    for space in poisoned.values():
+        space[parts.test] = np.nan
+    clean, dirty = ([*train(given, parts, QUICK)][-1] for given in (spaces, poisoned))
+    for name in spaces:
+        np.testing.assert_array_equal(clean.best.maps[name].weight, dirty.best.maps[name].weight)
+        np.testing.assert_array_equal(clean.best.maps[name].offset, dirty.best.maps[name].offset)
+    assert clean.best_validation == dirty.best_validation
+
+
+def test_validation_stimuli_choose_when_to_stop_but_do_not_teach() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    changed = {name: space.copy() for name, space in spaces.items()}
+    changed["e0"][parts.validation] = np.roll(changed["e0"][parts.validation], 1, axis=0)
+    losses = [
+        [epoch.loss for epoch in islice(train(given, parts, QUICK), 5)]
+        for given in (spaces, changed)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_parts_are_disjoint_and_tests_stay_the_same() -> None:
+    seen = [split(100, pairs=pairs, draw=draw) for pairs, draw in ((None, 0), (20, 0), (None, 1))]
+    for parts in seen:
+        together = np.concatenate([parts.train, parts.validation, parts.test])
+        assert len(set(together.tolist())) == len(together)
+        np.testing.assert_array_equal(parts.test, seen[0].test)
+    assert [len(part) for part in (seen[0].test, seen[0].validation, seen[0].train)] == [25, 12, 63]
+    np.testing.assert_array_equal(seen[1].train, seen[0].train[:20])
+    assert set(seen[2].validation.tolist()) != set(seen[0].validation.tolist())
+    assert [len(part) for part in (split(8000).test, split(8000).validation)] == [1024, 512]
+    assert set(split(100, seed=1).test.tolist()) != set(seen[0].test.tolist())
+
+
+@pytest.mark.parametrize(("n", "pairs"), [(20, None), (100, 64), (100, 1)])
+def test_too_few_stimuli_and_too_many_pairs_are_refused(n: int, pairs: int | None) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"adapters need at least 32 stimuli|25 test and 12 validate, so 2 to 63 can train",
+    ):
+        split(n, pairs=pairs)
+
+
+def test_pairs_are_shuffled_so_that_like_ones_are_told_from_others() -> None:
+    """Where stimuli come in 8 groups of 16 and a batch is 16, batches in that order would hold
+    nothing to tell apart.
+    """
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(8), 16)
+    groups = np.concatenate([groups, rng.integers(8, size=128)])
+    spaces = {
+        name: (5 * rng.normal(size=(8, 10))[groups] + 0.01 * rng.normal(size=(N, 10))).astype(
+            np.float32
+        )
+        for name in "xy"
+    }
+    rows = np.arange(N)
+    *_, last = islice(
+        train(spaces, Parts(rows[:128], rows[128:192], rows[192:]), replace(QUICK, batch=16)), 20
+    )
+    assert last.loss < np.log(16) / 2
+
+
+def test_decay_makes_weights_smaller() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    lengths = []
+    for decay in (0.0, 5.0):
+        last = [*islice(train(spaces, parts, replace(QUICK, decay=decay, patience=60)), 8)][-1]
+        lengths.append(np.linalg.norm(last.best.maps["e0"].weight))
+    assert lengths[1] < 0.8 * lengths[0]
+
+
+def test_no_pair_is_trained_by_itself() -> None:
+    spaces, parts = planted(20, 12), split(N, pairs=3)
+    assert next(train(spaces, parts, replace(QUICK, batch=2))).loss == pytest.approx(
+        np.log(3), abs=1e-5
+    )
+
+
+def test_a_seed_gives_the_same_adapters_and_another_gives_others() -> None:
+    spaces, parts = planted(20, 12, noise=0.5), split(N)
+    first, again, other = (
+        [*islice(train(spaces, parts, QUICK, seed=seed), 4)][-1].best for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.maps["e0"].weight, again.maps["e0"].weight)
+    assert not np.allclose(first.maps["e0"].weight, other.maps["e0"].weight)
+
+
+def test_training_stops_when_validation_no_longer_falls_and_keeps_the_best() -> None:
+    spaces, parts = unrelated(), split(N)
+    course = [*train(spaces, parts, replace(QUICK, patience=5))]
+    assert len(course) < QUICK.epochs
+    assert course[-1].number == course[-1].best_number + 5
+    assert course[-1].best_validation == min(epoch.validation for epoch in course)
+
+
+def test_whoever_stops_listening_stops_the_training() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    course = train(spaces, parts, QUICK)
+    best = next(course).best
+    course.close()
+    assert next(course, None) is None
+    assert joined(best.apply(on(parts.test, spaces))).shape == (len(parts.test), 24)
+
+
+def test_a_learned_temperature_moves_and_a_fixed_one_does_not() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    for learned in (True, False):
+        last = [*islice(train(spaces, parts, replace(QUICK, learned=learned)), 8)][-1]
+        assert (last.temperature != pytest.approx(0.1)) == learned
+
+
+def test_adapted_vectors_ignore_the_encoders_scale_and_origin() -> None:
+    spaces, parts = planted(20, 12, noise=0.3), split(N)
+    moved = {name: space * 8 + 64 for name, space in spaces.items()}
+    plain, shifted = (
+        [*islice(train(given, parts, QUICK), 6)][-1].best.apply(on(parts.test, given))
+        for given in (spaces, moved)
+    )
+    np.testing.assert_allclose(plain["e0"], shifted["e0"], atol=2e-3)
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    with pytest.raises(InputError, match="two or more encoders together; given 1"):
+        next(train({"e0": spaces["e0"]}, parts))
+    with pytest.raises(InputError, match="a dimension for each of 2 encoders, or more; given 1"):
+        next(train(spaces, parts, replace(QUICK, width=1)))
+    with pytest.raises(MetricError, match="have the same vector"):
+        next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
+    broken = spaces["e1"].copy()
+    broken[parts.validation[0]] = np.nan
+    with pytest.raises(MetricError, match="a space must be finite; stimulus 0 has NaN or infinity"):
+        next(train({**spaces, "e1": broken}, parts))
+    with pytest.raises(
+        TrainingError,
+        match=r"on training and .* on validation pairs after .* take a lower rate or a higher",
+    ):
+        [*train(spaces, parts, replace(QUICK, temperature=1e-42))]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        *(
+            ("temperature", value, "a finite temperature above 0; given")
+            for value in (0.0, -1.0, float("nan"), float("inf"))
+        ),
+        *(
+            ("rate", value, "a finite rate above 0; given")
+            for value in (0.0, float("nan"), float("inf"))
+        ),
+        *(
+            ("decay", value, "a finite decay, 0 or more; given")
+            for value in (-0.1, float("nan"), float("inf"))
+        ),
+        *(
+            (name, 0, f"a whole number of 1 or more for {name}; given 0")
+            for name in ("width", "epochs", "patience")
+        ),
+        ("width", 8193, "a common space of 8192 dimensions at most; given a width of 8193"),
+        ("batch", 1, "a whole number of 2 or more for batch; given 1"),
+    ],
+)
+def test_settings_that_no_training_can_follow_are_refused_before_any(
+    name: str, value: float, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Settings(**{name: value})
+
+
+def test_adapters_refuse_other_encoders() -> None:
+    spaces, parts = planted(20, 12), split(N)
+    best = next(train(spaces, parts, QUICK)).best
+    with pytest.raises(FeatureError, match="these adapters are of e0, e1; none is of e2"):
+        best.apply({"e2": spaces["e0"]})
+    with pytest.raises(
+        FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; given 12"
+    ):
+        best.apply({"e0": spaces["e1"]})
+
+
+def test_parts_may_be_given_in_any_order() -> None:
+    rows = np.arange(N)
+    parts = Parts(rows[:128], rows[128:160], rows[160:])
+    *_, last = train(planted(20, 12), parts, QUICK)
+    assert last.best_number > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_gpu_trains_almost_as_the_cpu_does(learned: bool) -> None:
+    spaces, parts = planted(20, 12, 9, noise=0.5), split(N)
+    cpu, gpu = (
+        [*train(spaces, parts, replace(QUICK, learned=learned), device=device)][-1]
+        for device in ("cpu", "cuda")
+    )
+    assert gpu.best_validation == pytest.approx(cpu.best_validation, rel=0.02)
+    assert gpu.temperature == pytest.approx(cpu.temperature, rel=0.02)
+    for a, b in pairwise(spaces):
+        found = [
+            recall(rank_own(views[a], views[b]), 10)
+            for views in (one.best.apply(on(parts.test, spaces)) for one in (cpu, gpu))
+        ]
+        assert found[1] == pytest.approx(found[0], abs=0.05)
+    first, again = (next(train(spaces, parts, QUICK, device=device)) for device in ("cpu", "cuda"))
+    np.testing.assert_array_equal(first.best.maps["e0"].weight, again.best.maps["e0"].weight)
+    assert again.loss == pytest.approx(first.loss, abs=1e-5)

@@ -1,0 +1,296 @@
+"""Nulls and intervals of a study equal those of its spaces, taken literally; a pair that has none
+leaves the others theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import core.questions.alignment.calibration
+from core.errors import MetricError, UnknownNameError
+from core.metrics import METRICS
+from core.metrics.knn import mutual_terms
+from core.questions.alignment.calibration import align_calibrated
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
+from core.statistics.discoveries import adjust
+from core.statistics.intervals import bootstrap_mean, draw_halves, half_interval, influences
+from core.statistics.nulls import draw_orders
+from core.store import Store, add_dataset
+from core.study.study import Study
+from tests.store_fakes import CountedDataset
+from tests.study.test_study import layers_of, put
+
+N = 48
+X, Y = ["ape", "reality"], ["bee", "cat"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of sound models, but for the first layer of bee and all of cat."""
+    root = tmp_path_factory.mktemp("store")
+    add_dataset(root, CountedDataset(N))
+    ape, bee, reality = (layers_of(seed, widths=(4, 6), n=N) for seed in range(3))
+    for name, layers in {
+        "ape": ape,
+        "bee": [np.ones_like(bee[0]), *bee],
+        "cat": [np.zeros_like(bee[0])],
+        "reality": reality,
+    }.items():
+        put(root, name, layers, n=N)
+    return root
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "counted")
+
+
+def sound(study: Study, model: str) -> list[np.ndarray]:
+    return [normalize_rows(layer) for layer in study.spaces(model)][model == "bee" :]
+
+
+def best(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> float:
+    most = max if METRICS[metric].spec.higher_is_more_aligned else min
+    return most(METRICS[metric](a, b, **parameters) for a in x for b in y)
+
+
+@pytest.mark.parametrize(
+    ("metric", "parameters"),
+    [("mutual_knn", {"k": 3}), ("shape_angle", {}), ("cycle_knn", {"k": 2})],
+)
+def test_scores_are_the_studys_and_the_null_is_that_of_permuted_spaces(study, metric, parameters):
+    table = align_calibrated(study, X, Y, metric=metric, null=19, seed=3, **parameters)
+    plain = study.align(X, Y, metric=metric, **parameters)
+    pd.testing.assert_frame_equal(table[list(plain)], plain)
+    bee, toward = sound(study, "bee"), 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+    for _, row in table[table["model_y"] == "bee"].iterrows():
+        x = sound(study, row["model_x"])
+        null = [
+            best(metric, x, [b[order] for b in bee], **parameters)
+            for order in draw_orders(N, count=19, seed=3)
+        ]
+        assert row["p"] == (1 + sum(toward * value >= toward * row["score"] for value in null)) / 20
+        assert (row["null_mean"], row["null_sd"]) == pytest.approx(
+            (np.mean(null), np.std(null, ddof=1))
+        )
+    np.testing.assert_array_equal(table["p_adjusted"], adjust(table["p"].to_numpy()))
+
+
+def test_a_pair_without_a_score_has_no_null_and_no_interval_and_says_why(study):
+    for metric in ("mutual_knn", "cka"):
+        table = align_calibrated(study, X, Y, metric=metric, null=19, bootstrap=10)
+        named = [
+            "null_mean",
+            "null_sd",
+            "threshold",
+            "p",
+            "p_adjusted",
+            "calibrated",
+            "low",
+            "high",
+        ]
+        assert (
+            table[named].isna().all(axis=1).tolist()
+            == table["score"].isna().tolist()
+            == [False, True] * 2
+        )
+        assert table[named].notna().all(axis=1).tolist() == [True, False] * 2
+        assert (
+            table["reason"].str.contains("stimulus 0 has only zeros").tolist() == [False, True] * 2
+        )
+        assert list(table)[-1] == "reason"
+
+
+def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
+    row = align_calibrated(
+        study, ["ape"], ["bee"], metric="cka", layers="0:0", null=19, bootstrap=10
+    ).iloc[0]
+    assert row[["score", "chance", "p", "calibrated", "low", "high"]].isna().all()
+    assert (
+        row["reason"]
+        == f"layer 0 of bee: no layer can be compared: all {N} stimuli have the same vector, so"
+        " this space has no neighbors; choose another layer"
+    )
+
+
+def test_the_interval_of_a_neighbor_metric_is_the_bootstrap_of_influences_within_the_range(study):
+    for k in (3, 1):
+        row = align_calibrated(
+            study, ["ape"], ["bee"], layers="0:1", bootstrap=50, seed=1, k=k
+        ).iloc[0]
+        near = (
+            nearest(space, k=k + 1) for space in (sound(study, "ape")[0], sound(study, "bee")[0])
+        )
+        literal = bootstrap_mean(
+            influences(*near, k=k, terms=mutual_terms)[:, None], count=50, seed=1
+        )[:, 0]
+        assert (row["low"], row["high"]) == tuple(np.clip(literal, 0, 1))
+        assert row["low"] <= row["score"] <= row["high"]
+    assert literal[0] < 0 == row["low"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "parameters", "halved"),
+    [
+        ("cka", {}, {}),
+        ("unbiased_cka", {}, {}),
+        ("procrustes", {}, {}),
+        ("cknna", {"k": 5}, {"k": 2}),
+        ("mutual_knn", {"k": N - 1}, {"k": N // 2 - 1}),
+    ],
+)
+def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, parameters, halved):
+    row = align_calibrated(
+        study, ["ape"], ["bee"], metric=metric, layers="1:2", bootstrap=20, seed=2, **parameters
+    ).iloc[0]
+    x, y = sound(study, "ape")[1], sound(study, "bee")[1]
+    scores = np.array(
+        [METRICS[metric](x[half], y[half], **halved) for half in draw_halves(N, count=20, seed=2)]
+    )
+    literal = half_interval(row["score"], scores, spec=METRICS[metric].spec)
+    assert (row["low"], row["high"]) == pytest.approx(tuple(literal))
+    assert row["reason"] == ""
+
+
+def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
+    table, read, spaces = study.align(X, ["bee"], metric="cka"), [], Study.spaces
+    monkeypatch.setattr(
+        Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
+    )
+    monkeypatch.setattr(Study, "align", lambda *_, **__: table)
+    assert align_calibrated(study, X, ["bee"], metric="cka", bootstrap=11)["low"].notna().all()
+    assert sorted(read) == ["ape", "bee", "reality"]
+
+
+def test_one_neighbor_has_no_half(study):
+    row = align_calibrated(study, ["ape"], ["bee"], metric="cycle_knn", bootstrap=10, k=1).iloc[0]
+    assert not math.isnan(row["score"])
+    assert row[["low", "high"]].isna().all()
+    assert (
+        row["reason"]
+        == "no interval: half of the stimuli would need half a neighbor; choose k of 2 or more"
+    )
+
+
+def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
+    row = align_calibrated(
+        study, ["ape"], ["bee"], metric="linear_predictivity", bootstrap=3, folds=20
+    ).iloc[0]
+    assert not math.isnan(row["score"])
+    assert row[["low", "high"]].isna().all()
+    assert (
+        row["reason"] == "no interval: 20 folds need at least 40 stimuli; given 24: use fewer folds"
+    )
+
+
+def test_cknna_as_released_has_no_best_value_and_no_end(study):
+    row = align_calibrated(
+        study,
+        ["ape"],
+        ["ape"],
+        metric="cknna",
+        layers="0:1",
+        null=19,
+        bootstrap=20,
+        k=20,
+        variant="released",
+    ).iloc[0]
+    assert math.isnan(row["calibrated"])
+    assert row["reason"] == "Centered kernel nearest-neighbor alignment has no best value"
+    assert row["p"] == 1 / 20
+    assert row["low"] <= row["score"] <= row["high"]
+
+
+def test_too_few_permutations_are_told_before_anything_is_computed(study, monkeypatch):
+    monkeypatch.setattr(Study, "align", lambda *_, **__: pytest.fail("computed"))
+    with pytest.raises(
+        MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; given 18"
+    ):
+        align_calibrated(study, X, Y, null=18)
+
+
+def test_an_unknown_metric_is_refused_by_name(study):
+    with pytest.raises(
+        UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"
+    ):
+        align_calibrated(study, X, Y, metric="mutual_nn", null=19)
+
+
+def test_all_layers_have_no_null(study):
+    with pytest.raises(
+        MetricError, match="nulls and intervals belong to one score per pair of models"
+    ):
+        align_calibrated(study, X, Y, layers="all", null=19)
+
+
+def test_without_null_and_interval_it_is_the_studys_alignment(study):
+    assert align_calibrated(study, X, Y, k=4).equals(study.align(X, Y, k=4))
+
+
+def test_progress_is_told_of_permutations_and_intervals(study):
+    told = []
+    align_calibrated(
+        study, X, ["bee"], null=23, bootstrap=5, k=6, report=lambda *step: told.append(step)
+    )
+    assert told[-3:] == [(23, 23, "permutations"), (1, 2, "intervals"), (2, 2, "intervals")]
+
+
+def test_layers_side_by_side_are_calibrated_as_one_more_candidate(study):
+    choose = {"layers": "best+concatenated", "null": 19, "bootstrap": 9, "k": 4}
+    row = align_calibrated(study, ["ape"], ["reality"], **choose).iloc[0]
+    x, y = (
+        [normalize_rows(space) for space in study.spaces(name, concatenated=True)]
+        for name in ("ape", "reality")
+    )
+    null = [
+        best("mutual_knn", x, [b[order] for b in y], k=4)
+        for order in draw_orders(N, count=19, seed=0)
+    ]
+    assert row["score"] == best("mutual_knn", x, y, k=4)
+    assert row["null_mean"] == pytest.approx(np.mean(null))
+    assert row["low"] <= row["score"] <= row["high"]
+
+
+def test_of_a_part_of_the_stimuli_only_those_are_permuted_and_drawn(root):
+    part, rows = Study(Store(root), "counted", where={"scene": "hill"}), np.arange(2, N, 3)
+    row = align_calibrated(
+        part, ["ape"], ["reality"], layers="last", null=19, bootstrap=7, k=2
+    ).iloc[0]
+    x, y = (sound(part, name)[-1] for name in ("ape", "reality"))
+    assert len(x) == row["n"] == len(rows)
+    null = [
+        METRICS["mutual_knn"](x, y[order], k=2)
+        for order in draw_orders(len(rows), count=19, seed=0)
+    ]
+    assert row["null_mean"] == pytest.approx(np.mean(null))
+
+
+def test_what_was_computed_is_kept_until_a_model_is_embedded_again(tmp_path, monkeypatch):
+    add_dataset(tmp_path, CountedDataset(N))
+    for seed, name in enumerate(("ape", "bee")):
+        put(tmp_path, name, layers_of(seed, n=N), n=N)
+    ask = {"x": ["ape"], "y": ["bee"], "null": 19, "bootstrap": 9, "k": 3}
+    first, draw = (
+        align_calibrated(Study(Store(tmp_path), "counted"), **ask),
+        core.questions.alignment.calibration.draw_orders,
+    )
+    monkeypatch.setattr(
+        core.questions.alignment.calibration,
+        "draw_orders",
+        lambda *_, **__: pytest.fail("computed again"),
+    )
+    pd.testing.assert_frame_equal(align_calibrated(Study(Store(tmp_path), "counted"), **ask), first)
+    monkeypatch.setattr(core.questions.alignment.calibration, "draw_orders", draw)
+    put(tmp_path, "bee", layers_of(7, n=N), version=2, n=N)
+    again = align_calibrated(Study(Store(tmp_path), "counted"), **ask)
+    assert (
+        again["score"].item()
+        == Study(Store(tmp_path), "counted").align(["ape"], ["bee"], k=3)["score"].item()
+    )
+    assert again["null_mean"].item() != first["null_mean"].item()

@@ -1,0 +1,307 @@
+"""Caption levels over a study: which embeddings are compared, and that no statistic counts them
+twice.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from store_fakes import CountedDataset, CountingEncoder
+
+from core.embedding.runner import embed
+from core.errors import MetricError, UnknownNameError
+from core.questions.captions.answer import (
+    caption_levels,
+    compare_levels,
+    compare_told,
+    default_models,
+    tell_outdated,
+    tellings,
+    texts_at,
+    told_at,
+)
+from core.questions.captions.trends import by_level, level_trends
+from core.recipe import Recipe
+from core.store import Store, add_dataset, write_embedding, write_result
+from core.study.keeping import keep
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+DATASET = PaintedDataset(60)
+MODELS = ("gpt-2-m", "llama-m")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Language models of which two read three levels, and keep the more of reality the more they
+    read.
+    """
+    root = build(
+        tmp_path_factory.mktemp("store"),
+        DATASET,
+        vision=VISION[2:4],
+        language=[LANGUAGE[0], LANGUAGE[2], LANGUAGE[4]],
+    )
+    store = Store(root)
+    for name in MODELS:
+        card = store.model("cave", name).card
+        for level, kept in (("5", 0.2), ("40", 4.0)):
+            rng = np.random.default_rng(len(name))
+            layers = [
+                DATASET.world * kept + rng.normal(size=(60, 9)).astype(np.float32) / 3
+                for _ in card.layers
+            ]
+            write_embedding(
+                root,
+                dataset=DATASET.card,
+                card=replace(card, name=f"{name}~{level}"),
+                level=level,
+                layers=layers,
+                bits=None,
+                bytes=None,
+                recipe=Recipe.of("embedding", model=f"{name}~{level}"),
+                device="cpu",
+                seconds=0.1,
+            )
+    return root
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
+
+
+def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:
+    table = tellings(study).query("model == 'llama-m'").set_index("level")["name"]
+    assert table.to_dict() == {"20": "llama-m", "5": "llama-m~5", "40": "llama-m~40"}
+    assert study.names("language") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
+    assert not study.models()["model"].str.contains("~").any()
+    assert study.competence()["model"].tolist() == ["gpt-2-m", "gpt-2-xs", "llama-m"]
+    assert study.findings(k=5).query("group == 'all vision models'")["models"].tolist() == [3]
+
+
+def test_levels_are_described_from_the_fewest_words_to_the_most(study: Study) -> None:
+    levels = caption_levels(study).set_index("level")
+    assert levels.index.tolist() == ["5", "20", "40"]
+    texts = [DATASET._caption(index, "5") for index in range(60)]
+    assert levels.loc["5", "bytes"] == pytest.approx(
+        np.mean([len(text.encode()) for text in texts])
+    )
+    assert levels["words"].is_monotonic_increasing
+    assert levels["models"].tolist() == [2, 3, 2]
+
+
+def test_alignment_is_compared_at_every_level(study: Study) -> None:
+    table = compare_levels(study, k=5)
+    assert set(table["model"]) == set(MODELS)
+    assert len(table) == 2 * 3 * 3  # models, levels, two vision models and reality
+    row = table.query("name == 'gpt-2-m~40' and model_y == 'reality'").iloc[0]
+    assert row["score"] == study.align(["gpt-2-m~40"], ["reality"], k=5)["score"].item()
+    means = by_level(table).query("model_y == 'reality'")["mean"]
+    assert means.iloc[0] < 0.3 < 0.7 < means.iloc[-1]
+    assert level_trends(table, {})["slope"].gt(0).all()
+
+
+def test_texts_follow_the_stimuli_studied(study: Study) -> None:
+    part = Study(study.store, "cave", where={"scene": "forest"})
+    assert texts_at(part, "5") == [texts_at(study, "5")[row] for row in part.rows]
+    assert texts_at(part, "mean")[0] == tuple(
+        DATASET._caption(int(part.rows[0]), level) for level in DATASET.card.levels
+    )
+
+
+def test_what_is_told_follows_the_stimuli_studied(study: Study) -> None:
+    part, whole = Study(study.store, "cave", where={"scene": "forest"}), told_at(study, "5")
+    np.testing.assert_array_equal(told_at(part, "5"), whole[part.rows])
+    assert len(set(whole[part.rows])) > 1
+    assert whole[part.rows].tolist() != whole[: part.size].tolist()
+
+
+def recipe_of(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], object], kind: str) -> str:
+    """Return the digest of the recipe that an answer is kept under."""
+    kept: list[Recipe] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "core.questions.captions.answer.keep",
+            lambda at, recipe, make: kept.append(recipe) or keep(at, recipe, make),
+        )
+        ask()
+    (found,) = [recipe.digest for recipe in kept if recipe.kind == kind]
+    return found
+
+
+CHANGED = [{"models": ("llama-m",)}, {"against": ("reality",)}, {"k": 4}]
+
+
+@pytest.mark.parametrize(
+    ("changed", "studied"),
+    [
+        *((one, {}) for one in (*CHANGED, {"metric": "cycle_knn"}, {"layers": "last"})),
+        ({}, {"q": 0.9}),
+        ({}, {"where": {"scene": "forest"}}),
+    ],
+)
+def test_each_choice_of_a_comparison_is_in_its_recipe(
+    study: Study, monkeypatch, changed, studied
+) -> None:
+    other = Study(study.store, "cave", **studied)
+    recipes = [
+        recipe_of(monkeypatch, partial(compare_levels, one, **{"k": 5, **given}), "caption-density")
+        for one, given in ((study, {}), (other, changed))
+    ]
+    assert recipes[0] != recipes[1]
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, monkeypatch, changed) -> None:
+    recipes = [
+        recipe_of(monkeypatch, partial(compare_told, study, **{"k": 5, **given}), "caption-facts")
+        for given in ({}, changed)
+    ]
+    assert recipes[0] != recipes[1]
+
+
+def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_path: Path) -> None:
+    dataset = CountedDataset(20)
+
+    def write(tail: str, *, words: int) -> None:
+        table = pd.DataFrame(
+            {"index": range(20), "level": "brief", "text": [f"event {i},{tail}" for i in range(20)]}
+        )
+        recipe = Recipe.of("captions", words=words)
+        write_result(
+            tmp_path, dataset=dataset.card, name="captions-brief", table=table, recipe=recipe
+        )
+
+    add_dataset(tmp_path, dataset)
+    write("", words=2)
+    for level in ("20", "5", "brief"):
+        embed(tmp_path, dataset, CountingEncoder(), level=level)
+    study = Study(Store(tmp_path), "counted")
+    assert caption_levels(study).set_index("level")["words"].to_dict() == {
+        "brief": 2,
+        "20": 4,
+        "5": 4,
+    }
+    assert tell_outdated(study) == []
+    write(" in many more words", words=6)
+    assert caption_levels(study)["level"].tolist() == ["20", "5"]
+    assert tellings(study)["name"].tolist() == ["counting", "counting~5"]
+    path = tmp_path / "embeddings" / "counted" / "counting~brief.duckdb"
+    assert tell_outdated(study) == [
+        "counting~brief is left out: the captions of level 'brief' were written again since;"
+        f" delete {path} and embed it again"
+    ]
+    path.unlink()
+    embed(tmp_path, dataset, CountingEncoder(), level="brief")
+    assert caption_levels(study).set_index("level")["words"].to_dict() == {
+        "20": 4,
+        "5": 4,
+        "brief": 6,
+    }
+    assert tell_outdated(study) == []
+
+
+def test_single_stimuli_are_scored_by_what_their_captions_tell(study: Study) -> None:
+    table = compare_told(study, against=("reality",), k=5)
+    assert table.columns.tolist() == ["model_y", "level", "told", "score", "stimuli", "chance"]
+    assert table["told"].between(0, 1).all()
+    whole = compare_levels(study, against=("reality",), k=5).groupby("level")["score"].mean()
+    for level, part in table.groupby("level"):
+        if part["stimuli"].sum() == study.size:  # no bin was too small
+            assert np.average(part["score"], weights=part["stimuli"]) == pytest.approx(whole[level])
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    dataset = PaintedDataset(40, name="other")
+    study = Study(
+        Store(build(tmp_path, dataset, vision=VISION[2:3], language=LANGUAGE[:1], reality=False)),
+        "other",
+    )
+    with pytest.raises(
+        MetricError,
+        match=r"two or more caption levels expected; there is none: embed one with --caption-level",
+    ):
+        compare_levels(study)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["gpt-2-n"],
+            (
+                r"no language model at two or more caption levels named 'gpt-2-n'; did you mean"
+                r" gpt-2-m\?"
+            ),
+        ),
+        (
+            ["llama-m", "gpt-2-xs"],
+            "caption levels named 'gpt-2-xs'; did you mean gpt-2-m",
+        ),  # embedded at one level
+        (["vit-mae-m"], "caption levels named 'vit-mae-m'; did you mean"),
+        (["llama-m~40"], r"caption levels named 'llama-m~40'; did you mean llama-m\?"),
+    ],
+)
+def test_a_model_that_cannot_be_compared_by_level_is_named(
+    study: Study, names: list[str], message: str
+) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        compare_levels(study, models=names, k=5)
+
+
+def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) -> None:
+    with pytest.raises(
+        UnknownNameError, match="no vision model named 'gpt-2-m'"
+    ):  # it would be compared with itself
+        compare_levels(study, against=("gpt-2-m",), k=5)
+    with pytest.raises(UnknownNameError, match="no metric named 'ckaa'; did you mean cka"):
+        compare_levels(study, metric="ckaa")
+    with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; given 'all'"):
+        compare_levels(study, layers="all")
+
+
+def test_a_model_named_twice_counts_once(study: Study) -> None:
+    assert compare_levels(study, models=("llama-m", "llama-m"), k=5)[
+        "model"
+    ].value_counts().to_dict() == {"llama-m": 9}
+
+
+def test_a_model_without_any_level_is_no_default(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = tellings(study)
+    monkeypatch.setattr(
+        "core.questions.captions.answer.tellings", lambda _: every[every["model"] != "gpt-2-xs"]
+    )
+    assert default_models(study) == list(MODELS)
+
+
+def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> None:
+    again = shutil.copytree(root, tmp_path / "store")
+    entry = Store(again).model("cave", "llama-m~40")
+    layers = [Store(again).space("cave", "llama-m~40", layer) for layer in range(len(entry.dims))]
+    write_embedding(
+        again,
+        dataset=DATASET.card,
+        card=replace(entry.card, name="llama-again"),
+        level="40",
+        layers=layers,
+        bits=None,
+        bytes=None,
+        recipe=Recipe.of("embedding", model="again"),
+        device="cpu",
+        seconds=0.1,
+    )
+    study = Study(Store(again), "cave")
+    assert tellings(study).query("model == 'llama-m' and level == '40'")["name"].tolist() == [
+        "llama-again"
+    ]
+    assert level_trends(compare_levels(study, k=5), {})["models"].tolist() == [2, 2, 2]

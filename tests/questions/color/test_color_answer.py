@@ -1,0 +1,388 @@
+"""Colors of a study: each source gives dissimilarities, tables are turned onto perception and
+kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.cli import main
+from core.encoders.encoder import Encoding, ModelCard
+from core.errors import FeatureError, InputError, MetricError, UnknownNameError
+from core.questions.color import answer as coloring
+from core.questions.color.answer import compare_colors, compare_models, lay_out_colors
+from core.questions.color.geometry.cooccurrence import count_colors
+from core.questions.color.geometry.shipped import FILE, PAIRS, read_counts, write_counts
+from core.questions.color.geometry.superpose import superpose
+from core.questions.color.geometry.words import LAB, color_words
+from core.questions.color.sources import (
+    BEST,
+    WORST,
+    Captions,
+    Cooccurrence,
+    Language,
+    Perception,
+    Vectors,
+    choose_model,
+)
+from core.store import Store
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+QUICK = {"starts": 5, "permutations": 19}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(
+        tmp_path_factory.mktemp("store"),
+        PaintedDataset(24),
+        vision=[VISION[0]],
+        language=LANGUAGE[1:3],
+        reality=False,
+    )
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Vectors:
+    """Return vectors that are CIELAB itself, mirrored and scaled."""
+    words = color_words()
+    np.save(tmp_path / "mine.npy", words[LAB].to_numpy(np.float32) * (-2, 2, 2))
+    return Vectors(str(tmp_path / "mine.npy"), tuple(words["word"]))
+
+
+def test_perception_is_cielab_itself(study):
+    table = lay_out_colors(study, Perception(), **QUICK)
+    assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-6)
+    assert len(table) == 24
+    first = table.iloc[0]
+    assert (
+        first["kendall"],
+        first["spearman"],
+        first["kendall_p"],
+        first["disparity_p"],
+    ) == pytest.approx((1, 1, 0.05, 0.05))
+    assert table[["error", "stress", "disparity"]].to_numpy() == pytest.approx(
+        np.zeros((24, 3)), abs=1e-6
+    )
+
+
+def test_vectors_that_are_mirrored_cielab_are_laid_onto_it(study, vectors):
+    table = lay_out_colors(study, vectors, **QUICK)
+    assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-2)
+    assert table["neighbors"].mean() == 1
+    assert table["source"].unique() == ["mine"]
+
+
+def test_in_two_dimensions_perception_is_turned_onto_its_hues(study):
+    table = lay_out_colors(study, Perception(), dims=2, **QUICK).set_index("color")
+    assert "z" not in table
+    assert table["error"].max() == pytest.approx(0, abs=1e-6)
+    assert table.loc["red", "x"] > 0 > table.loc["green", "x"]
+    assert table.loc["yellow", "y"] > 0 > table.loc["blue", "y"]
+    with pytest.raises(InputError, match="colors are laid out in 2 or 3 dimensions; given 1"):
+        lay_out_colors(study, Perception(), dims=1, **QUICK)
+
+
+def test_the_counts_that_come_along_are_of_all_their_pairs():
+    table = read_counts()
+    assert table.sum() == 2 * PAIRS
+    assert (table == table.T).all()
+    assert FILE.stat().st_size < 100_000
+
+
+def test_written_counts_are_read_again(tmp_path, monkeypatch):
+    images = np.random.default_rng(0).integers(0, 256, (4, 6, 6, 3)).astype(np.uint8)
+    np.savez(tmp_path / "images.npz", images=images)
+    monkeypatch.setattr("core.questions.color.geometry.shipped.PAIRS", 500)
+    monkeypatch.setattr("core.questions.color.geometry.shipped.FILE", tmp_path / "counts.npz")
+    write_counts(tmp_path / "images.npz", tmp_path / "counts.npz")
+    assert (read_counts() == count_colors(list(images), pairs=500)).all()
+
+
+def test_natural_images_know_something_of_color(study):
+    table = lay_out_colors(study, Cooccurrence(), **QUICK)
+    assert table["kendall"].iloc[0] > 0.3
+    assert table["kendall_p"].iloc[0] == 0.05
+    assert (table["seen"] >= 100).all()
+
+
+def test_the_grids_own_colors_are_laid_out_by_their_hex(study):
+    table = lay_out_colors(study, Cooccurrence(by="cells", least=300_000), dims=2, **QUICK)
+    assert table["color"].tolist() == table["hex"].tolist()
+    assert (table["seen"] >= 300_000).all()
+    assert table["seen"].sum() < 2 * PAIRS
+
+
+def test_pictures_of_a_dataset_a_folder_and_an_npz_file_are_counted(study, tmp_path):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (6, 8, 8, 3)).astype(np.uint8)
+    np.savez(tmp_path / "images.npz", images=images)
+    (tmp_path / "folder").mkdir()
+    for place, image in enumerate(images):
+        Image.fromarray(image).save(tmp_path / "folder" / f"{place}.png")
+    found = [
+        Cooccurrence(str(tmp_path / name), pairs=4000, least=1).gather(study, "xkcd")
+        for name in ("images.npz", "folder")
+    ]
+    assert found[0].matrix.tolist() == found[1].matrix.tolist()
+    of_store = Cooccurrence("cave", pairs=4000, side=8, least=1).gather(study, "xkcd")
+    assert len(of_store.colors) >= 2
+    assert np.isfinite(of_store.matrix).all()
+
+
+def test_images_that_are_not_there_and_choices_that_the_counts_lack_are_told(study):
+    with pytest.raises(
+        UnknownNameError, match="no dataset, folder or file named 'cifar'; did you mean cifar10"
+    ):
+        lay_out_colors(study, Cooccurrence("cifar"), **QUICK)
+    with pytest.raises(InputError, match="to count otherwise, give the pictures as a folder"):
+        lay_out_colors(study, Cooccurrence(radius=2.0), **QUICK)
+    with pytest.raises(
+        MetricError,
+        match="1 colors were seen 20000000 times or more; count more pairs, or ask for fewer",
+    ):
+        lay_out_colors(study, Cooccurrence(least=20_000_000), **QUICK)
+
+
+def test_captions_alone(study, monkeypatch):
+    texts = [
+        "a red and a maroon and an orange hat",
+        "blue teal cyan",
+        "red orange",
+        "teal blue",
+        "peach red orange blue",
+    ] * 5
+    monkeypatch.setattr("core.questions.color.sources._captions", lambda _: texts)
+    found = Captions(least=10).gather(study, "xkcd")
+    assert set(found.colors) == {"red", "orange", "blue", "teal", "maroon", "cyan", "peach"}
+    near = found.of(["red", "orange", "teal"]).matrix
+    assert near[0, 1] < near[0, 2]
+
+
+def test_the_best_and_the_worst_language_model_are_so_by_competence(study):
+    values = study.competence().dropna(subset="value").set_index("model")["value"]
+    assert choose_model(study, BEST) == values.idxmax()
+    assert choose_model(study, WORST) == values.idxmin()
+    assert Language(WORST).title(study) == f"{values.idxmin()} (worst)"
+    assert choose_model(study, "hf:some/model") == "hf:some/model"
+    with pytest.raises(
+        UnknownNameError, match="no language model named 'simcze'; did you mean simcse"
+    ):
+        choose_model(study, "simcze")
+
+
+class Rainbow:
+    """A language model of CIELAB: its second layer is where a word's color lies, its first says
+    nothing.
+    """
+
+    device = "cpu"
+    recipe: Mapping[str, object] = {}
+
+    def __init__(self, card: ModelCard) -> None:
+        self.card = card
+
+    def encode(self, items):
+        lab = color_words().set_index("word")[LAB]
+        found = [lab.loc[item.rstrip(".").split()[-1]].to_numpy(np.float32) for item in items]
+        return Encoding((np.ones((len(items), 2), np.float32), np.stack(found)))
+
+
+@pytest.fixture
+def rainbow(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reopen(entry, _):
+        return Rainbow(replace(entry.card, layers=("embedding", "block 1")))
+
+    monkeypatch.setattr("core.competence.opened.reopen", reopen)
+
+
+@pytest.mark.usefixtures("rainbow")
+def test_language_models_are_asked_and_shown_beside_their_competence(study):
+    table = compare_models(
+        study, words=["red", "green", "blue", "yellow", "pink", "brown"], **QUICK
+    )
+    assert table["model"].tolist() == study.names("language")
+    assert table["kendall"].tolist() == pytest.approx([1.0] * len(table))
+    assert table["competence"].tolist() == pytest.approx(
+        study.competence()["value"].tolist(), nan_ok=True
+    )
+    silent = compare_models(study, layer="embedding", **QUICK)
+    assert silent["reason"].str.contains("all dissimilarities are 0").all()
+    assert silent[["kendall", "disparity_p"]].isna().all(axis=None)
+
+
+@pytest.mark.usefixtures("rainbow")
+def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
+    name = study.names("language")[0]
+    assert len(Language(name).gather(study, "xkcd").colors) in (18, 24)
+    monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
+    trained = bool(study.entry(name).card.training.get("config"))
+    assert len(Language(name).gather(study, "xkcd").colors) == (7 if trained else 24)
+
+
+def test_the_caves_colors_are_eighteen_of_the_words():
+    from core.questions.color.sources import _in_the_cave
+
+    left_out = set(color_words()["word"]) - set(_in_the_cave(color_words())["word"])
+    assert left_out == {"brown", "black", "white", "gray", "tan", "beige"}
+
+
+def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
+    part = Vectors(vectors.file, vectors.words)
+    table = compare_colors(study, [Perception(), Cooccurrence(), part], draws=20, **QUICK)
+    assert len(table) == 3 * 7
+    assert table["colors"].unique().tolist() == [len(Cooccurrence().gather(study, "xkcd").colors)]
+    row = table.set_index(["x", "y", "of", "measure"]).loc[
+        ("perception", "mine", "dissimilarities", "kendall")
+    ]
+    assert row["value"] == pytest.approx(1, abs=1e-3)
+    assert (table["p_adjusted"] >= table["p"]).all()
+    few = compare_colors(
+        study,
+        [Perception(), part],
+        words=["red", "green", "blue", "pink", "teal"],
+        draws=0,
+        **QUICK,
+    )
+    assert few["colors"].unique().tolist() == [5]
+
+
+def test_what_cannot_be_compared_is_told(study, vectors, tmp_path):
+    with pytest.raises(InputError, match="at least two sources expected"):
+        compare_colors(study, [Perception()])
+    with pytest.raises(MetricError, match="no color in common"):
+        compare_colors(study, [Perception(), Cooccurrence(by="cells")], **QUICK)
+    with pytest.raises(FeatureError, match="has 24 rows for 2 words; expected a row for each"):
+        lay_out_colors(study, Vectors(vectors.file, ("red", "blue")), **QUICK)
+    np.save(tmp_path / "nan.npy", np.full((5, 3), np.nan, np.float32))
+    with pytest.raises(FeatureError, match="must be finite"):
+        lay_out_colors(
+            study,
+            Vectors(str(tmp_path / "nan.npy"), ("red", "blue", "teal", "pink", "gray")),
+            **QUICK,
+        )
+
+
+def test_a_table_is_made_once_and_anew_for_other_choices(study, monkeypatch):
+    made = []
+    monkeypatch.setattr(coloring, "superpose", lambda *given: made.append(1) or superpose(*given))
+    for survey, times in (("uw", 1), ("uw", 1), ("xkcd", 2)):
+        lay_out_colors(study, Cooccurrence(smoothing=0.5), survey=survey, **QUICK)
+        assert len(made) == times
+
+
+def test_the_command_prints_coordinates_stress_disparity_and_p(root, capsys):
+    assert (
+        main(
+            [
+                "color",
+                "--store",
+                str(root),
+                "--source",
+                "cooccurrence",
+                "--starts",
+                "5",
+                "--permutations",
+                "19",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    rows = json.loads(capsys.readouterr().out)
+    assert {"color", "x", "y", "z", "stress", "disparity", "disparity_p", "kendall_p"} <= set(
+        rows[0]
+    )
+
+
+def test_the_command_compares_several_sources(root, capsys):
+    given = [
+        "color",
+        "--store",
+        str(root),
+        "--source",
+        "perception",
+        "cooccurrence",
+        "--starts",
+        "5",
+        "--permutations",
+        "19",
+        "--bootstrap",
+        "5",
+        "--k",
+        "2",
+        "--json",
+    ]
+    assert main(given) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {(row["x"], row["y"]) for row in rows} == {("perception", "pixels of cifar10")}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["captions", "--radius", "3"],
+            "--radius belongs to --source cooccurrence; leave it out, or add that source",
+        ),
+        (["perception", "--layer", "last"], "--layer belongs to --source language"),
+        (["vectors"], "vectors need --file and --words"),
+        (["language", "perception", "--model", "all"], "--model all stands alone"),
+        (["perception", "--k", "2"], "--k belongs to several sources"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(root, capsys, options, message):
+    assert main(["color", "--store", str(root), "--source", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_word_that_no_source_knows_is_refused_beside_known_ones(study):
+    words = ["red", "green", "blue", "yellow", "pink", "reddish"]
+    for ask in (
+        lambda: lay_out_colors(study, Perception(), words=words, **QUICK),
+        lambda: compare_colors(
+            study, [Perception(), Cooccurrence()], words=words, draws=0, **QUICK
+        ),
+        lambda: compare_models(study, words=words, **QUICK),
+    ):
+        with pytest.raises(UnknownNameError, match="no color word named 'reddish'"):
+            ask()
+    with pytest.raises(InputError, match="a sentence has <col> where the color stands"):
+        compare_models(study, sentences=["A color."], **QUICK)
+
+
+def test_numbers_that_are_none_are_refused():
+    for make, told in (
+        (lambda: Cooccurrence(radius=float("nan")), "radius is a finite number; given nan"),
+        (lambda: Cooccurrence(smoothing=float("inf")), "smoothing is a finite number; given inf"),
+        (lambda: Captions(smoothing=float("nan")), "smoothing is a finite number; given nan"),
+        (
+            lambda: Cooccurrence(side=0),
+            "shrunk to 2 pixels or more, so that two can lie side by side; given 0",
+        ),
+    ):
+        with pytest.raises(InputError, match=told):
+            make()
+
+
+def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), np.uint8)).save(
+        tmp_path / "noise.png"
+    )
+    (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    assert len(lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=5000), **QUICK)) >= 5
+    with pytest.raises(InputError, match="at least one pair of pixels expected; given 0"):
+        lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=0), **QUICK)

@@ -1,0 +1,216 @@
+"""The closing table: figures 2 and 4 of a small world whose better models keep more of reality."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.cli import main
+from core.competence.imported import import_scores
+from core.questions.competence import answer as trends
+from core.questions.competence.answer import (
+    BEND,
+    BINS,
+    FORETELLS,
+    GAIN,
+    NEAR_REALITY,
+    TREND,
+    UNMEASURED,
+    study_trends,
+)
+from core.questions.competence.registry import CAPTIONS
+from core.store import Store
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, PaintedDataset, build
+
+SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}
+SOLVED = {
+    "vit-mae-s": 0.1,
+    "vit-mae-m": 0.5,
+    "vit-clip-s": 0.55,
+    "vit-clip-m": 0.9,
+    "vit-supervised-s": 0.45,
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("store"), PaintedDataset(50))
+
+
+@pytest.fixture
+def competent(monkeypatch) -> None:
+    """Give vision models their shares of tasks and language models the scores of two exams."""
+    table = pd.DataFrame({"model": list(SOLVED), "solved": list(SOLVED.values())})
+    monkeypatch.setattr(Study, "tasks_solved", lambda _self, **_: table)
+    known = trends.registry
+
+    def registry(study: Study) -> pd.DataFrame:
+        scores = {
+            "completions": SKILL,
+            "counting": {model: max(0.0, skill - 0.5) for model, skill in SKILL.items()},
+        }
+        rows = pd.DataFrame(
+            [
+                (model, task, value)
+                for task, found in scores.items()
+                for model, value in found.items()
+            ]
+        )
+        rows = rows.set_axis(["model", "task", "value"], axis=1)
+        told = rows.assign(unit="top-1", origin="measured", embedded=True, group="language")
+        return pd.concat([known(study), told], ignore_index=True)
+
+    monkeypatch.setattr(trends, "registry", registry)
+
+
+@pytest.mark.usefixtures("competent")
+def test_all_figures_are_there_and_say_what_the_world_is_like(root):
+    table = study_trends(Study(Store(root), "cave"), k=5)
+    assert set(table["finding"]) >= {
+        BINS,
+        TREND,
+        NEAR_REALITY,
+        FORETELLS,
+        "partial correlation given log size",
+    }
+    near = table[table["finding"] == NEAR_REALITY].set_index("group")
+    assert near.loc["language", "value"] > 0.8
+    assert near.loc["language", "models"] == 6
+    assert (
+        near.loc["vision", "models"] == 5
+    )  # untrained models have learned nothing that could be compared
+    foretold = table[table["finding"] == FORETELLS].set_index("group")
+    assert list(foretold.index) == [
+        f"{task}, alignment with vit-clip-m" for task in ("completions", "counting")
+    ]
+    assert (foretold["value"] > 0.8).all()
+    counted = table[table["group"] == "counting, alignment with vit-clip-m"].set_index("finding")
+    assert counted.loc[BEND, "value"] > 0  # nobody counts below a skill of one half
+    errors = 1 - counted.loc[
+        ["R² on models left out, line", "R² on models left out, broken stick"], "value"
+    ].to_numpy(float)
+    assert np.sign(counted.loc[GAIN, "value"]) == np.sign(errors[0] - errors[1])
+    assert counted.loc[GAIN, "se"] > 0
+    assert table[table["finding"] == BINS]["group"].str.contains("40% to 60%, all pairs").any()
+
+
+@pytest.mark.usefixtures("competent")
+def test_another_vision_model_can_be_named(root):
+    table = study_trends(Study(Store(root), "cave"), vision="vit-mae-s", k=5)
+    own = (
+        Study(Store(root), "cave")
+        .align(list(SKILL), ["vit-mae-s"], k=5)
+        .set_index("model_x")["score"]
+    )
+    rho = own.rank().corr(pd.Series(SKILL).rank())
+    row = table[table["group"] == "completions, alignment with vit-mae-s"].iloc[0]
+    assert row["value"] == pytest.approx(rho)
+
+
+@pytest.mark.usefixtures("competent")
+def test_scores_of_several_origins_or_units_are_never_mixed_and_stop_no_other_figure(
+    root, tmp_path
+):
+    shutil.copytree(root, tmp_path / "store")
+    rows = [
+        f"{model},completions,{50 + number},{'%' if number < 5 else 'points'}"
+        for number, model in enumerate(SKILL)
+    ]
+    import_scores(
+        tmp_path / "store",
+        "cave",
+        "\n".join(["model,task,value,unit", *rows]).encode(),
+        name="mine.csv",
+    )
+    table = study_trends(Study(Store(tmp_path / "store"), "cave"), k=5)
+    found = table[table["finding"] == FORETELLS].set_index("group")
+    own, theirs = "completions, alignment with vit-clip-m", "completions (user)"
+    assert list(found.index) == [own, theirs, "counting, alignment with vit-clip-m"]
+    assert found.loc[own, "value"] > 0.8
+    assert (
+        "values of several units, % and points, which are not mixed" in found.loc[theirs, "reason"]
+    )
+
+
+@pytest.mark.usefixtures("competent")
+def test_language_models_that_code_no_caption_have_the_reason_in_place_of_the_figure(
+    root, monkeypatch
+):
+    known = trends.registry
+    monkeypatch.setattr(trends, "registry", lambda study: known(study).query("task != @CAPTIONS"))
+    near = (
+        study_trends(Study(Store(root), "cave"), k=5)
+        .query("finding == @NEAR_REALITY")
+        .set_index("group")
+    )
+    assert near.loc["language", "reason"].startswith(f"no task named {CAPTIONS!r}")
+    assert near.loc["vision", "models"] == 5
+
+
+def test_what_was_not_measured_is_empty_with_its_reason(root):
+    table = study_trends(Study(Store(root), "cave"), k=5)
+    assert not (table["finding"] == FORETELLS).any()
+    vision = table[(table["finding"] == NEAR_REALITY) & (table["group"] == "vision")].iloc[0]
+    assert np.isnan(vision["value"])
+    assert "there are 0" in vision["reason"]
+    assert table[table["finding"] == BINS]["reason"].tolist() == [UNMEASURED]
+
+
+@pytest.mark.usefixtures("competent")
+def test_the_command_prints_every_row(root, capsys):
+    assert (
+        main(
+            [
+                "trends",
+                "--dataset",
+                "cave",
+                "--store",
+                str(root),
+                "--k",
+                "5",
+                "--equal",
+                "--by",
+                "family",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["group"] for row in rows if row["finding"] == TREND] == [
+        "all pairs",
+        "within family",
+        "across family",
+    ]
+    for name, hint in (
+        ("vit-clip-x", "did you mean vit-clip-"),
+        ("gpt-2-s", "no vision model named 'gpt-2-s'"),
+    ):
+        assert main(["trends", "--dataset", "cave", "--store", str(root), "--vision", name]) == 2
+        assert hint in capsys.readouterr().err
+
+
+def test_the_map_command_prints_places_and_what_they_are_worth(root, capsys):
+    command = ["map", "--dataset", "cave", "--store", str(root), "--layout", "mds", "--k", "5"]
+    assert main([*command, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 13
+    assert {
+        "model",
+        "x",
+        "y",
+        "nearest_1",
+        "stress",
+        "trustworthiness",
+        "floor",
+        "floored",
+        "reason",
+    } <= set(rows[0])
+    assert main([*command, "--model", "gpt-2-s", "vit-mae-s", "--layout", "umap"]) == 2
+    assert "umap places at least 4 models, and there are 2" in capsys.readouterr().err

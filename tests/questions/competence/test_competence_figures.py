@@ -1,0 +1,276 @@
+"""The Competence page's figures from small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.figures.tables import bin_points, rank_within, score_points, skill_ranks
+from core.figures.theme import hue, marker_size
+from core.questions.competence.figures import bins, downstream, training
+from core.statistics.emergence import compare_fits
+
+KINDS = {"all": "all pairs", "same": "both of one <objective>", "different": "across objectives"}
+LABEL = "alignment (k = 5)"
+
+
+def words(figure) -> str:
+    return " ".join(annotation.text for annotation in figure.layout.annotations)
+
+
+def models() -> pd.DataFrame:
+    rows = [
+        ("mae", "MAE <m>", "vision", "MAE", 1e5),
+        ("clip", "CLIP m", "vision", "CLIP", 1e6),
+        ("gpt", "GPT", "language", "GPT-2", 1e5),
+        ("bloom", "BLOOM", "language", "BLOOM", np.nan),
+    ]
+    return pd.DataFrame(rows, columns=["model", "title", "modality", "group", "parameters"])
+
+
+def pairs_in_bins() -> pd.DataFrame:
+    rows = [("clip", "mae", 0.3, 0.1, 0, False), ("gpt", "mae", 0.5, 0.15, 0, True)]
+    points = pd.DataFrame(rows, columns=["model_x", "model_y", "score", "skill", "bin", "same"])
+    return bin_points(points, models())
+
+
+def binned(**changed: object) -> pd.DataFrame:
+    rows = [
+        (kind, bin, 0.2 * bin, 0.2 * bin + 0.2, 2, 1, 0.4 + 0.1 * bin, 0.05, -0.5, 0.004, "")
+        for kind in KINDS
+        for bin in (0, 1)
+    ]
+    names = [
+        "pairs_of",
+        "bin",
+        "low",
+        "high",
+        "models",
+        "pairs",
+        "mean",
+        "se",
+        "slope",
+        "p",
+        "trend_reason",
+    ]
+    return pd.DataFrame(rows, columns=names).assign(**changed)
+
+
+def drawn_bins(**changed: object):
+    look = {"kinds": KINDS, "label": LABEL, "chance": 0.05, "mode": "light"}
+    return bins(pairs_in_bins(), binned(), **{**look, **changed})
+
+
+def test_bins_are_means_with_errors_at_the_middle_of_each_bin_in_a_panel_per_kind_of_pairs():
+    figure = drawn_bins()
+    means = [trace for trace in figure.data if trace.error_y.array is not None]
+    assert len(means) == 3
+    assert list(means[0].x) == pytest.approx([0.1, 0.3])
+    assert list(means[0].y) == pytest.approx([0.4, 0.5])
+    assert list(means[0].error_y.array) == [0.05, 0.05]
+    assert list(means[0].error_x.array) == pytest.approx([0.1, 0.1])
+    assert "2 models, 1 pairs<br>mean alignment 0.400 ± 0.050" in means[0].hovertext[0]
+
+
+def test_pairs_stand_behind_the_means_of_their_kind():
+    dots = [trace for trace in drawn_bins().data if trace.mode == "markers"]
+    assert [list(trace.y) for trace in dots] == [[0.3, 0.5], [0.5], [0.3]]
+    assert "<b>CLIP m</b> × <b>MAE &lt;m&gt;</b>" in dots[0].hovertext[0]
+    assert "clip × mae" in dots[0].hovertext[0]
+
+
+def test_bins_print_the_trend_and_what_pairs_a_panel_has():
+    assert "slope −0.50 · p = 0.004" in words(drawn_bins())
+    assert "both of one &lt;objective&gt;" in words(drawn_bins())
+    silent = bins(
+        pairs_in_bins(),
+        binned(p=np.nan, trend_reason="none <differ>"),
+        kinds=KINDS,
+        label=LABEL,
+        chance=0.05,
+        mode="dark",
+    )
+    assert words(silent).count("no trend: none &lt;differ&gt;") == 3
+
+
+def test_a_bin_without_an_error_says_so_and_one_without_pairs_is_not_drawn():
+    table = binned(se=np.nan)
+    table.loc[table["bin"] == 1, "mean"] = np.nan
+    figure = bins(pairs_in_bins(), table, kinds=KINDS, label=LABEL, chance=0.05, mode="light")
+    means = [trace for trace in figure.data if trace.error_y.array is not None]
+    assert [len(trace.x) for trace in means] == [1, 1, 1]
+    assert "no standard error" in means[0].hovertext[0]
+
+
+def test_bins_know_chance_only_where_a_formula_tells_it():
+    dotted = [trace for trace in drawn_bins().data if trace.line.dash == "dot"]
+    assert [set(trace.y) for trace in dotted] == [{0.05}] * 3
+    assert not [trace for trace in drawn_bins(chance=np.nan).data if trace.line.dash == "dot"]
+
+
+def test_bins_stack_where_it_is_narrow_and_say_why_there_are_none():
+    assert drawn_bins(narrow=True).layout.xaxis.domain == (0.0, 1.0)
+    empty = bins(
+        pairs_in_bins().iloc[:0], binned(), kinds=KINDS, label=LABEL, chance=0.05, mode="light"
+    )
+    assert "No two models lie in one bin" in words(empty).replace("<br>", " ")
+
+
+def scored(**changed: object) -> pd.DataFrame:
+    rows = [
+        (
+            f"m{i}",
+            f"M <{i}>",
+            "language",
+            1e5 * 10**i,
+            i / 10,
+            0.01,
+            0.1 if i < 4 else 0.3 * (i - 3),
+            i / 7,
+        )
+        for i in range(8)
+    ]
+    names = ["model", "title", "modality", "parameters", "near", "chance", "value", "rank"]
+    return pd.DataFrame(rows, columns=names).assign(**changed)
+
+
+def drawn_scores(points: pd.DataFrame):
+    fits = compare_fits(points["near"].to_numpy(), points["value"].to_numpy())
+    return downstream(
+        points,
+        fits,
+        label=LABEL,
+        score="GSM8K (published), %",
+        rank="1 - bits",
+        note="Spearman 0.9",
+        mode="light",
+    )
+
+
+def test_scores_are_dots_of_the_models_size_in_the_color_of_their_rank():
+    dots = next(
+        trace
+        for trace in drawn_scores(scored()).data
+        if trace.customdata is not None and len(trace.x)
+    )
+    assert list(dots.x) == pytest.approx([i / 10 for i in range(8)])
+    assert list(dots.marker.size) == [marker_size(1e5 * 10**i) for i in range(8)]
+    assert list(dots.marker.color) == pytest.approx([i / 7 for i in range(8)])
+    assert "<b>M &lt;3&gt;</b>" in dots.hovertext[3]
+    assert "alignment 0.300, chance 0.010<br>score 0.1<br>rank 43%" in dots.hovertext[3]
+
+
+def test_the_line_and_the_stick_are_drawn_with_their_errors_and_the_stick_bends_at_its_knot():
+    figure = drawn_scores(scored())
+    line, stick = (
+        trace for trace in figure.data if trace.mode == "lines" and trace.x[0] is not None
+    )
+    assert line.name.startswith("line: error ")
+    assert stick.name.startswith("broken stick: error ")
+    assert list(stick.x) == pytest.approx([0.0, 1 / 3, 0.7], abs=0.04)
+    assert stick.y[0] == pytest.approx(stick.y[1], abs=1e-9)  # flat, then steep
+    assert "Spearman 0.9" in words(figure)
+    assert figure.layout.yaxis.title.text == "GSM8K (published), %"
+
+
+def test_models_of_unknown_rank_are_hollow_and_named():
+    figure = drawn_scores(scored(rank=[np.nan, *(i / 6 for i in range(7))]))
+    hollow = next(trace for trace in figure.data if trace.name == "rank unknown")
+    assert hollow.customdata.tolist() == [["m0"]]
+    assert hollow.marker.color == "rgba(0,0,0,0)"
+    assert hollow.showlegend
+
+
+def test_too_few_models_have_no_fits_and_none_has_a_reason():
+    assert not [
+        trace
+        for trace in drawn_scores(scored().iloc[:3]).data
+        if trace.mode == "lines" and trace.x[0] is not None
+    ]
+    assert "No model has both" in words(drawn_scores(scored(value=np.nan))).replace("<br>", " ")
+
+
+def steps() -> pd.DataFrame:
+    runs = (("mae", "vision", "MAE"), ("gpt", "language", "GPT-2"))
+    rows = [
+        (
+            f"{run}-{step}",
+            run,
+            float(step),
+            modality,
+            target,
+            step / 1000,
+            3,
+            run.upper(),
+            group,
+            1e5,
+        )
+        for target in ("reality", "trained vision models")
+        for run, modality, group in runs
+        for step in (50, 500)
+    ]
+    names = [
+        "model",
+        "run",
+        "step",
+        "modality",
+        "target",
+        "score",
+        "models",
+        "title",
+        "group",
+        "parameters",
+    ]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_training_has_a_panel_per_target_and_a_line_per_training_over_steps():
+    figure = training(steps(), label=LABEL, chance=0.01, mode="dark")
+    lines = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert "with reality" in words(figure)
+    assert [list(trace.x) for trace in lines] == [[50.0, 500.0]] * 4
+    assert lines[0].line.color != lines[1].line.color
+    assert lines[0].marker.color == hue("MAE", "dark")
+    assert [trace.marker.symbol for trace in lines[:2]] == ["square", "circle"]
+    assert figure.layout.xaxis.type == "log"
+    assert "after 500 steps<br>alignment 0.500, mean over 3" in lines[0].hovertext[1]
+
+
+def test_training_without_copies_says_what_is_missing():
+    assert "two checkpoints" in words(
+        training(steps().iloc[:0], label=LABEL, chance=0.01, mode="light")
+    ).replace("<br>", " ")
+
+
+def test_ranks_are_within_a_modality_from_the_least_to_the_most_competent():
+    competence = pd.DataFrame({"model": ["gpt", "bloom"], "value": [0.3, 0.2]})
+    solved = pd.DataFrame({"model": ["mae", "clip"], "solved": [0.9, np.nan]})
+    ranks = skill_ranks(models(), competence, solved)
+    assert ranks[["gpt", "bloom"]].tolist() == [1.0, 0.0]
+    assert ranks[["mae", "clip"]].isna().all()  # the only one that was measured has no rank
+
+
+def test_equal_values_share_a_rank():
+    ranks = rank_within(pd.Series([1.0, 1.0, 3.0]), pd.Series(["a"] * 3))
+    assert ranks.tolist() == [0.25, 0.25, 1.0]
+
+
+def test_score_points_join_alignment_score_and_rank_among_those_that_have_an_alignment():
+    near = pd.DataFrame(
+        {
+            "model_x": ["gpt", "bloom"],
+            "score": [0.2, np.nan],
+            "chance": 0.01,
+            "reason": ["", "a layer is constant"],
+        }
+    )
+    points = score_points(
+        near,
+        pd.Series({"gpt": 40.0, "bloom": 50.0}),
+        models(),
+        pd.Series({"gpt": 0.5, "bloom": 0.6}),
+    )
+    assert points["value"].tolist() == [40.0, 50.0]
+    assert points["reason"].tolist() == ["", "a layer is constant"]
+    assert points["rank"].isna().all()  # one model is no ranking

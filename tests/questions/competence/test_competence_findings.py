@@ -1,0 +1,277 @@
+"""Sentences about competence and alignment: they say what the numbers say, whichever way these
+go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.questions.competence.findings import tell_bins, tell_score, tell_training
+from core.statistics.correlations import Correlation
+from core.statistics.emergence import compare_fits
+
+KINDS = {"all": "all pairs", "same": "both of one objective", "different": "across objectives"}
+UNKNOWN = Correlation(np.nan, np.nan, np.nan, np.nan, 3, "at least 5 models expected")
+
+
+def trends(slope: float, p: float) -> pd.DataFrame:
+    rows = [
+        ("all", slope, p, ""),
+        ("same", -slope, p, ""),
+        ("different", np.nan, np.nan, "there are none"),
+    ]
+    table = pd.DataFrame(
+        [row for row in rows for _ in range(2)], columns=["pairs_of", "slope", "p", "trend_reason"]
+    )
+    return table.assign(groups=5)
+
+
+def test_a_rise_is_told_with_its_numbers_for_every_kind_of_pairs():
+    told = tell_bins(trends(0.5, 0.004), KINDS)
+    assert told.startswith(
+        "All pairs: better models agree more (slope +0.50 from no task to all, p = 0.004, q ="
+        " 0.004)"
+    )
+    assert "both of one objective: better models agree less (slope −0.50" in told
+    assert "across objectives: no trend can be told, there are none" in told
+    assert "q is p adjusted for 2 tests of one question" in told
+    assert told.endswith(
+        "p takes 5 groups for independent: of groups that are alike it is too small."
+    )
+
+
+def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
+    rows = [("all", 0.3, 0.12, ""), ("same", -0.6, 0.33, ""), ("different", 0.4, 0.028, "")]
+    three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(groups=1)
+    assert (
+        "across objectives: no trend beyond doubt (slope +0.40 from no task to all, p = 0.028, q ="
+        " 0.084)" in tell_bins(three, KINDS)
+    )
+    alone = tell_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
+    assert (
+        "across objectives: better models agree more (slope +0.40 from no task to all, p = 0.028, q"
+        " = 0.028)" in alone
+    )
+    assert "tests of one question" not in alone
+    assert "p takes 1 group for independent" in alone
+
+
+def test_without_any_competence_there_are_no_bins():
+    assert (
+        tell_bins(trends(0.5, 0.2).iloc[:0], KINDS)
+        == "No model's competence is known, so that there are no bins."
+    )
+
+
+def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
+    assert "All pairs: no trend beyond doubt (slope +0.50" in tell_bins(trends(0.5, 0.2), KINDS)
+    assert "All pairs: better models agree less (slope +0.50" in tell_bins(
+        trends(0.5, 0.01), KINDS, turned=True
+    )
+
+
+def fits(y: np.ndarray) -> pd.DataFrame:
+    return compare_fits(np.linspace(0, 1, len(y)), y)
+
+
+LINE = np.linspace(0, 1, 24) + 0.02 * np.cos(np.arange(24))
+EMERGES = np.maximum(0, np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
+
+
+@pytest.mark.parametrize(
+    ("value", "p", "lows", "said"),
+    [
+        (
+            0.7,
+            0.01,
+            {},
+            (
+                "score better (ρ = 0.70, 95 % interval 0.40 to 0.90, 24 models), as in the"
+                " published work"
+            ),
+        ),
+        (
+            -0.7,
+            0.01,
+            {},
+            (
+                "score worse (ρ = −0.70, 95 % interval −0.90 to −0.40, 24 models), against the"
+                " published work"
+            ),
+        ),
+        (0.7, 0.127, {}, "does not go with the score beyond doubt"),
+        (-0.7, 0.01, {"low_aligned": True}, "score better"),
+        (0.7, 0.01, {"low_better": True}, "score worse"),
+        (0.7, 0.01, {"low_aligned": True, "low_better": True}, "score better"),
+    ],
+)
+def test_the_order_is_told_by_its_interval_and_its_p(value, p, lows, said):
+    order = Correlation(
+        value, *sorted((value - 0.3 * np.sign(value), value + 0.2 * np.sign(value))), p, 24
+    )
+    told = tell_score(order, UNKNOWN, fits(LINE), **lows)
+    assert said in told
+    assert told.endswith(
+        "Sizes and copies of one family are not independent: where they are among the models, p is"
+        " too small and intervals are too narrow."
+    )
+
+
+def test_an_interval_that_holds_0_tells_nothing_and_none_gives_its_reason():
+    assert "does not go with the score beyond doubt" in tell_score(
+        Correlation(0.7, -0.2, 0.9, 0.01, 24), UNKNOWN, fits(LINE)
+    )
+    tied = Correlation(0.55, np.nan, np.nan, 0.127, 9, "so many are equal")
+    assert "Whether alignment goes with the score cannot be told: so many are equal." in tell_score(
+        tied, UNKNOWN, fits(LINE)
+    )
+
+
+BETTER, WORSE = Correlation(0.7, 0.4, 0.9, 0.01, 24), Correlation(-0.7, -0.9, -0.4, 0.01, 24)
+UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
+
+
+@pytest.mark.parametrize(
+    ("order", "partial", "said"),
+    [
+        (
+            BETTER,
+            BETTER,
+            (
+                "That is more than a line in log size tells: given size, more aligned ones score"
+                " better (r = 0.70,"
+            ),
+        ),
+        (BETTER, WORSE, "Given a line in log size, more aligned ones score worse (r = −0.70,"),
+        (UNSURE, BETTER, "Given a line in log size, more aligned ones score better (r = 0.70,"),
+        (
+            BETTER,
+            UNSURE,
+            (
+                "A line in log size may tell as much: given it, nothing beyond doubt is left (r ="
+                " 0.10,"
+            ),
+        ),
+        (UNSURE, UNSURE, "Given a line in log size, nothing beyond doubt is left (r = 0.10,"),
+        (
+            BETTER,
+            Correlation(1.0, np.nan, np.nan, 0.0, 24, "what is left lies on a line"),
+            "Given a line in log size, what is left lies on a line (r = 1.00)",
+        ),
+        (
+            BETTER,
+            UNKNOWN,
+            "What is left given the models' sizes cannot be told: at least 5 models expected",
+        ),
+    ],
+)
+def test_what_is_left_given_size_is_told_with_its_sense_after_what_was_said(order, partial, said):
+    told = tell_score(order, partial, fits(LINE))
+    assert said in told
+    assert ("That is more" in told) == ("That is more" in said)
+
+
+def test_what_is_left_given_size_turns_with_what_is_low():
+    assert "given size, more aligned ones score better (r = −0.70" in tell_score(
+        WORSE, WORSE, fits(LINE), low_better=True
+    )
+
+
+STEEPER, NONE = (
+    "improves more steeply.",
+    "bends, but not into a steeper improvement, which is no emergence.",
+)
+TENT = -np.abs(np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
+
+
+@pytest.mark.parametrize(
+    ("y", "lows", "said"),
+    [
+        (EMERGES, {}, STEEPER),
+        (-EMERGES, {"low_better": True}, STEEPER),
+        (EMERGES[::-1], {"low_aligned": True}, STEEPER),
+        (-EMERGES[::-1], {"low_aligned": True, "low_better": True}, STEEPER),
+        (-EMERGES[::-1], {}, NONE),
+        (-EMERGES, {"low_aligned": True}, NONE),
+        (TENT, {}, NONE),
+        (-2 * EMERGES, {}, NONE),
+        (-TENT + np.linspace(0, -0.5, 24), {}, NONE),
+    ],
+)
+def test_a_bend_is_told_by_what_it_means_toward_alignment(y, lows, said):
+    told = tell_score(UNKNOWN, UNKNOWN, fits(y), **lows)
+    assert (
+        "A broken stick tells models left out better than a line, by more than one standard error"
+        " (error " in told
+    )
+    assert f"the score {said}" in told
+    assert "too few" not in told
+
+
+def test_a_line_is_no_emergence_even_where_a_stick_is_a_little_better_or_all_is_exact():
+    assert "no sign of emergence." in tell_score(UNKNOWN, UNKNOWN, fits(LINE))
+    assert "no better than a line (error 0 against 0): no sign" in tell_score(
+        UNKNOWN, UNKNOWN, fits(np.linspace(0.1, 1, 24))
+    )
+    table = fits(EMERGES)
+    table.loc[1, ["gain", "gain_se"]] = [0.1, 0.2]
+    assert "better, but not by more than one standard error than a line" in tell_score(
+        UNKNOWN, UNKNOWN, table
+    )
+
+
+def test_few_models_are_a_caution_and_too_few_are_not_compared():
+    told = tell_score(UNKNOWN, UNKNOWN, fits(EMERGES[::2]))
+    assert "12 models are too few to tell it from luck, but beyond an alignment of" in told
+    assert "the score may improve more steeply." in told
+    assert "no sign of emergence, though 8 models are too few to rule it out." in tell_score(
+        UNKNOWN, UNKNOWN, fits(LINE[::3])
+    )
+    told = tell_score(UNKNOWN, UNKNOWN, fits(np.arange(3.0)))
+    assert (
+        "A line and a broken stick cannot be compared: a comparison of fits needs at least 6 models"
+        in told
+    )
+
+
+def test_trainings_that_end_higher_are_counted_by_target_reality_first():
+    rows = [
+        ("a", 1, "trained vision models", 0.1),
+        ("a", 9, "trained vision models", 0.3),
+        ("b", 1, "reality", 0.2),
+        ("b", 9, "reality", 0.1),
+        ("a", 1, "reality", 0.1),
+        ("a", 9, "reality", 0.2),
+        ("c", 1, "reality", 0.2),
+    ]
+    table = pd.DataFrame(rows, columns=["run", "step", "target", "score"])
+    reality, vision = (
+        "with reality in 1 of 2 trainings",
+        "with trained vision models in 1 of 1 trainings",
+    )
+    assert (
+        tell_training(table)
+        == f"The last checkpoint is more aligned than the first {reality}, {vision}."
+    )
+    assert "trained vision models in 0 of 1" in tell_training(table, turned=True)
+    assert tell_training(table.iloc[-1:]) == "No training has two checkpoints to compare."
+
+
+def test_an_unscored_last_checkpoint_is_not_replaced_by_the_one_before():
+    rows = [
+        ("a", 1, "reality", 0.1),
+        ("a", 5, "reality", 0.2),
+        ("a", 9, "reality", np.nan),
+        ("b", 1, "reality", 0.1),
+        ("b", 9, "reality", 0.2),
+        ("c", 1, "reality", 0.1),
+        ("c", 5, "reality", 0.2),
+        ("c", 9, "vision", 0.2),
+    ]
+    table = pd.DataFrame(rows, columns=["run", "step", "target", "score"])
+    assert (
+        tell_training(table)
+        == "The last checkpoint is more aligned than the first with reality in 1 of 1 trainings."
+    )

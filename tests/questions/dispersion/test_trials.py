@@ -1,0 +1,334 @@
+"""What dispersion does to alignment in a study: every score is the metric's own on the stimuli that
+the ranking chooses.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import MetricError, StimuliError, UnknownNameError
+from core.metrics import METRICS
+from core.questions.dispersion import trials
+from core.questions.dispersion.explanation import explain
+from core.questions.dispersion.summary import dispersion_findings
+from core.questions.dispersion.trials import Trial
+from core.spaces.preprocess import normalize_rows
+from core.store import Store
+from core.study.consensus import disperse, held_out_fits
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2")
+QUICK = {"repeats": 4, "draws": 4, "parameters": (("k", 4),)}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(
+        tmp_path_factory.mktemp("store"),
+        PaintedDataset(80),
+        vision=VISION,
+        language=LANGUAGE[1:3],
+        reality=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
+
+
+def by_hand(
+    study: Study, vision: str, language: str, layer: int, rows: np.ndarray, metric: str = "cknna"
+) -> float:
+    model, _, place = vision.partition(":")
+    x, y = study.spaces(model)[int(place)][rows], study.spaces(language)[layer][rows]
+    return METRICS[metric](normalize_rows(x), normalize_rows(y), k=4)
+
+
+def test_low_and_high_sets_are_scored_by_the_metric_itself(study):
+    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).set_index(
+        ["vision", "language", "set"]
+    )
+    order = np.argsort(disperse(study, SPACES)["mean"], kind="stable").to_numpy()
+    for name, rows in (
+        ("low", np.sort(order[:20])),
+        ("high", np.sort(order[-20:])),
+        ("full", np.arange(80)),
+    ):
+        row = table.loc["vit-clip-m:2", "gpt-2-s", name]
+        assert row["score"] == pytest.approx(
+            by_hand(study, "vit-clip-m:2", "gpt-2-s", row["layer"], rows), rel=1e-5
+        )
+        assert row["dispersion"] == pytest.approx(disperse(study, SPACES)["mean"][rows].mean())
+        assert row["size"] == len(rows)
+    assert list(table.reset_index()) == sorted(
+        trials.COLUMNS, key=["vision", "language", "set", *trials.COLUMNS].index
+    )
+    low = [table.loc[("vit-mae-m:2", name, "low"), "score"] for name in ("gpt-2-m", "gpt-2-s", "")]
+    assert low[2] == pytest.approx(np.mean(low[:2]))
+
+
+def test_a_language_model_is_taken_in_its_best_layer_over_all_stimuli(study):
+    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).query(
+        "set == 'full' and language != ''"
+    )
+    for row in table.to_dict("records"):
+        every = [
+            by_hand(study, row["vision"], row["language"], layer, np.arange(80))
+            for layer in (1, 2, 3)
+        ]
+        assert row["layer"] == 1 + int(np.argmax(every))
+
+
+def test_random_sets_are_as_large_and_their_number_bounds_p(study):
+    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).set_index("set")
+    assert set(table.loc["random", "size"]) == {20}
+    assert table.loc[["low", "high"], "p"].between(2 / 5, 1).all()
+    assert table.loc[["full", "random", "low/high"], "p"].isna().all()
+
+
+def test_the_ratio_is_of_the_means(study):
+    table = (
+        trials.effect(study, SPACES, size=30, trial=Trial(**QUICK))
+        .query("language == ''")
+        .set_index(["vision", "set"])
+    )
+    low, high, ratio = (table.loc["vit-clip-m:2", name] for name in ("low", "high", "low/high"))
+    assert ratio["score"] == pytest.approx(low["score"] / high["score"])
+    assert ratio["low"] < ratio["score"] < ratio["high"]
+
+
+def test_cross_fitting_ranks_each_space_by_the_other_models(study):
+    trial = Trial(**QUICK, cross_fitted=True, by="median", tested=SPACES)
+    another_layer = "vit-mae-m:1"
+    table = trials.effect(study, [*SPACES, another_layer], size=20, trial=trial).set_index(
+        ["vision", "language", "set"]
+    )
+    for space in SPACES:
+        others = [
+            one for one in [*SPACES, another_layer] if one.split(":")[0] != space.split(":")[0]
+        ]
+        values = disperse(study, others)["median"]
+        rows = np.sort(np.argsort(values, kind="stable").to_numpy()[-20:])
+        row = table.loc[space, "gpt-2-m", "high"]
+        assert row["score"] == pytest.approx(
+            by_hand(study, space, "gpt-2-m", row["layer"], rows), rel=1e-5
+        )
+        assert row["dispersion"] == pytest.approx(values[rows].mean())
+
+
+def test_language_models_can_rank_what_vision_models_are_tested_on(study):
+    trial = Trial(**QUICK, tested=("vit-clip-m:2",), language=("gpt-2-s",), metric="mutual_knn")
+    table = trials.effect(study, ("gpt-2-m", "gpt-2-s"), size=20, trial=trial).set_index(
+        ["vision", "language", "set"]
+    )
+    rows = np.sort(
+        np.argsort(disperse(study, ("gpt-2-m", "gpt-2-s"))["mean"], kind="stable").to_numpy()[:20]
+    )
+    row = table.loc["vit-clip-m:2", "gpt-2-s", "low"]
+    assert row["score"] == pytest.approx(
+        by_hand(study, "vit-clip-m:2", "gpt-2-s", row["layer"], rows, "mutual_knn")
+    )
+    assert set(table.index.get_level_values("vision")) == {"vit-clip-m:2"}
+
+
+def test_a_lower_is_better_metric_takes_the_lowest_layer(study):
+    trial = Trial(repeats=2, draws=0, metric="shape_angle", language=("gpt-2-s",))
+    row = (
+        trials.effect(study, SPACES, size=20, trial=trial)
+        .query("set == 'full' and language == 'gpt-2-s'")
+        .iloc[0]
+    )
+    own = study.layer_scores(["vit-mae-m"], ["gpt-2-s"], metric="shape_angle")[
+        "vit-mae-m", "gpt-2-s"
+    ][2]
+    assert row["layer"] == np.nanargmin(own)
+    assert row["score"] == pytest.approx(np.nanmin(own))
+
+
+def test_parts_cover_the_ranking(study):
+    table = (
+        trials.by_part(study, SPACES, count=4, trial=Trial(**QUICK))
+        .query("language == ''")
+        .set_index(["vision", "set"])
+    )
+    parts = table.loc["vit-mae-m:2"].loc[list("1234")]
+    assert parts["size"].tolist() == [20] * 4
+    assert parts["dispersion"].is_monotonic_increasing
+    assert parts["dispersion"].mean() == pytest.approx(
+        table.loc[("vit-mae-m:2", "full"), "dispersion"]
+    )
+    assert table.loc[("vit-mae-m:2", "random"), "size"] == 20
+
+
+def test_an_end_is_dropped(study):
+    table = trials.drop(study, SPACES, share=0.25, trial=Trial(**QUICK)).set_index(
+        ["vision", "language", "set"]
+    )
+    rows = np.sort(np.argsort(disperse(study, SPACES)["mean"], kind="stable").to_numpy()[20:])
+    row = table.loc["vit-mae-m:2", "gpt-2-m", "without low"]
+    assert row["score"] == pytest.approx(
+        by_hand(study, "vit-mae-m:2", "gpt-2-m", row["layer"], rows), rel=1e-5
+    )
+    assert set(table.index.get_level_values("set")) == {
+        "without high",
+        "without low",
+        "without random",
+        "full",
+    }
+    assert table["size"].xs("without random", level="set").unique().tolist() == [60]
+
+
+def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
+    """A planted world: where all vision models are noisy, they agree neither with each other nor
+    with language.
+    """
+    dataset = PaintedDataset(80)
+    dataset.__dict__["world"] = dataset.world  # as it is, before noise
+    root = build(tmp_path, dataset, vision=VISION[:4], language=LANGUAGE[1:3], reality=False)
+    planted = Study(Store(root), "cave")
+    hard, whole = np.arange(40), planted.spaces
+
+    def noisy(model: str, **choices: bool) -> list[np.ndarray]:
+        rng = np.random.default_rng(len(model))
+        layers = [layer.copy() for layer in whole(model, **choices)]
+        for layer in layers:
+            layer[hard] += (rng.normal(size=(40, layer.shape[1])) * ("vit" in model)).astype(
+                np.float32
+            )
+        return layers
+
+    planted.spaces = noisy
+    low, high = ("vit-mae-s:2", "vit-mae-m:2"), ("vit-clip-s:2", "vit-clip-m:2")
+    table = trials.effect(planted, (*low, *high), size=30, trial=Trial(repeats=20, draws=20)).query(
+        "language == ''"
+    )
+    values = disperse(planted, (*low, *high))["mean"]
+    assert values[hard].min() > values[40:].median()
+    assert (table.query("set == 'low/high'")["score"] > 1.2).all()
+    assert (table.query("set == 'low'")["p"] < 0.2).all()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda study: trials.by_part(study, SPACES, count=0),
+            "a ranking of 80 stimuli has 2 … 80 parts; given 0",
+        ),
+        (
+            lambda study: trials.drop(study, SPACES, share=np.nan),
+            "a share of at most a half .* of 80 stimuli expected; given nan",
+        ),
+    ],
+)
+def test_parts_and_shares_that_cannot_be_are_refused(study, ask, message):
+    with pytest.raises(StimuliError, match=message):
+        ask(study)
+
+
+def test_a_set_size_that_was_asked_for_is_not_scored_again(study, monkeypatch):
+    first = trials.effect(study, SPACES, size=24, trial=Trial(**QUICK))
+    monkeypatch.setattr(trials, "score_all", lambda *_, **__: pytest.fail("scored twice"))
+    pd.testing.assert_frame_equal(
+        trials.effect(study, SPACES, size=24, trial=Trial(**QUICK)), first
+    )
+
+
+def test_every_figure_comes_in_one_table(study):
+    table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index(
+        ["finding", "group"]
+    )
+    fits = held_out_fits(study, SPACES).set_index("space")
+    assert table.loc[("held out, pearson", SPACES[0]), "value"] == pytest.approx(
+        fits.loc[SPACES[0], "pearson"]
+    )
+    assert table.loc[("held out, pearson", SPACES[2]), "p"] == pytest.approx(
+        fits.loc[SPACES[2], "shuffled_p"]
+    )
+    partial = table.loc[("held out, partial", SPACES[1]), ["value", "low", "high"]].tolist()
+    assert partial == pytest.approx(
+        fits.loc[SPACES[1], ["partial", "partial_low", "partial_high"]].tolist()
+    )
+    assert table.loc[("held out, shuffled", SPACES[0]), "value"] == pytest.approx(
+        fits.loc[SPACES[0], "shuffled"]
+    )
+    assert np.isnan(table.loc[("held out, spearman", SPACES[2]), "p"])
+    effect = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).query(
+        "language == '' and set == 'low/high'"
+    )
+    assert table.loc["cknna low/high", "value"].tolist() == effect["score"].tolist()
+    assert {"R2 of dispersion", "importance", "cknna without low"} <= set(
+        table.index.get_level_values("finding")
+    )
+
+
+def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
+    table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index("finding")
+    ranked = explain(study, SPACES)
+    ranked = ranked[(ranked["covers"] == 1) & (ranked["reason"] == "")].head(10)
+    assert table.loc["importance", "p"].isna().all()
+    assert table.loc["importance", "value"].tolist() == pytest.approx(ranked["importance"].tolist())
+    for test, value in (("Spearman", "spearman"), ("Kruskal-Wallis", "spearman")):
+        alone, expected = table.loc[[f"alone, {test}"]], ranked[ranked["test"] == test]
+        assert alone["p"].tolist() == pytest.approx(expected["p_adjusted"].tolist(), nan_ok=True)
+        assert alone["value"].tolist() == pytest.approx(expected[value].tolist(), nan_ok=True)
+    assert set(table.loc[["alone, Kruskal-Wallis"], "reason"]) == {"groups have no correlation"}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"size": 41},
+            StimuliError,
+            r"sets of 1 … 40 of 80 stimuli expected, so that low and high share none; given 41",
+        ),
+        (
+            {"size": 20, "trial": Trial(by="mode")},
+            UnknownNameError,
+            "no summary of dispersion named 'mode'; did you mean",
+        ),
+        (
+            {"size": 20, "trial": Trial(metric="cknn")},
+            UnknownNameError,
+            "no metric named 'cknn'; did you mean cknna",
+        ),
+        (
+            {"size": 8, "trial": Trial()},
+            MetricError,
+            r"k must lie in 1 … 7 .* of 8 stimuli; given 10: take larger",
+        ),
+        (
+            {"size": 20, "trial": Trial(tested=("gpt-3",))},
+            UnknownNameError,
+            "no model named 'gpt-3'",
+        ),
+        (
+            {"size": 20, "trial": Trial(language=("gpt-2-s", "gpt-2-s"))},
+            MetricError,
+            "each model once.*gpt-2-s more than once",
+        ),
+        (
+            {"size": 20, "trial": Trial(language=("vit-clip-m",))},
+            MetricError,
+            "each model once.*vit-clip-m more than once",
+        ),
+    ],
+)
+def test_a_trial_that_cannot_be_is_refused(study, options, error, message):
+    with pytest.raises(error, match=message):
+        trials.effect(study, SPACES, **options)
+
+
+def test_no_language_model_is_said(tmp_path):
+    root = build(tmp_path, PaintedDataset(40), vision=VISION[:4], language=(), reality=False)
+    with pytest.raises(
+        MetricError, match="language models to align with expected; dataset cave has none"
+    ):
+        trials.effect(Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)

@@ -1,0 +1,144 @@
+"""Metrics over all pairs of models against one call each, and their rankings against Spearman's ρ
+by hand.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from core.metrics import METRICS
+from core.questions.metrics.agreement import COMPARED, rank_agreement, score_pairs
+from core.spaces.preprocess import normalize_rows
+
+K = 5
+
+
+def spaces(models: int = 5, n: int = 40) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    world = rng.standard_normal((n, 4))
+    return {
+        f"m{i}": np.hstack(
+            [world + i * rng.standard_normal((n, 4)) / 2, rng.standard_normal((n, i + 1))]
+        )
+        for i in range(models)
+    }
+
+
+def scored(**columns: list[float]) -> pd.DataFrame:
+    """Return scores of as many pairs as each column has values."""
+    rows = [
+        (metric, "a", f"b{i}", score, "")
+        for metric, scores in columns.items()
+        for i, score in enumerate(scores)
+    ]
+    return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
+
+
+def rho(table: pd.DataFrame, x: str, y: str) -> pd.Series:
+    return table[(table["metric_x"] == x) & (table["metric_y"] == y)].iloc[0]
+
+
+def test_every_metric_scores_every_pair_as_its_function_does():
+    models = spaces(3)
+    table = score_pairs(models, k=K)
+    assert len(table) == 3 * len(COMPARED)
+    assert set(table["reason"]) == {""}
+    for row in table.itertuples():
+        metric = METRICS[row.metric]
+        x, y = normalize_rows(models[row.model_x]), normalize_rows(models[row.model_y])
+        parameters = {"k": K} if "k" in metric.spec.defaults else {}
+        direct = (
+            [metric(x, y, **parameters)]
+            if metric.spec.symmetric
+            else [metric(x, y, **parameters), metric(y, x, **parameters)]
+        )
+        assert row.score == pytest.approx(np.mean(direct), rel=1e-6, abs=1e-9)
+
+
+def test_a_refused_model_has_no_score_and_the_metrics_own_words():
+    table = score_pairs({**spaces(2), "flat": np.ones((40, 3))}, k=K)
+    flat = table["model_y"] == "flat"
+    assert table.loc[flat, "score"].isna().all()
+    assert table.loc[flat, "reason"].str.contains("have the same vector").all()
+    assert table.loc[~flat, "score"].notna().all()
+
+
+def test_a_refused_pair_has_the_metrics_own_words():
+    table = score_pairs(spaces(2, n=4), k=2).set_index("metric")
+    refused = table[table["score"].isna()]
+    assert "mean_cca" in refused.index
+    assert (refused["reason"].str.len() > 20).all()
+
+
+def test_progress_is_told_metric_by_metric():
+    heard = []
+    score_pairs(spaces(2), k=K, report=lambda *told: heard.append(told[:2]))
+    assert heard == [(i + 1, len(COMPARED)) for i in range(len(COMPARED))]
+
+
+def test_rankings_by_hand():
+    # the ranks 1 2 3 4 against 2 1 4 3: ρ = 1 − 6 · (1 + 1 + 1 + 1) / (4 · 15) = 0.6
+    row = rho(
+        rank_agreement(scored(cka=[0.1, 0.2, 0.3, 0.9], rsa=[0.2, 0.1, 0.8, 0.4])), "cka", "rsa"
+    )
+    assert (row["spearman"], row["pairs"], row["reason"]) == (pytest.approx(0.6), 4, "")
+
+
+def test_a_metric_that_is_low_where_spaces_are_aligned_is_turned():
+    models = spaces()
+    table = rank_agreement(score_pairs(models, k=K))
+    assert rho(table, "procrustes", "shape_angle")["spearman"] == pytest.approx(1)
+    assert rho(table, "mutual_knn", "jaccard_knn")["spearman"] > 0.9
+    assert rho(table, "cka", "cka")["pairs"] == len(list(combinations(models, 2)))
+
+
+@settings(max_examples=20)
+@given(some.lists(some.floats(0, 1), min_size=3, max_size=12, unique=True), some.randoms())
+def test_only_the_ranking_counts_and_the_order_of_two_metrics_does_not(scores, random):
+    other = random.sample(scores, len(scores))
+    table = rank_agreement(scored(cka=scores, rsa=other))
+    bent = rank_agreement(
+        scored(cka=[rank / len(scores) for rank in np.argsort(np.argsort(scores))], rsa=other)
+    )
+    assert rho(table, "cka", "rsa")["spearman"] == pytest.approx(
+        rho(bent, "cka", "rsa")["spearman"], abs=1e-12
+    )
+    assert rho(table, "cka", "rsa")["spearman"] == pytest.approx(
+        rho(table, "rsa", "cka")["spearman"], abs=1e-12
+    )
+    assert rho(table, "cka", "cka")["spearman"] == pytest.approx(1)
+
+
+def test_another_ranking_changes_the_agreement():
+    same, other = (
+        rank_agreement(scored(cka=[0.1, 0.2, 0.3], rsa=scores))
+        for scores in ([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
+    )
+    assert rho(same, "cka", "rsa")["spearman"] == pytest.approx(1)
+    assert rho(other, "cka", "rsa")["spearman"] == pytest.approx(0.5)
+
+
+def test_pairs_without_a_score_are_left_out():
+    row = rho(
+        rank_agreement(scored(cka=[0.1, np.nan, 0.3, 0.4], rsa=[0.1, 0.9, 0.2, 0.3])), "cka", "rsa"
+    )
+    assert (row["spearman"], row["pairs"]) == (pytest.approx(1), 3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([0.1, 0.2], "2 pairs of models have both scores, 3 are needed"),
+        ([0.5, 0.5, 0.5], "gives all pairs of models the same score"),
+    ],
+)
+def test_what_cannot_be_ranked_is_nan_with_its_reason(scores, said):
+    row = rho(rank_agreement(scored(cka=scores, rsa=list(range(len(scores))))), "cka", "rsa")
+    assert np.isnan(row["spearman"])
+    assert said in row["reason"]

@@ -1,0 +1,98 @@
+"""The Stimuli page's map and residual bars from small tables."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.figures.theme import INK, hue
+from core.questions.stimuli.figures import residuals, stimulus_map
+
+
+def points(count: int = 3) -> pd.DataFrame:
+    rows = [
+        (i, "<b>not bold</b>" if i == 1 else "a boat", float(i), 2.0 * i, 0.1 * i)
+        for i in range(count)
+    ]
+    return pd.DataFrame(rows, columns=["index", "caption", "x", "y", "value"])
+
+
+def drawn(count: int = 3, **changed):
+    look = {
+        "axes": ("mean residual", "first component"),
+        "value": "mean",
+        "title": "Stimuli",
+        "square": False,
+        "mode": "light",
+    }
+    return stimulus_map(points(count), **{**look, **changed})
+
+
+def test_the_map_has_a_dot_per_stimulus_that_knows_its_index_and_is_drawn_around():
+    figure = drawn()
+    dots = figure.data[0]
+    assert list(map(list, dots.customdata)) == [[0], [1], [2]]
+    assert list(dots.marker.color) == pytest.approx([0.0, 0.1, 0.2])
+    assert figure.layout.dragmode == "lasso"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == (
+        "mean residual",
+        "first component",
+    )
+    assert "&lt;b&gt;not bold&lt;/b&gt;" in dots.hovertext[1]
+    assert dots.hovertext[2].endswith("mean 0.2")
+
+
+def test_all_but_what_is_chosen_fades():
+    assert drawn(chosen=[2, 99]).data[0].selectedpoints == (2,)
+    assert drawn(chosen=[99]).data[0].selectedpoints is None
+    assert drawn().data[0].selectedpoints is None
+
+
+def test_where_distances_count_both_axes_have_one_scale():
+    assert drawn(square=True).layout.yaxis.scaleanchor == "x"
+    assert drawn().layout.yaxis.scaleanchor is None
+
+
+def test_a_thousand_dots_are_drawn_by_the_graphics_card():
+    assert [drawn(count).data[0].type for count in (1000, 1001)] == ["scatter", "scattergl"]
+
+
+def test_residual_bars_tell_their_rank_over_the_middle_half_of_all_stimuli():
+    rows = pd.DataFrame(
+        {
+            "title": ["MAE <m>", "CLIP m"],
+            "group": ["MAE", "CLIP"],
+            "residual": [0.2, 0.1],
+            "rank": [1024, 1],
+            "n": 1024,
+            "lower": [0.1, 0.05],
+            "upper": [0.15, 0.08],
+        }
+    )
+    figure = residuals(rows, mode="dark")
+    middle, bars, ranks = figure.data
+    assert list(middle.base) == [0.1, 0.05]
+    assert list(middle.x) == pytest.approx([0.05, 0.03])
+    assert list(bars.y) == ["MAE &lt;m&gt;", "CLIP m"]
+    assert [text.strip() for text in ranks.text] == ["rank 1,024 of 1,024", "rank 1 of 1,024"]
+    assert list(ranks.x) == [0.2, 0.1]
+    assert bars.marker.color == (hue("MAE", "dark"), hue("CLIP", "dark"))
+    assert (
+        figure.layout.paper_bgcolor
+        or figure.layout.template.layout.paper_bgcolor == INK["dark"].paper
+    )
+
+
+def test_residuals_of_copies_which_are_all_zero_have_an_axis():
+    rows = pd.DataFrame(
+        {
+            "title": ["a"],
+            "group": ["MAE"],
+            "residual": [0.0],
+            "rank": [1],
+            "n": 3,
+            "lower": [0.0],
+            "upper": [0.0],
+        }
+    )
+    assert residuals(rows, mode="light").layout.xaxis.range == (0, 1)

@@ -1,0 +1,89 @@
+"""Rank is what stands above rounding, whatever the type, the offset and the scale; nothing is cut
+at random.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import MetricError
+from core.spaces.bases import center, span, standardize
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def of_rank(rank: int, *, seed: int = 0, n: int = 50, dims: int = 20) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, rank)) @ rng.standard_normal((rank, dims))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e-3, 1, 1e3])
+@given(seed=seeds, rank=st.integers(2, 6), offset=st.sampled_from([0, 1, 20]))
+def test_rank_is_found_in_stored_features(dtype, size, seed, rank, offset):
+    if dtype == np.float16:
+        offset = 0  # its rounding would be as large as what stands out of it
+    stored = (size * (of_rank(rank, seed=seed) + offset)).astype(dtype)
+    assert len(span(center(stored)).sizes) == rank
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_tiny_and_huge_features_neither_vanish_nor_overflow(size):
+    assert len(span(center(size * of_rank(4))).sizes) == 4
+
+
+def test_a_faint_direction_counts_if_it_is_above_rounding_and_not_if_it_is_below():
+    faint = np.outer(np.tile([1, -1], 25), np.eye(20)[0])
+    assert len(span(center(of_rank(3) + 1e-12 * faint)).sizes) == 4
+    assert len(span(center((of_rank(3) + 1e-12 * faint).astype(np.float32))).sizes) == 3
+
+
+@given(seed=seeds, dims=st.sampled_from([5, 80]))
+def test_scores_keep_every_inner_product_of_centered_features(seed, dims):
+    centered = center(np.random.default_rng(seed).standard_normal((30, dims)) + 3)
+    basis = span(centered)
+    np.testing.assert_allclose(
+        basis.scores @ basis.scores.T, centered.values @ centered.values.T, atol=1e-12
+    )
+    np.testing.assert_allclose(basis.scores @ basis.axes, centered.values, atol=1e-12)
+    np.testing.assert_allclose(
+        basis.directions.T @ basis.directions, np.eye(len(basis.sizes)), atol=1e-12
+    )
+
+
+def test_standardized_features_have_length_one_and_those_that_never_vary_are_left_out():
+    space = np.random.default_rng(0).standard_normal((30, 5)).astype(np.float32) * np.float32(
+        [1, 100, 0, 1e-3, 1]
+    )
+    space[:, 4] = 1 + np.tile([0, 1e-7], 15)  # its last bit
+    standard = standardize(center(space))
+    assert standard.values.shape == (30, 3)
+    np.testing.assert_allclose(np.linalg.norm(standard.values, axis=0), 1)
+
+
+def test_stimuli_on_one_line_are_refused():
+    line = np.linspace(-1, 1, 30)[:, None] * np.arange(1, 8) + 5
+    for space in (line, line.astype(np.float32), line[:, :1]):
+        with pytest.raises(
+            MetricError,
+            match=(
+                "a space of rank 2 or more expected; these 30 stimuli lie on one line: choose"
+                " another"
+            ),
+        ):
+            span(center(space))
+
+
+def test_a_cut_between_directions_of_equal_size_is_refused():
+    cross = np.concatenate([np.eye(4), -np.eye(4)]) * [3, 2, 2, 1]
+    assert [len(span(center(cross), rank=rank).sizes) for rank in (1, 3, 4, 9)] == [1, 3, 4, 4]
+    with pytest.raises(
+        MetricError,
+        match=(
+            "singular directions 2 and 3 are equally strong, so rank 2 cuts at random; use another"
+        ),
+    ):
+        span(center(cross), rank=2)

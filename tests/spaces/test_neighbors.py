@@ -1,0 +1,168 @@
+"""Neighbors equal a literal sort, whatever the block size, and ties are broken in an order of the
+space's own.
+"""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from core.errors import MetricError
+from core.spaces import neighbors
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
+from tests.metrics.oracles import nearest_literally
+
+small_integers = hnp.arrays(
+    np.float32,
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=3, max_side=12),
+    elements=st.integers(-3, 3),
+)
+
+
+@given(space=small_integers.filter(lambda space: (space != space[0]).any()), data=st.data())
+def test_equal_a_literal_sort_even_where_many_are_tied(space, data):
+    k = data.draw(st.integers(1, len(space) - 1))
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        assert nearest(space, k=k).tolist() == nearest_literally(space, k)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        np.sign(
+            np.random.default_rng(4).standard_normal((50, 1))
+        ),  # one dimension, scaled to unit length
+        np.random.default_rng(5).standard_normal((4, 6)).repeat(20, axis=0),
+        np.eye(30),
+    ],
+)
+@pytest.mark.parametrize("k", [1, 5])
+def test_where_the_index_would_choose_most_neighbors_there_are_none(space, k):
+    with pytest.raises(
+        MetricError,
+        match=r"% of this space's neighbors are as similar as the next in line.* distinct",
+    ):
+        nearest(space, k=k)
+
+
+def test_pairs_of_duplicates_are_no_reason_to_refuse():
+    space = normalize_rows(np.random.default_rng(6).standard_normal((40, 6))).repeat(2, axis=0)
+    near = nearest(space, k=5)
+    assert near[:, 0].tolist() == [i ^ 1 for i in range(80)]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_equal_a_literal_sort_on_real_values(dtype):
+    space = np.random.default_rng(0).standard_normal((40, 7)).astype(dtype)
+    assert nearest(space, k=39).tolist() == nearest_literally(space, 39)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 64, 199])
+def test_do_not_depend_on_the_block(rows, monkeypatch):
+    rng = np.random.default_rng(1)
+    space = rng.standard_normal((200, 33)).astype(np.float32)
+    space[100:150] = space[
+        :50
+    ]  # duplicates, whose inner products a matrix product rounds differently
+    whole = nearest(space, k=20)
+    monkeypatch.setattr(neighbors, "BLOCK_BYTES", rows * 8 * len(space))
+    np.testing.assert_array_equal(nearest(space, k=20), whole)
+
+
+def test_duplicates_are_each_other_s_neighbors():
+    space = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        near = [set(row) for row in nearest(space, k=2).tolist()]
+    assert near[0] == {2, 4}
+    assert near[2] == {0, 4}
+    assert near[4] == {0, 2}
+    assert 3 in near[1]
+
+
+def test_unrelated_spaces_break_ties_independently():
+    """A quarter of the stimuli of each space share one vector: broken by index, their ties would
+    align the spaces.
+    """
+    excess = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        spaces = [normalize_rows(rng.standard_normal((200, 8))) for _ in range(2)]
+        for space in spaces:
+            space[rng.permutation(200)[:50]] = space[0]
+        a, b = (nearest(space, k=10) for space in spaces)
+        excess.append(_share_kept(a, b) - 10 / 199)
+    assert abs(np.mean(excess)) < 4 * np.std(excess) / np.sqrt(30)
+
+
+def test_the_order_of_ties_is_that_of_the_vectors_and_no_other():
+    space = np.random.default_rng(7).standard_normal((50, 3)).repeat(2, axis=0)
+    assert neighbors.tie_order(space).tolist() == neighbors.tie_order(space.copy()).tolist()
+    assert neighbors.tie_order(space).tolist() != neighbors.tie_order(space + 1e-9).tolist()
+    assert sorted(neighbors.tie_order(space)) == list(range(100))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_tiny_and_huge_features_neither_vanish_nor_overflow(size):
+    space = np.random.default_rng(2).standard_normal((20, 5))
+    np.testing.assert_array_equal(
+        nearest((space * size).astype(np.float32), k=5), nearest(space, k=5)
+    )
+
+
+def test_the_smallest_number_of_all_is_enough():
+    space = np.array([[3, 0], [1, 1], [2, 0]]) * 5e-324
+    assert nearest(space, k=2).tolist() == [[2, 1], [0, 2], [0, 1]]
+
+
+def test_minus_zero_ties_with_zero():
+    space = np.array([[1, 0], [-0.0, 1], [0.0, 1]], dtype=np.float32)
+    with mock.patch.object(neighbors, "MOST_TIED", 1.0):
+        other = nearest(np.abs(space), k=2)[0].tolist()
+        assert sorted(nearest(space, k=2)[0].tolist()) == sorted(other) == [1, 2]
+        assert (
+            len({tuple(nearest(space * [1, size], k=1)[0]) for size in range(1, 30)}) == 2
+        )  # either may come first
+
+
+@settings(max_examples=20)
+@given(n=st.integers(3, 9), k=st.integers(-2, 12))
+def test_k_outside_its_range_is_refused(n, k):
+    space = np.random.default_rng(n).standard_normal((n, 3))
+    if 1 <= k <= n - 1:
+        assert nearest(space, k=k).shape == (n, k)
+    else:
+        with pytest.raises(
+            MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}$"
+        ):
+            nearest(space, k=k)
+
+
+def test_bfloat16_would_destroy_neighbors_under_a_common_offset():
+    """The trap that float32 avoids: eight bits of mantissa cannot hold what stands out of a common
+    offset.
+    """
+    space = normalize_rows(np.random.default_rng(3).standard_normal((200, 64)) + 30)
+    fine = space.astype(np.float32)
+    coarse = (fine.view(np.uint32) & 0xFFFF0000).view(np.float32)  # a float32 cut to bfloat16
+    in_float32, in_bfloat16 = (
+        _share_kept(nearest(space, k=5), nearest(other, k=5)) for other in (fine, coarse)
+    )
+    assert in_float32 > 0.99
+    assert in_bfloat16 < 0.5
+
+
+def _share_kept(before: np.ndarray, after: np.ndarray) -> float:
+    return float(
+        np.mean(
+            [
+                len(set(a) & set(b)) / len(a)
+                for a, b in zip(before.tolist(), after.tolist(), strict=True)
+            ]
+        )
+    )

@@ -1,0 +1,152 @@
+"""Intervals of Spearman's ρ, and partial correlations."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.errors import InputError
+from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=15)
+Y = (X + RNG.normal(size=15)).round(1)
+Z = X + Y + RNG.normal(size=15)
+
+
+def test_the_interval_is_that_of_each_draw_taken_alone():
+    found = spearman_interval(X, Y, draws=200, seed=3)
+    drawn = np.random.default_rng(3).integers(15, size=(200, 15))
+    slow = [stats.spearmanr(X[row], Y[row]).statistic for row in drawn]
+    assert [found.low, found.high] == pytest.approx(np.quantile(slow, [0.025, 0.975]))
+    assert (found.value, found.p) == pytest.approx(stats.spearmanr(X, Y))
+
+
+def test_few_draws_without_a_correlation_are_left_out_and_many_leave_no_interval():
+    y = np.arange(9.0)
+    found = spearman_interval(
+        np.array([0.0, 0, 0, 0, 0, 0, 1, 1, 1]), y, draws=500
+    )  # without one of the three: (2/3)⁹ = 2.6 %
+    assert found.reason == ""
+    assert np.isfinite([found.low, found.high]).all()
+    tied = spearman_interval(
+        np.r_[np.zeros(8), 1.0], y
+    )  # the only model that differs is in no draw of (8/9)⁹ = 35 %
+    assert (tied.value, tied.p) == pytest.approx((0.5477, 0.127), abs=1e-3)
+    assert np.isnan([tied.low, tied.high]).all()
+    assert re.fullmatch("so many are equal that 3[3-7]% of draws have no ρ", tied.reason)
+    assert not tied.sure
+
+
+def test_an_interval_without_the_correlation_itself_is_none():
+    found = spearman_interval(X, Y, draws=1, seed=1)
+    assert np.isnan(found.low)
+    assert found.reason == "the interval of the draws does not hold ρ itself"
+    assert spearman_interval(X, np.exp(X), draws=20).low == pytest.approx(1)
+
+
+def test_a_correlation_is_sure_by_its_interval_and_its_p():
+    assert Correlation(0.5, 0.1, 0.8, 0.01, 20).sure
+    assert Correlation(-0.5, -0.8, -0.1, 0.01, 20).sure
+    assert not Correlation(0.5, 0.1, 0.8, 0.06, 20).sure
+    assert not Correlation(0.5, -0.1, 0.8, 0.01, 20).sure
+    assert not Correlation(0.5, np.nan, np.nan, 0.01, 20, "no interval").sure
+
+
+@pytest.mark.parametrize("n", [6, 9])
+def test_few_or_tied_models_are_hardly_ever_sure_where_nothing_correlates(n):
+    rng, sure = np.random.default_rng(n), 0
+    for seed in range(200):
+        x, y = rng.normal(size=n), rng.normal(size=n).round()
+        sure += spearman_interval(x, y, draws=100, seed=seed).sure
+    assert sure <= 19  # of 10, the 99.5 % quantile
+
+
+def test_a_rising_map_of_either_side_changes_no_interval():
+    straight, bent = (
+        spearman_interval(X, Y, draws=100),
+        spearman_interval(np.exp(X), Y**3, draws=100),
+    )
+    assert straight == bent
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    rng, truth, inside = np.random.default_rng(0), 6 / np.pi * np.arcsin(0.6 / 2), 0
+    for seed in range(100):
+        x = rng.normal(size=40)
+        found = spearman_interval(x, 0.6 * x + 0.8 * rng.normal(size=40), draws=200, seed=seed)
+        inside += found.low <= truth <= found.high
+    assert 87 <= inside <= 99
+
+
+def test_the_partial_correlation_by_its_formula_and_by_regression():
+    r = np.corrcoef([X, Y, Z])
+    formula = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
+    found = partial_correlation(X, Y, given=Z)
+    assert found.value == pytest.approx(formula)
+    parts = np.stack(
+        [np.ones(15), X, Z], axis=1
+    )  # the t of x in y ~ x + z is that of the partial correlation
+    numbers, (error,), *_ = np.linalg.lstsq(parts, Y)
+    t = numbers[1] / np.sqrt(error / 12 * np.linalg.inv(parts.T @ parts)[1, 1])
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(t), 12))
+    assert np.arctanh([found.low, found.high]) == pytest.approx(
+        np.arctanh(formula) + np.array([-1.959964, 1.959964]) / np.sqrt(11)
+    )
+
+
+def test_the_published_value_of_a_partial_correlation():
+    """r₁₂ = 0.8, r₁₃ = 0.6, r₂₃ = 0.5 leaves (0.8 − 0.3)/√(0.64 · 0.75) = 0.7217."""
+    wanted = np.array([[1, 0.8, 0.6], [0.8, 1, 0.5], [0.6, 0.5, 1]])
+    noise = RNG.normal(size=(50, 3))
+    noise -= noise.mean(axis=0)
+    white = noise @ np.linalg.inv(np.linalg.cholesky(noise.T @ noise).T)
+    x, y, z = (white @ np.linalg.cholesky(wanted).T).T
+    assert partial_correlation(x, y, given=z).value == pytest.approx(0.721688)
+
+
+@given(st.floats(0.1, 10), st.floats(-5, 5))
+def test_units_and_what_is_given_added_change_nothing(scale, shift):
+    found = partial_correlation(X * scale + shift * Z, Y, given=Z * 3 - 1)
+    assert found.value == pytest.approx(partial_correlation(X, Y, given=Z).value)
+
+
+def test_a_correlation_that_size_explains_is_gone():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=400)
+    x, y = size + 0.5 * rng.normal(size=400), size + 0.5 * rng.normal(size=400)
+    found = partial_correlation(x, y, given=size)
+    assert abs(found.value) < 0.12
+    assert spearman_interval(x, y, draws=50).low > 0.6
+
+
+def test_what_cannot_be_told_is_nan_with_the_reason():
+    few, flat = np.where(np.arange(15) < 10, np.nan, X), np.ones(15)
+    cases = (
+        (spearman_interval(few, Y), "at least 6 models with all values expected; there are 5"),
+        (spearman_interval(flat, Y), "all 15 models have the same competence"),
+        (
+            partial_correlation(few, Y, given=Z),
+            "at least 6 models with all values expected; there are 5",
+        ),
+        (partial_correlation(X, Y, given=flat), "all 15 models have the same given"),
+        (partial_correlation(Z * 2 + 1, Y, given=Z), "tells x or y exactly"),
+    )
+    for found, reason in cases:
+        assert reason in found.reason
+        assert np.isnan([found.value, found.low, found.high, found.p]).all()
+    line = partial_correlation(X, 2 * X, given=Z)
+    assert line.value == pytest.approx(1)
+    assert "lies on a line" in line.reason
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(InputError, match="given 15, 3 values"):
+        spearman_interval(X, Y[:3])
+    with pytest.raises(InputError, match="at least one draw of the models; given 0"):
+        spearman_interval(X, Y, draws=0)

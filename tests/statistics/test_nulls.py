@@ -1,0 +1,320 @@
+"""The null is a null; a planted alignment is found; thresholds and p-values are those of their
+definition.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.pairs.engine import make_engine
+from core.pairs.permuted import permuted_overlaps
+from core.spaces.neighbors import nearest
+from core.statistics.nulls import (
+    best_pair,
+    calibrate,
+    check_count,
+    draw_orders,
+    fixed_pair,
+    null_scores,
+    shuffled_scores,
+)
+
+KNN = METRICS["mutual_knn"].spec
+DISTANCE = replace(
+    KNN, id="distance", title="A distance", range=(0.0, math.inf), higher_is_more_aligned=False
+)
+K, N, P = 5, 48, 99
+
+
+def knn(x: list[np.ndarray], y: list[np.ndarray]):
+    near_x, near_y = (np.stack([nearest(space, k=K) for space in spaces]) for spaces in (x, y))
+    return lambda orders: permuted_overlaps(near_x, near_y, orders, k=K)
+
+
+def distance(x: list[np.ndarray], y: list[np.ndarray]):
+    """Score a metric with its direction reversed, from kernels: the distance between unit centered
+    Gram matrices.
+    """
+    units = [[_unit(space) for space in spaces] for spaces in (x, y)]
+    return lambda orders: np.array(
+        [
+            [[np.linalg.norm(a - b[np.ix_(order, order)]) for b in units[1]] for a in units[0]]
+            for order in orders
+        ]
+    )
+
+
+def _unit(space: np.ndarray) -> np.ndarray:
+    centered = space - space.mean(axis=0)
+    gram = centered @ centered.T
+    return gram / np.linalg.norm(gram)
+
+
+def layers(rng: np.random.Generator, count: int, n: int = N) -> list[np.ndarray]:
+    """Return the layers of one model, each like the one before."""
+    base = rng.standard_normal((n, 6))
+    return [base + 0.7 * rng.standard_normal((n, 6)) for _ in range(count)]
+
+
+SOME = layers(np.random.default_rng(0), 1)
+
+
+def compared(score, spec, choice, seed: int, n: int = N, count: int = P, sizes=(3, 2)):
+    observed, null = (
+        null_scores(score, orders, choice=choice, layers_x=[sizes[0]], layers_y=[sizes[1]])
+        for orders in (np.arange(n)[None], draw_orders(n, count=count, seed=seed))
+    )
+    return calibrate(observed[0], null, spec=spec).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "spec", "choice", "count"),
+    [
+        (knn, KNN, best_pair(KNN), P),
+        (knn, KNN, fixed_pair(-1, -1), P),
+        (distance, DISTANCE, best_pair(DISTANCE), 39),
+    ],
+    ids=["mutual kNN, best pair", "mutual kNN, last layers", "a distance, best pair"],
+)
+def test_on_independent_spaces_p_is_uniform_and_the_calibrated_score_is_zero(
+    score, spec, choice, count
+):
+    rows = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        x, y = layers(rng, 3), layers(rng, 2)
+        rows.append(compared(score(x, y), spec, choice, seed + 1000, count=count))
+    p = np.array([row["p"] for row in rows])
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    above = np.mean([row["calibrated"] > 0 for row in rows])
+    assert above <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
+
+
+def test_calibrating_one_pair_as_if_it_had_not_been_chosen_would_not_be_a_null():
+    """Why the aggregate is calibrated: the best of six pairs against the null of one has p-values
+    that are too small.
+    """
+    p = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        score, orders = knn(layers(rng, 3), layers(rng, 2)), draw_orders(N, count=P, seed=seed)
+        best = score(np.arange(N)[None]).max(axis=(1, 2))
+        p.append(calibrate(best, score(orders)[:, 0, :1], spec=KNN).loc[0, "p"])
+    assert stats.kstest(p, "uniform").pvalue < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("score", "spec"),
+    [(knn, KNN), (distance, replace(DISTANCE, range=(0.0, 1.0)))],
+    ids=["knn", "distance"],
+)
+def test_a_planted_alignment_is_found(score, spec):
+    rng = np.random.default_rng(0)
+    x = layers(rng, 3)
+    row = compared(
+        score(x, [x[1] + 0.3 * rng.standard_normal(x[1].shape)]),
+        spec,
+        best_pair(spec),
+        0,
+        sizes=(3, 1),
+    )
+    assert row["p"] == 1 / (P + 1)
+    assert 0.2 < row["calibrated"] < 1
+    assert (row["score"] > row["threshold"] > row["null_mean"]) == spec.higher_is_more_aligned
+
+
+def test_a_space_is_fully_aligned_with_itself():
+    x = layers(np.random.default_rng(0), 1)
+    row = compared(knn(x, x), KNN, fixed_pair(0, 0), 0, sizes=(1, 1))
+    assert (row["score"], row["calibrated"], row["p"], row["reason"]) == (1, 1, 1 / (P + 1), "")
+
+
+def test_every_pair_of_models_has_its_column_and_shares_the_permutations():
+    rng = np.random.default_rng(1)
+    x, y = [layers(rng, count) for count in (2, 1)], [layers(rng, count) for count in (1, 3, 2)]
+    orders = draw_orders(N, count=7, seed=0)
+    together = knn([*x[0], *x[1]], [*y[0], *y[1], *y[2]])
+    null = null_scores(together, orders, choice=best_pair(KNN), layers_x=[2, 1], layers_y=[1, 3, 2])
+    apart = [knn(a, b)(orders).max(axis=(1, 2)) for a in x for b in y]
+    np.testing.assert_array_equal(null, np.transpose(apart))
+
+
+@pytest.mark.parametrize("name", ["mutual_knn", "unbiased_cka", "procrustes"])
+def test_any_metric_is_scored_on_shuffled_spaces(name):
+    rng = np.random.default_rng(4)
+    x, y = (
+        [layers(rng, count, 20) for count in (2, 1)],
+        [layers(rng, count, 20) for count in (1, 2)],
+    )
+    orders, engine = draw_orders(20, count=3, seed=0), make_engine(name)
+    prepared = (
+        [engine.prepare(spaces, preprocess=lambda space: space) for spaces in models]
+        for models in (x, y)
+    )
+    direct = [
+        [[METRICS[name](a, b[order]) for b in [*y[0], *y[1]]] for a in [*x[0], *x[1]]]
+        for order in orders
+    ]
+    np.testing.assert_allclose(
+        shuffled_scores(engine, *prepared)(orders), direct, atol=1e-6
+    )  # engines may work in float32
+
+
+def test_a_batch_s_size_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(2)
+    score, orders = knn(layers(rng, 3), layers(rng, 2)), draw_orders(N, count=11, seed=0)
+    choose = {"choice": best_pair(KNN), "layers_x": [3], "layers_y": [2]}
+    whole = null_scores(score, orders, **choose)
+    monkeypatch.setattr("core.statistics.nulls.BATCH_BYTES", 8 * 6 * 4)
+    np.testing.assert_array_equal(null_scores(score, orders, **choose), whole)
+
+
+def test_the_best_pair_passes_over_layers_without_scores_and_knows_the_metric_s_direction():
+    scores = np.array([[[np.nan, 0.2], [np.nan, 0.5]], [[np.nan, np.nan], [np.nan, np.nan]]])
+    np.testing.assert_array_equal(best_pair(KNN)(scores), [0.5, np.nan])
+    np.testing.assert_array_equal(best_pair(DISTANCE)(scores), [0.2, np.nan])
+
+
+@given(n=st.integers(1, 20), count=st.integers(1, 6), seed=st.integers(0, 2**32))
+def test_orders_are_permutations_and_more_of_them_begin_with_the_same(n, count, seed):
+    orders = draw_orders(n, count=count, seed=seed)
+    assert (np.sort(orders, axis=1) == np.arange(n)).all()
+    np.testing.assert_array_equal(draw_orders(n, count=count + 3, seed=seed)[:count], orders)
+
+
+def test_a_hand_computed_case():
+    """τ is the ⌈0.8 · 10⌉ = 8th of 0.1 … 0.9 and 0.85: 0.8; two of ten are ≥ 0.85; (0.85 − 0.8)/(1
+    − 0.8) = 1/4.
+    """
+    null = np.arange(1, 10)[:, None] / 10
+    row = calibrate(np.array([0.85]), null, spec=KNN, alpha=0.2).iloc[0]
+    assert row["threshold"] == 0.8
+    assert row["p"] == 2 / 10
+    assert row["calibrated"] == pytest.approx(0.25)
+    assert (row["null_mean"], row["null_sd"]) == (
+        pytest.approx(0.5),
+        pytest.approx(math.sqrt(0.6 / 8)),
+    )
+
+
+def test_the_same_case_with_the_direction_reversed():
+    """0.15 among 0.1 … 0.9, where 0 is full alignment: τ is the eighth from the top, 0.2; (0.15 −
+    0.2)/(0 − 0.2) = 1/4.
+    """
+    row = calibrate(
+        np.array([0.15]), np.arange(1, 10)[:, None] / 10, spec=DISTANCE, alpha=0.2
+    ).iloc[0]
+    assert (row["threshold"], row["p"]) == (0.2, 0.2)
+    assert row["calibrated"] == pytest.approx(0.25)
+
+
+@given(
+    null=st.lists(st.integers(0, 8), min_size=19, max_size=60),
+    observed=st.integers(0, 8),
+    alpha=st.sampled_from([0.05, 0.1, 0.5]),
+)
+def test_p_and_threshold_equal_their_definition_even_among_ties(null, observed, alpha):
+    row = calibrate(
+        np.array([observed / 10]), np.array(null)[:, None] / 10, spec=KNN, alpha=alpha
+    ).iloc[0]
+    together = sorted([*null, observed])
+    rank = min(
+        r for r in range(1, len(together) + 1) if r * 20 >= (20 - round(20 * alpha)) * len(together)
+    )
+    assert row["threshold"] == together[rank - 1] / 10
+    assert row["p"] == sum(value >= observed for value in together) / len(together)
+    assert (row["calibrated"] > 0) == (observed / 10 > row["threshold"])
+    assert row["calibrated"] == 0 or row["p"] <= alpha
+
+
+def test_the_order_of_the_permutations_changes_nothing():
+    rng = np.random.default_rng(3)
+    null, observed = rng.random((50, 2)), rng.random(2)
+    first, second = (calibrate(observed, values, spec=KNN) for values in (null, null[::-1]))
+    np.testing.assert_allclose(
+        first.drop(columns="reason").astype(float), second.drop(columns="reason").astype(float)
+    )
+
+
+def test_a_score_that_is_missing_has_its_reason():
+    table = calibrate(np.array([np.nan, 0.5]), np.full((19, 2), 0.2), spec=KNN)
+    assert table["reason"].tolist() == ["there is no score", ""]
+    assert table.iloc[0].drop("reason").isna().all()
+
+
+def test_a_null_that_is_undefined_somewhere_has_its_reason():
+    null = np.full((19, 1), 0.2)
+    null[3:5] = np.nan
+    row = calibrate(np.array([0.5]), null, spec=KNN).iloc[0]
+    assert row["reason"] == "Mutual k-nearest neighbors is undefined for 2 of 19 permutations"
+    assert row["score"] == 0.5
+    assert np.isnan(row["p"])
+
+
+def test_where_shuffled_spaces_are_fully_aligned_there_is_nothing_to_calibrate():
+    row = calibrate(np.array([1.0]), np.ones((19, 1)), spec=KNN).iloc[0]
+    assert np.isnan(row["calibrated"])
+    assert row["reason"] == "shuffled spaces are fully aligned, too"
+    assert row["p"] == 1
+
+
+def test_a_metric_without_a_best_value_has_p_but_no_calibrated_score():
+    spec = replace(KNN, title="A score", range=(-math.inf, math.inf))
+    row = calibrate(np.array([2.0]), np.zeros((19, 1)), spec=spec).iloc[0]
+    assert (row["p"], row["threshold"], row["reason"]) == (1 / 20, 0, "A score has no best value")
+    assert np.isnan(row["calibrated"])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "given", "needed"), [(0.05, 18, 19), (0.01, 98, 99), (0.3, 2, 3), (0.1, 0, 9)]
+)
+def test_too_few_permutations_for_alpha_are_refused(alpha, given, needed):
+    with pytest.raises(
+        MetricError, match=f"alpha = {alpha} needs at least {needed} permutations; given {given}"
+    ):
+        calibrate(np.array([0.5]), np.zeros((given, 1)), spec=KNN, alpha=alpha)
+    with pytest.raises(
+        MetricError,
+        match=f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {given}",
+    ):
+        check_count(given, alpha=alpha)
+    assert (
+        calibrate(np.array([0.5]), np.zeros((needed, 1)), spec=KNN, alpha=alpha).loc[0, "p"]
+        <= alpha
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, math.nan])
+def test_alpha_outside_its_range_is_refused(alpha):
+    with pytest.raises(
+        MetricError,
+        match=(
+            "the share of unrelated pairs above the threshold, must lie between 0 and 1; given"
+            f" {alpha}"
+        ),
+    ):
+        calibrate(np.array([0.5]), np.zeros((30, 1)), spec=KNN, alpha=alpha)
+
+
+@pytest.mark.parametrize(("sizes", "count"), [(([], [1]), 3), (([2], []), 3), (([1], [1]), 0)])
+def test_nothing_to_score_is_refused(sizes, count):
+    given = f"given {len(sizes[0])} and {len(sizes[1])} models, {count} permutations"
+    with pytest.raises(
+        MetricError, match=f"at least one model on each side and one permutation expected; {given}"
+    ):
+        null_scores(
+            knn(SOME, SOME),
+            draw_orders(N, count=count, seed=0),
+            choice=best_pair(KNN),
+            layers_x=sizes[0],
+            layers_y=sizes[1],
+        )

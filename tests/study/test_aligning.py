@@ -1,0 +1,189 @@
+"""Best layer pairs, chance, and the fit of alignment to competence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from core.errors import InputError, MetricError
+from core.metrics import METRICS
+from core.pairs.overlap import overlaps
+from core.spaces.neighbors import nearest
+from core.statistics.chance import mutual_knn_chance
+from core.statistics.fits import competence_fit
+from core.study.aligning import align, align_all_layers
+from core.study.layers import LayerChoice, read_choice
+from tests.metrics.oracles import permuted_neighbors
+
+KNN = METRICS["mutual_knn"].spec
+A_B, C_B = np.array([[0.1, 0.2], [0.5, 0.3], [0.0, 0.4]]), np.array([[0.2, 0.3]])
+
+
+def test_align_gives_the_best_pair_of_layers_of_every_pair_of_models():
+    table = align({("a", "b"): A_B, ("c", "b"): C_B}, choice=LayerChoice(), spec=KNN)
+    assert table.to_numpy().tolist() == [["a", "b", 1, 0, 0.5], ["c", "b", 0, 1, 0.3]]
+    assert list(table) == ["model_x", "model_y", "layer_x", "layer_y", "score"]
+
+
+def test_align_takes_a_fixed_pair_a_depth_or_the_last_layers():
+    chosen = [
+        align({("a", "b"): A_B}, choice=read_choice(text), spec=KNN).iloc[0, 2:].tolist()
+        for text in ("2:1", "last", "0.5")
+    ]
+    assert chosen == [[2, 1, 0.4], [2, 1, 0.4], [1, 0, 0.5]]
+
+
+def test_align_of_all_layers_has_a_row_for_each_pair():
+    table = align_all_layers({("c", "b"): C_B})
+    assert table.to_numpy().tolist() == [["c", "b", 0, 0, 0.2], ["c", "b", 0, 1, 0.3]]
+
+
+def test_align_of_no_models_is_an_empty_table():
+    assert align({}, choice=LayerChoice(), spec=KNN).empty
+
+
+@pytest.mark.parametrize("k", [1, 5, 12])
+def test_chance_is_the_mean_over_random_permutations(k):
+    rng = np.random.default_rng(0)
+    near = nearest(rng.standard_normal((60, 5)), k=12)[None]
+    null = [
+        overlaps(near, permuted_neighbors(near[0], rng.permutation(60))[None], k=k)[0, 0]
+        for _ in range(300)
+    ]
+    error = np.std(null) / math.sqrt(len(null))
+    assert abs(np.mean(null) - mutual_knn_chance(k=k, n=60)) < 4 * error
+
+
+def test_chance_agrees_with_the_published_null():
+    assert mutual_knn_chance(k=10, n=256) == pytest.approx(0.0392156862745098)
+    assert mutual_knn_chance(k=255, n=256) == 1
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (-1, 5)])
+def test_chance_refuses_k_outside_its_range(k, n):
+    with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}"):
+        mutual_knn_chance(k=k, n=n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_chance_refuses_fewer_than_three_stimuli(n):
+    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; given {n}"):
+        mutual_knn_chance(k=1, n=n)
+
+
+points = st.integers(3, 30).flatmap(
+    lambda n: st.integers(0, 2**32 - 1).map(
+        lambda seed: np.random.default_rng(seed).standard_normal((2, n))
+    )
+)
+
+
+@given(points=points, level=st.floats(0.5, 0.99))
+def test_fit_equals_the_normal_equations(points, level):
+    x, y = points
+    fit = competence_fit(x, y, level=level)
+    design = np.stack([np.ones_like(x), x], axis=1)
+    inverse = np.linalg.inv(design.T @ design)
+    intercept, slope = inverse @ design.T @ y
+    np.testing.assert_allclose([fit.intercept, fit.slope], [intercept, slope], atol=1e-8)
+    assert fit.r2 == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-9)
+    variance = ((y - intercept - slope * x) ** 2).sum() / (len(x) - 2)
+    ends = np.stack([np.ones(len(fit.band)), fit.band["x"]], axis=1)
+    half = stats.t.ppf(0.5 + level / 2, len(x) - 2) * np.sqrt(
+        variance * np.einsum("ij,jk,ik->i", ends, inverse, ends)
+    )
+    np.testing.assert_allclose(fit.band["high"] - fit.band["fit"], half, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(fit.band["fit"] - fit.band["low"], half, rtol=1e-6, atol=1e-9)
+
+
+def test_fit_of_a_hand_computed_case():
+    """x̄ = 2.5, ȳ = 2.5, Sxy = 4, Sxx = 5; SSE = 1.8, SST = 5; two ranks of each end swapped: ρ =
+    0.8.
+    """
+    fit = competence_fit(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
+    assert (fit.n, fit.slope, fit.intercept, fit.r2) == (
+        4,
+        pytest.approx(0.8),
+        pytest.approx(0.5),
+        pytest.approx(0.64),
+    )
+    assert fit.spearman == pytest.approx(0.8)
+    assert fit.p == pytest.approx(
+        8 / 24
+    )  # |ρ| ≥ 0.8 in the identity, three swaps of neighbors, and their reverses
+    assert fit.reason == ""
+
+
+def test_band_covers_the_true_line_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=12)
+    fits = [
+        competence_fit(x, 2 * x - 1 + rng.standard_normal(12), level=0.9).band.iloc[25]
+        for _ in range(600)
+    ]
+    covered = np.mean([band["low"] <= 2 * band["x"] - 1 <= band["high"] for band in fits])
+    assert abs(covered - 0.9) < 4 * math.sqrt(0.9 * 0.1 / 600)
+
+
+@pytest.mark.parametrize("n", [9, 20])
+def test_p_of_many_points_is_scipy_s(n):
+    x, y = np.random.default_rng(n).standard_normal((2, n))
+    fit = competence_fit(x, y)
+    assert (fit.spearman, fit.p) == pytest.approx(tuple(stats.spearmanr(x, y)))
+
+
+def test_p_of_few_points_with_ties_is_exact():
+    """A monotone relation of five points in two tied groups: 2 of C(5, 2) = 10 splits are as
+    extreme.
+    """
+    fit = competence_fit(np.array([1.0, 1, 2, 2, 2]), np.array([1.0, 1, 2, 2, 2]))
+    assert fit.spearman == pytest.approx(1)
+    assert fit.p == pytest.approx(1 / 10)
+
+
+def test_points_with_a_value_missing_are_left_out():
+    x, y = np.array([0.1, 0.2, math.nan, 0.4, 0.5]), np.array([1.0, 3, 2, math.nan, 4])
+    fit = competence_fit(x, y)
+    assert fit.n == 3
+    assert fit.slope == competence_fit(x[[0, 1, 4]], y[[0, 1, 4]]).slope
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reason"),
+    [
+        ([], [], "a fit needs at least 3 models with both values; there are 0"),
+        ([1.0, 2], [1.0, 2], "a fit needs at least 3 models with both values; there are 2"),
+        (
+            [1.0, 2, math.nan],
+            [1.0, 2, 3],
+            "a fit needs at least 3 models with both values; there are 2",
+        ),
+        ([0.1, 0.1, 0.1], [1.0, 2, 3], "all 3 models have the same competence"),
+        ([1.0, 2, 3], [0.1, 0.1, 0.1], "all 3 models have the same alignment"),
+    ],
+)
+def test_a_fit_that_means_nothing_is_nan_with_its_reason(x, y, reason):
+    fit = competence_fit(np.array(x, dtype=float), np.array(y, dtype=float))
+    assert fit.reason == reason
+    assert np.isnan([fit.slope, fit.intercept, fit.r2, fit.spearman, fit.p]).all()
+    assert fit.band.empty
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, math.nan])
+def test_a_level_outside_its_range_is_refused(level):
+    with pytest.raises(
+        InputError, match=f"a confidence level must lie between 0 and 1; given {level}"
+    ):
+        competence_fit(np.arange(3.0), np.arange(3.0), level=level)
+
+
+def test_values_of_different_length_are_refused():
+    with pytest.raises(
+        InputError, match="one competence per alignment expected; given 3 and 4 values"
+    ):
+        competence_fit(np.arange(3.0), np.arange(4.0))

@@ -1,0 +1,185 @@
+"""What a study says of its consensus: which spaces are meant, and that every number is the
+analyses' own on those spaces.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import MetricError, UnknownNameError
+from core.questions.dispersion import residuals as dispersion
+from core.statistics.procrustes import generalized_procrustes
+from core.store import Store
+from core.study import consensus
+from core.study.spaces import Layer, default_language, default_spaces, find_space
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:3")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(
+        tmp_path_factory.mktemp("store"),
+        PaintedDataset(40),
+        vision=VISION,
+        language=LANGUAGE[1:3],
+        reality=False,
+    )
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
+
+
+def read(study: Study) -> list[np.ndarray]:
+    return [
+        study.spaces("vit-mae-m")[2],
+        study.spaces("vit-clip-m")[2],
+        study.spaces("vit-supervised-s")[3],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "layer"),
+    [("vit-mae-m", 2), ("vit-mae-m:0", 0), ("vit-mae-m:block 1", 1), ("vit-mae-m:3", 3)],
+)
+def test_a_space_is_a_model_and_a_layer_by_number_or_name_and_penultimate_without(
+    study, given, layer
+):
+    found = find_space(study, given)
+    assert found == Layer("vit-mae-m", layer)
+    assert str(found) == f"vit-mae-m:{layer}"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("vit-mae-x", "no model named 'vit-mae-x'; did you mean vit-mae-"),
+        ("vit-mae:2", "no model named 'vit-mae'; did you mean vit-mae-"),
+        ("vit-mae-m:9", "no layer of vit-mae-m named '9'"),
+        ("vit-mae-m:", "no layer of vit-mae-m named ''"),
+    ],
+)
+def test_a_space_that_is_not_there_is_refused_with_the_nearest(study, given, message):
+    with pytest.raises(UnknownNameError, match=message):
+        find_space(study, given)
+
+
+def test_two_names_of_one_space_are_refused(study):
+    with pytest.raises(
+        MetricError, match=r"each space once expected; given vit-mae-m:2 more than once"
+    ):
+        consensus.disperse(study, ["vit-mae-m", "vit-mae-m:block 2"])
+
+
+def test_defaults_are_the_largest_finished_models(study):
+    assert default_spaces(study) == ["vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2"]
+    assert default_language(study) == ["gpt-2-m", "gpt-2-s"]
+
+
+def test_a_row_per_stimulus_holds_the_analyses_numbers(study):
+    table = consensus.disperse(study, SPACES)
+    fitted = generalized_procrustes(read(study))
+    apart = dispersion.residuals(fitted)
+    found = dispersion.summarize(apart)
+    np.testing.assert_allclose(table[list(SPACES)], apart)
+    for name in dispersion.SUMMARIES:
+        np.testing.assert_allclose(table[name], getattr(found, name))
+    assert table["stimulus"].tolist() == [f"event {i}" for i in range(40)]
+    assert table["index"].tolist() == list(range(40))
+    assert set(table["iterations"]) == {len(fitted.objective)}
+    assert set(table["objective"]) == {fitted.objective[-1]}
+    assert table["explained"].tolist() == pytest.approx([found.explained] * 40)
+
+
+def test_the_consensus_itself_is_given_in_its_principal_axes(study):
+    table = consensus.consensus(study, SPACES)
+    np.testing.assert_allclose(
+        table.drop(columns="index"), generalized_procrustes(read(study)).joint
+    )
+    assert list(table)[:3] == ["index", "axis_1", "axis_2"]
+
+
+def test_weights_and_centering_reach_the_consensus(study):
+    weights = (1.0, 2.0, 0.0)
+    apart = dispersion.residuals(
+        generalized_procrustes(read(study), weights=weights, centering="stimuli")
+    )
+    table = consensus.disperse(study, SPACES, weights=weights, centering="stimuli")
+    np.testing.assert_allclose(table[list(SPACES)], apart)
+
+
+def test_each_space_can_be_compared_with_the_others_alone(study):
+    found = dispersion.leave_one_out(read(study))
+    dispersions, deviations = found.dispersion, found.deviation
+    table = consensus.disperse(study, SPACES, without_each=True)
+    np.testing.assert_allclose(table[list(SPACES)], deviations)
+    assert table[["iterations", "objective"]].isna().all(axis=None)
+    points = consensus.held_out(study, SPACES)
+    np.testing.assert_allclose(points["dispersion"].to_numpy().reshape(3, 40).T, dispersions)
+    np.testing.assert_allclose(points["deviation"].to_numpy().reshape(3, 40).T, deviations)
+    fits = consensus.held_out_fits(study, SPACES)
+    assert fits["space"].tolist() == list(SPACES)
+    assert fits["pearson"].tolist() == pytest.approx(
+        [np.corrcoef(*pair)[0, 1] for pair in zip(dispersions.T, deviations.T, strict=True)]
+    )
+    null = found.shuffled[:, 1]
+    assert fits["shuffled"].tolist() == pytest.approx(found.shuffled.mean(axis=0).tolist())
+    assert fits["shuffled_p"][1] == pytest.approx((1 + (null >= fits["pearson"][1]).sum()) / 200)
+    left = [
+        values - np.polyval(np.polyfit(found.norm[:, 2], values, 1), found.norm[:, 2])
+        for values in (dispersions[:, 2], deviations[:, 2])
+    ]
+    assert fits["partial"][2] == pytest.approx(np.corrcoef(*left)[0, 1])
+    assert fits["partial_low"][2] < fits["partial"][2] < fits["partial_high"][2]
+
+
+def test_only_the_stimuli_studied_have_a_part(root):
+    table = consensus.disperse(Study(Store(root), "cave", where={"scene": "forest"}), SPACES)
+    assert table["index"].tolist() == list(range(1, 40, 3))
+    assert table["stimulus"].tolist() == [f"event {i}" for i in range(1, 40, 3)]
+
+
+def test_what_was_fitted_is_read_again(study, monkeypatch):
+    first = consensus.disperse(study, SPACES)
+    monkeypatch.setattr(
+        consensus, "generalized_procrustes", lambda *_, **__: pytest.fail("fitted twice")
+    )
+    pd.testing.assert_frame_equal(consensus.disperse(study, SPACES), first)
+
+
+@pytest.mark.parametrize(
+    ("spaces", "options", "message"),
+    [
+        (SPACES[:1], {}, "at least two spaces of a positive weight; given 1"),
+        (SPACES[:2], {"without_each": True}, "at least three spaces; given 2"),
+        (
+            SPACES,
+            {"without_each": True, "weights": (1.0, 1.0, 1.0)},
+            "give weights or leave one out",
+        ),
+    ],
+)
+def test_what_has_no_consensus_is_refused(study, spaces, options, message):
+    with pytest.raises(MetricError, match=message):
+        consensus.disperse(study, spaces, **options)
+
+
+def test_the_space_that_is_constant_is_named(study, monkeypatch):
+    whole = Study.spaces
+    monkeypatch.setattr(
+        Study,
+        "spaces",
+        lambda self, model: [
+            0 * one + 1 if model == "vit-clip-m" else one for one in whole(self, model)
+        ],
+    )
+    with pytest.raises(MetricError, match="vit-clip-m:1: all 40 stimuli have the same vector"):
+        consensus.disperse(study, ["vit-mae-m:1", "vit-clip-m:1"])

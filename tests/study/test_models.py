@@ -1,0 +1,90 @@
+"""Model cards become one table: groups, and the place of each model in its training."""
+
+import numpy as np
+
+from core.encoders.encoder import IMPORTED, ModelCard
+from core.study.models import FEWER, UNTRAINED, describe, families, tell_apart
+
+
+def card(name, modality, family, objective, parameters=1000, training=None):
+    return ModelCard(
+        name,
+        name.upper(),
+        modality,
+        f"hf:{name}",
+        family,
+        objective,
+        parameters,
+        "w",
+        ("0", "1"),
+        training or {},
+    )
+
+
+def trained(name, tasks, step=300, steps=300):
+    return {"steps": step, "config": {"name": name, "steps": steps, "options": {"tasks": tasks}}}
+
+
+def test_the_group_is_the_objective_of_vision_and_the_family_of_language():
+    models = describe(
+        [
+            card("gpt", "language", "GPT-2", "language"),
+            card("mae", "vision", "ViT", "MAE"),
+            card("reality", "world", "", "", None),
+        ]
+    )
+    assert models["group"].tolist() == ["GPT-2", "MAE", "reality"]
+    assert np.isnan(models["parameters"].iloc[-1])
+
+
+def test_untrained_models_are_one_group_whatever_they_read():
+    models = describe(
+        [card("a", "language", "GPT-2", "untrained"), card("b", "vision", "ViT", "untrained")]
+    )
+    assert models["group"].tolist() == [UNTRAINED, UNTRAINED]
+
+
+def test_supervised_models_of_fewer_tasks_than_others_stand_apart():
+    models = describe(
+        [
+            card(f"vit-{n}-s", "vision", "ViT", "supervised", training=trained(f"vit-{n}-s", n))
+            for n in (4, 32, 8)
+        ]
+    )
+    assert models["group"].tolist() == [FEWER, "supervised", FEWER]
+    assert models["tasks"].tolist() == [4, 32, 8]
+    assert models["size"].tolist() == ["S", "S", "S"]
+
+
+def test_a_copy_knows_its_training_and_its_step():
+    whole, copy = trained("vit-mae-s", None), trained("vit-mae-s", None, step=50)
+    models = describe(
+        [
+            card("vit-mae-s", "vision", "ViT", "MAE", training=whole),
+            card("vit-mae-s-step00050", "vision", "ViT", "MAE", training=copy),
+        ]
+    )
+    assert models["copy"].tolist() == [False, True]
+    assert models["run"].tolist() == ["vit-mae-s"] * 2
+    assert models["step"].tolist() == [300, 50]
+
+
+def test_of_a_model_without_a_note_of_its_training_nothing_is_guessed():
+    row = describe([card("gpt", "language", "GPT-2", "language")]).iloc[0]
+    assert (row["run"], row["copy"], row["size"]) == ("gpt", False, "")
+    assert np.isnan(row["step"])
+    assert np.isnan(row["tasks"])
+
+
+def test_titles_that_two_models_share_get_their_names():
+    assert tell_apart(["A", "B", "A"], ["a1", "b", "a2"]) == ["A (a1)", "B", "A (a2)"]
+
+
+def test_imported_models_are_of_no_family_but_their_own():
+    cards = [
+        card("a", "language", "GPT-2", "language"),
+        card("b", "language", "GPT-2", "language"),
+        card("c", "language", IMPORTED, "unknown"),
+        card("d", "vision", IMPORTED, "unknown"),
+    ]
+    assert families(describe(cards)) == {"a": "GPT-2", "b": "GPT-2", "c": "c", "d": "d"}
