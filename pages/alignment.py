@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
-from core.figures import tables
 from core.metrics import METRICS
-from core.questions.alignment import figures as figures
+from core.options import options_of
+from core.questions.alignment import figures
+from core.questions.alignment.points import calibrated_points, fits, trend_points
+from core.questions.alignment.question import Alignment
+from core.study.aligning import layer_matrix
+from core.study.layers import ALL
+from core.study.models import trained
+from core.study.parts import Calibration
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
@@ -52,78 +57,50 @@ def show(at: Place) -> None:
     frame.need_models(at, "language", "vision")
     frame.need_stimuli(at)
     with st.sidebar:
-        models = controls.pick_finished(queries.models(at))
-        language, vision = (
-            models[models["modality"] == modality] for modality in ("language", "vision")
-        )
-        x = controls.pick_models("Language models", language, "x")
-        y = controls.pick_models("Vision models", vision, "y")
-        if REALITY in set(models["model"]) and st.toggle(
-            "Reality too", value=True, key="reality", bind="query-params"
-        ):
-            y = [*y, REALITY]
-        at = replace(
-            at,
-            where=controls.pick_stimuli(queries.stimuli(at)),
-            stimuli=controls.pick_set(queries.card(at).size),
-        )
-        metric = controls.pick_metric()
-        compared = {"metric": metric, **controls.pick_parameters(metric, queries.size(at))}
-        layers = controls.pick_layers()
-        null = controls.pick_draws(
-            "Calibrate by permutations", (0, 100, 200, 1000), "null", text=NULL
-        )
-        bootstrap = controls.pick_draws(
-            "Intervals by draws", (0, 200, 1000), "bootstrap", text=DRAWS
-        )
-    table = aligned(at, x, y, null=null, bootstrap=bootstrap, layers=layers, **compared)
-    points = tables.trend_points(table, queries.competence(at), models)
-    drawn = tables.calibrated_points(points) if null else points
-    label = axis(metric, compared, calibrated=null > 0)
+        question = pick(at)
+    at = replace(at, scope=question.scope)
+    models, table = queries.models(at), queries.ask(at, question)
+    points = trend_points(table, queries.competence(at), models)
+    calibrated = question.calibration.null > 0
+    drawn = calibrated_points(points) if calibrated else points
     figure = figures.trend(
-        drawn, tables.fits(drawn, models), label=label, mode=frame.mode(), narrow=frame.narrow()
+        drawn,
+        fits(drawn, models),
+        label=question.label,
+        mode=frame.mode(),
+        narrow=frame.narrow(),
     )
-    calibration = {"null": null, "bootstrap": bootstrap} if null or bootstrap else {}
-    recipe = queries.recipe(
-        at, "trend", [*x, *y], x=x, y=y, layers=layers, **compared, **calibration
-    )
-    drawn_x, drawn_y = (list(dict.fromkeys(table[side])) for side in ("model_x", "model_y"))
-    command = frame.align_command(at, drawn_x, drawn_y, layers=layers, **compared, **calibration)
-    exportbar.plot(
-        figure,
-        key="trend",
-        table=drawn.assign(metric=metric),
-        recipe=recipe,
-        command=command,
-        on_select=_open_pair,
-    )
-    _explain(at, points, metric, calibrated=null > 0)
-    if "k" in compared:
-        frame.tell_left_out(at, [*x, *y], compared["k"])
+    csv = drawn.assign(metric=question.comparison.metric)
+    exportbar.draw(at, question, figure, key="trend", table=csv, on_select=_open_pair)
+    _explain(at, points, question.comparison.metric, calibrated=calibrated)
+    for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
+        st.caption(f"Left out: {frame.plain(reason)}.")
     if points["score"].notna().any():
-        seen = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
-        show_layers(at, (seen[0], seen[1]), points, compared)
+        show_layers(at, points.dropna(subset="score"), question)
     with st.expander("The table behind the plot"):
         kept = [name for name in COLUMNS if name in points]
         st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
 
 
-def aligned(
-    at: Place, x: list[str], y: list[str], *, null: int, bootstrap: int, **compared: Any
-) -> pd.DataFrame:
-    """Align the models that have neighbors, with null and interval where they are asked for."""
-    if not (null or bootstrap):
-        return queries.alignment(at, x, y, **compared)
-    left_x, left_y = queries.comparable(at, x, y, compared)
-    return queries.calibrated(at, left_x, left_y, null=null, bootstrap=bootstrap, **compared)
-
-
-def axis(metric: str, compared: dict[str, Any], *, calibrated: bool) -> str:
-    """Return what the vertical axis measures."""
-    spec = METRICS[metric].spec
-    k = f", k = {compared['k']}" if "k" in compared else ""
-    toward = "" if calibrated or spec.higher_is_more_aligned else ", lower is more aligned"
-    return f"{'calibrated ' * calibrated}alignment ({spec.title}{k}{toward})"
+def pick(at: Place) -> Alignment:
+    """Draw the controls of the question."""
+    options = {one.name: one for one in options_of(Alignment)}
+    every = queries.models(at)
+    unfinished = controls.pick_unfinished(options["unfinished"], every)
+    models = every if unfinished else trained(every)
+    language = models[models["modality"] == "language"]
+    others = models[models["modality"].isin(("vision", "world"))]
+    return Alignment(
+        x=controls.choose_models(options["x"], language),
+        y=controls.choose_models(options["y"], others),
+        unfinished=unfinished,
+        scope=controls.pick_scope(at),
+        comparison=controls.pick_comparison(queries.size(at)),
+        calibration=Calibration(
+            null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
+            bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
+        ),
+    )
 
 
 def _open_pair() -> None:
@@ -167,60 +144,40 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
         st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
 
-def show_layers(
-    at: Place,
-    models: tuple[pd.DataFrame, pd.DataFrame],
-    points: pd.DataFrame,
-    compared: dict[str, Any],
-) -> None:
-    """Draw the layer × layer map of one pair, the best-aligned one at first; models: the language
-    models, and the others.
-    """
+def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
+    """Draw the layer × layer map of one pair, the best-aligned one at first; points: of `show`."""
     st.subheader("Which layers agree?", anchor=False)
     place = st.container()
-    spec, (language, others) = METRICS[compared["metric"]].spec, models
+    comparison, spec = question.comparison, question.comparison.spec
     ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
-    best = (
-        ordered.dropna(subset="score")
-        .sort_values("facet", key=lambda facet: facet != REALITY, kind="stable")
-        .iloc[-1]
-    )
+    best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
+    models = queries.models(at)
+    sides = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
     left, right = st.columns(2)
     with left:
-        x = controls.pick_model("Language model", language, "pair_x", default=best["model_x"])
+        x = controls.pick_model("Language model", sides[0], "pair_x", default=best["model_x"])
     with right:
-        y = controls.pick_model("Compared with", others, "pair_y", default=best["model_y"])
-    first, second = (
-        side.set_index("model").to_dict("index")[name]
-        for side, name in zip(models, (x, y), strict=True)
-    )
-    scores = queries.layer_map(at, x, y, **compared)
-    chance = (
-        points["chance"].iloc[0] if compared["metric"] != "cka" else float("nan")
-    )  # of CKA each pair has its own
+        y = controls.pick_model("Compared with", sides[1], "pair_y", default=best["model_y"])
+    pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
+    pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
+    about_x, about_y = (models.set_index("model").loc[name] for name in (x, y))
+    scores = layer_matrix(queries.ask(at, pair))
+    # of CKA each pair of layers has a chance level of its own
+    chance = points["chance"].iloc[0] if comparison.metric != "cka" else float("nan")
     figure = figures.layer_grid(
-        scores,
-        title_x=first["title"],
-        title_y=second["title"],
-        layers_x=first["layers"],
-        layers_y=second["layers"],
+        scores.to_numpy(),
+        title_x=about_x["title"],
+        title_y=about_y["title"],
+        layers_x=about_x["layers"],
+        layers_y=about_y["layers"],
         spec=spec,
         chance=chance,
         mode=frame.mode(),
     )
-    table = (
-        pd.DataFrame(scores, index=list(first["layers"]), columns=list(second["layers"]))
-        .rename_axis("layer")
-        .reset_index()
-    )
+    named = scores.set_axis(list(about_x["layers"])).set_axis(list(about_y["layers"]), axis=1)
     with place:
-        exportbar.plot(
-            figure,
-            key="layer-map",
-            table=table,
-            recipe=queries.recipe(at, "layers", [x, y], **compared),
-            command=frame.align_command(at, [x], [y], layers="all", **compared),
-        )
+        csv = named.rename_axis("layer").reset_index()
+        exportbar.draw(at, pair, figure, key="layer-map", table=csv)
 
 
 frame.draw("Do better language models agree more with vision models?", show)

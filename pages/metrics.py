@@ -12,6 +12,7 @@ from core.questions.metrics.agreement import COMPARED, rank_agreement, with_k
 from core.questions.metrics.answer import Pair
 from core.questions.metrics.neighborhoods import scale_trends
 from core.study.models import trained
+from core.study.parts import Calibration
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
@@ -51,7 +52,9 @@ def show(at: Place) -> None:
         frame.need_models(at, "language", "vision")
     with st.sidebar:
         k = controls.pick_k(min(queries.size(at), comparison.LARGEST))
-        null = controls.pick_draws("Permutations", (100, 200, 1000), "null", text=NULL)
+        null = controls.pick_draws(
+            controls.option_named(Calibration, "null"), (100, 200, 1000), text=NULL
+        )
     names = list(every.loc[~every["copy"], "model"])
     models = every[
         every["model"].isin(names) & ~every["model"].isin(queries.without_neighbors(at, names, k=k))

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import tables
+from core.questions.alignment.points import trend_points
 from core.questions.overview import figures as figures
 from core.questions.overview.trends import OVERALL, trends
 from core.study.models import trained
@@ -77,7 +78,7 @@ def show_headline(at: Place, models: pd.DataFrame, names: dict[str, list[str]], 
     targets = [*seeing, *(name for name in names["world"] if name == REALITY)]
     if not (reading and targets):
         return
-    pairs = tables.trend_points(
+    pairs = trend_points(
         queries.alignment(at, reading, targets, k=k), queries.competence(at), models
     )
     points = tables.headline_points(pairs)

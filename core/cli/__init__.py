@@ -24,6 +24,7 @@ from core.cli import (
     metrics,
     models,
     probe,
+    questions,
     theory,
     train,
 )
@@ -35,6 +36,7 @@ GROUPS = (
     demo,
     datasets,
     models,
+    questions,
     alignment,
     dispersion,
     map,

@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from core.study.study import Study
 
 USER_MISTAKE = 2
+GROUPS = {  # what commands of several words begin with
+    "adapters": "linear adapters between frozen encoders",
+    "captions": "does a caption that says more align better?",
+    "color": "is the geometry of color the same to eyes, in pixels and in words?",
+    "competence": "do better models agree more?",
+    "dataset": "add or list datasets",
+    "dispersion": "on which stimuli do models agree?",
+    "metrics": "does the answer depend on the metric?",
+    "model": "list models",
+    "models": "which models are alike?",
+    "overview": "do neural networks converge to the same representation?",
+    "stimuli": "which stimuli do models agree on?",
+    "theory": "worlds in which the hypothesis can be proved, and broken",
+}
 
 
 def add_command(
@@ -35,6 +49,15 @@ def add_command(
             "--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)"
         )
     return command
+
+
+def group(commands: Any, name: str) -> Any:
+    """Return the commands that begin with a word; the first use of the word adds it."""
+    if name not in commands.choices:
+        text = GROUPS[name]
+        parser = commands.add_parser(name, help=text, description=text)
+        parser.set_defaults(commands=parser.add_subparsers(required=True, metavar="COMMAND"))
+    return commands.choices[name].get_default("commands")
 
 
 def add_metric(command: argparse.ArgumentParser) -> None:

@@ -9,58 +9,7 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.questions.captions.trends import by_group, by_level, told_by_group
 from core.questions.models.map_table import NEAREST
-from core.statistics.fits import Fit, competence_fit
-from core.study.models import FEWER, UNTRAINED, trained
-
-
-def trend_points(
-    alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame
-) -> pd.DataFrame:
-    """Return a row per pair for `core.questions.alignment.figures.trend`: both models described,
-    with the language model's competence.
-    """
-    about = models.set_index("model")
-    kept = ["title", "group", "parameters"]
-    skill = competence.set_index("model")["value"]
-    points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(
-        about[kept].add_suffix("_y"), on="model_y"
-    )
-    points["competence"] = points["model_x"].map(skill).astype("float64")
-    return points.rename(columns={"group_y": "facet"}).sort_values(
-        "facet", key=lambda facet: facet == REALITY, kind="stable"
-    )
-
-
-def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
-    gets `raw` in its name.
-    """
-    renamed = points.rename(
-        columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
-    )
-    return renamed.assign(score=renamed["calibrated"], chance=0.0)
-
-
-def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
-    """Fit alignment against competence in each facet, one point per trained language model: its
-    mean over the facet's models.
-
-    Pairs that share a language model are not independent, so that more vision models must not make
-    the band narrower; neither must copies along a training. models: as `core.study.models.describe`
-    gives them.
-    """
-    counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
-        models.loc[models["copy"], "model"]
-    )
-    found = {}
-    for facet, group in points.groupby("facet", sort=False):
-        mean = (
-            group[counted[group.index]]
-            .groupby("model_x")
-            .agg(competence=("competence", "first"), score=("score", "mean"))
-        )
-        found[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
-    return found
+from core.study.models import FEWER, UNTRAINED
 
 
 def headline_points(points: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.errors import UnknownNameError
 from core.metrics.cknna import CKNNA
 from core.metrics.kernels import CKA, RBF_CKA, UNBIASED_CKA
 from core.metrics.knn import CYCLE_KNN, JACCARD_KNN, MUTUAL_KNN
@@ -34,4 +35,11 @@ METRICS: dict[str, Metric] = {
     )
 }
 
-__all__ = ["METRICS", "Metric", "MetricSpec"]
+__all__ = ["METRICS", "Metric", "MetricSpec", "find_metric"]
+
+
+def find_metric(name: str) -> Metric:
+    """Return a metric by its id; raises UnknownNameError."""
+    if name not in METRICS:
+        raise UnknownNameError("metric", name, METRICS)
+    return METRICS[name]

@@ -33,7 +33,7 @@ ORDER = "#"  # the column that keeps the order of a table's rows; a name that no
 
 DERIVED = (
     "neighbors-",
-    "alignment-",
+    "answer-",
 )  # what the names of results begin with that follow from the embeddings alone
 
 # what the names of results begin with that are captions, written after the dataset was added

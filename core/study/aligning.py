@@ -46,3 +46,8 @@ def align_all_layers(scores: Mapping[Pair, LayerScores]) -> pd.DataFrame:
         for (a, b), score in np.ndenumerate(found)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def layer_matrix(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of one pair of models by layer of x (rows) and of y (columns)."""
+    return table.pivot(index="layer_x", columns="layer_y", values="score")

@@ -19,7 +19,7 @@ def keep(study: Study, recipe: Recipe, make: Callable[[], pd.DataFrame]) -> pd.D
     """Return the table that the store holds under a recipe; where it holds none, make it and keep
     it there.
     """
-    name = f"alignment-{recipe.digest}"
+    name = f"answer-{recipe.digest}"
     stored = study.store.result(study.dataset.name, name)
     if stored and stored[1] == recipe:
         return stored[0]

@@ -50,6 +50,9 @@ class LayerChoice:
         return self.pair[0] % layers_x, self.pair[1] % layers_y
 
 
+ALL = "all"  # every pair of layers, not one that stands for two models
+
+
 def read_choice(text: str) -> LayerChoice:
     """Read `best`, `best+concatenated`, `last`, `A:B` or a relative depth such as 0.5; raises
     MetricError for anything else.

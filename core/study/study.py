@@ -78,6 +78,7 @@ class Study:
         *,
         where: Mapping[str, str] | None = None,
         stimuli: str = "",
+        device: str = "cpu",
     ) -> None:
         check_q(q)
         self.store = store
@@ -85,6 +86,7 @@ class Study:
         self.q = q
         self.where = dict(where or {})
         self.stimuli = stimuli
+        self.device = device
         self.rows = (
             choose_stimuli(store.stimuli(dataset), self.where, stimuli)
             if self.where or stimuli

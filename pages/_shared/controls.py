@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -11,10 +12,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import MetricError, StimuliError, UnknownNameError
 from core.metrics import METRICS
+from core.options import Option, options_of
 from core.study.layers import read_choice
 from core.study.models import trained
+from core.study.parts import Comparison, Measure, Scope
 from core.study.selections import decode
-from pages._shared import frame
+from pages._shared import frame, queries
+from pages._shared.queries import Place
 
 CHOICES = {
     "variant": ("paper", "released"),
@@ -44,6 +48,11 @@ def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
     return finished
 
 
+def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:
+    """Choose whether models count whose training is not finished, where there are any."""
+    return len(trained(models)) < len(models) and pick_switch(one)
+
+
 def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
     """Choose some of these models; none chosen means all."""
     titles = models.set_index("model")["title"]
@@ -56,6 +65,20 @@ def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
         bind="query-params",
     )
     return chosen or list(titles.index)
+
+
+def choose_models(one: Option, models: pd.DataFrame) -> tuple[str, ...]:
+    """Choose some of these models; none chosen means all."""
+    titles = models.set_index("model")["title"]
+    chosen = st.multiselect(
+        one.label,
+        list(titles.index),
+        format_func=titles.get,
+        key=one.name,
+        placeholder=f"all {len(titles)}",
+        bind="query-params",
+    )
+    return tuple(chosen)
 
 
 def forget(key: str, known: Container[Any]) -> None:
@@ -130,12 +153,13 @@ def pick_k(size: int) -> int:
 def pick_metric(*, default: str = "mutual_knn") -> str:
     """Choose a metric by its title."""
     titles = {name: metric.spec.title for name, metric in METRICS.items()}
+    one = option_named(Comparison, "metric")
     metric = st.selectbox(
-        "Metric",
+        one.label,
         list(titles),
         index=list(titles).index(default),
         format_func=titles.get,
-        key="metric",
+        key=one.name,
         bind="query-params",
     )
     st.caption(METRICS[metric].spec.sees)
@@ -146,17 +170,26 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
     """Choose the parameters of a metric; k first, where it compares neighbors."""
     chosen: dict[str, Any] = {}
     for name, default in METRICS[metric].spec.defaults.items():
+        key: dict[str, Any] = {"key": f"{metric}-{name}", "bind": "query-params"}
         if name == "k":
             chosen["k"] = pick_k(size)
         elif name in CHOICES:
-            chosen[name] = st.selectbox(
-                name.capitalize(), CHOICES[name], key=f"{metric}-{name}", bind="query-params"
-            )
+            chosen[name] = st.selectbox(name.capitalize(), CHOICES[name], **key)
         else:
-            chosen[name] = st.number_input(
-                name.capitalize(), value=default, key=f"{metric}-{name}", bind="query-params"
-            )
+            chosen[name] = st.number_input(name.capitalize(), value=default, **key)
     return chosen
+
+
+def pick_measure(size: int, *, default: str = "mutual_knn") -> Measure:
+    """Choose a metric and its parameters. size: number of stimuli."""
+    metric = pick_metric(default=default)
+    return Measure.of(metric, pick_parameters(metric, size))
+
+
+def pick_comparison(size: int) -> Comparison:
+    """Choose a metric, its parameters, and which layers stand for two models."""
+    metric = pick_metric()
+    return Comparison.of(metric, pick_parameters(metric, size), layers=pick_layers())
 
 
 def pick_layers() -> str:
@@ -187,37 +220,59 @@ depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
     return chosen
 
 
-def pick_draws(label: str, options: Sequence[int], key: str, *, text: str) -> int:
-    """Choose how many permutations or draws are made; none at first."""
+def option_named(kind: type, name: str) -> Option:
+    """Return a question's, or a part's, option by its name."""
+    return next(one for one in options_of(kind) if one.name == name)
+
+
+def sentence(phrase: str) -> str:
+    """Return an option's help as a sentence for a control."""
+    return f"{phrase[:1].upper()}{phrase[1:].replace('%%', '%')}."
+
+
+def pick_switch(one: Option) -> bool:
+    """Choose yes or no."""
+    return st.toggle(
+        one.label, one.default, key=one.name, help=sentence(one.help), bind="query-params"
+    )
+
+
+def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
+    """Choose how many permutations or draws are made. text: in place of the option's help."""
     return st.selectbox(
-        label,
-        options,
+        one.label,
+        counts,
         format_func=lambda count: f"{count:,}" if count else "none",
-        key=key,
-        help=text,
+        key=one.name,
+        help=text or sentence(one.help),
         bind="query-params",
     )
 
 
-def pick_stimuli(stimuli: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    """Choose all stimuli, or those whose factor has one value."""
+def pick_scope(at: Place) -> Scope:
+    """Choose which stimuli are studied: those with some values of factors, and of a set."""
+    one = option_named(Scope, "where")
+    pairs = _factor_values(queries.stimuli(at))
+    where = st.multiselect(
+        one.label,
+        list(pairs),
+        key=one.name,
+        placeholder="all stimuli",
+        help=sentence(one.help),
+        bind="query-params",
+    )
+    chosen = tuple(pairs[text] for text in where)
+    return replace(at.scope, where=chosen, stimuli=pick_set(queries.card(at).size))
+
+
+def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return each value of each factor that has few, by the words of the command line."""
     few = [name for name in stimuli.columns if 2 <= stimuli[name].nunique() <= MOST_VALUES]
-    if not few:
-        return ()
-    factor = st.selectbox(
-        "Stimuli", ["all", *few], format_func=_factor_name, key="factor", bind="query-params"
-    )
-    if factor == "all":
-        return ()
-    values = sorted(stimuli[factor].dropna().astype(str).unique())
-    return (
-        (
-            factor,
-            st.selectbox(
-                f"whose {_factor_name(factor)} is", values, key="value", bind="query-params"
-            ),
-        ),
-    )
+    return {
+        f"{name}={value}": (name, value)
+        for name in few
+        for value in sorted(stimuli[name].dropna().astype(str).unique())
+    }
 
 
 def pick_set(size: int) -> str:
@@ -241,10 +296,6 @@ def _set_text(code: str, size: int) -> str:
         return f"A chosen set of {len(decode(code, size)):,} of {size:,} stimuli"
     except StimuliError:  # the page says what is wrong with it
         return "A set that cannot be read"
-
-
-def _factor_name(factor: str) -> str:
-    return factor.replace("_", " ")
 
 
 def pick_size(sizes: Sequence[int], total: int) -> int:

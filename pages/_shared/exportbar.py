@@ -14,7 +14,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
+from core.questions.question import StudyQuestion
 from core.recipe import Recipe
+from pages._shared import frame, queries
+from pages._shared.queries import Place
 
 _HTML = """<div class="bar" role="toolbar" aria-label="Export the plot">
 <button type="button" data-format="svg" title="Vector graphic of the plot as shown">SVG</button>
@@ -50,6 +53,32 @@ export default function({ data, parentElement }) {
 """
 
 _images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
+
+
+def draw(
+    at: Place,
+    question: StudyQuestion,
+    figure: go.Figure,
+    *,
+    key: str,
+    table: pd.DataFrame,
+    on_select: Any = "ignore",
+    brush: bool = False,
+) -> None:
+    """Draw the figure of a question's answer with its export bar: see `plot`.
+
+    Recipe and command are those of the question.
+    """
+    recipe, command = queries.recipe_of(at, question), frame.question_command(question)
+    plot(
+        figure,
+        key=key,
+        table=table,
+        recipe=recipe,
+        command=command,
+        on_select=on_select,
+        brush=brush,
+    )
 
 
 def plot(

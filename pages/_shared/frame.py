@@ -12,6 +12,8 @@ import streamlit as st
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.theme import INK, Mode
+from core.questions.question import Question
+from core.questions.words import to_words
 from core.settings import store_path
 from core.study.models import tell_apart
 from pages._shared import queries
@@ -59,11 +61,16 @@ def command(*words: str) -> str:
     return shlex.join(["platoscope", *words, *store])
 
 
+def question_command(question: Question) -> str:
+    """Return the command that prints a question's answer over this store."""
+    return command(*to_words(question))
+
+
 def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: object) -> str:
     """Return the `align` command of these models; choices as of `compared_words`."""
-    values = [f"{factor}={value}" for factor, value in at.where]
-    where = ["--where", *values] if values else []
-    chosen = ["--stimuli", at.stimuli] if at.stimuli else []
+    where = ["--where", *(f"{factor}={value}" for factor, value in at.scope.where)]
+    where = where if at.scope.where else []
+    chosen = ["--stimuli", at.scope.stimuli] if at.scope.stimuli else []
     return command(
         "align",
         "--dataset",

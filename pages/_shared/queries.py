@@ -20,18 +20,21 @@ from jaxtyping import Float64, Int32
 
 from core.errors import MetricError
 from core.progress import Progress
+from core.questions import asking
 from core.questions.adapters import answer as adaptation
-from core.questions.alignment.calibration import align_calibrated
+from core.questions.alignment.question import Alignment
 from core.questions.captions import answer as density
 from core.questions.competence.registry import registry
 from core.questions.competence.tasks_solved import THRESHOLD
 from core.questions.models.answer import solve_tasks
+from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
 from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
 from core.statistics.emergence import compare_fits
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
+from core.study.parts import Comparison, Scope
 from core.study.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
@@ -39,18 +42,18 @@ MOST_HELD = 64  # tables of one place
 
 @dataclass(frozen=True)
 class Place:
-    """One dataset of the store as it is now; a new embedding makes a new place, so that no cached
-    answer is stale.
-
-    where: the factors and values of the stimuli that are studied; stimuli: the set they are in, as
-    a link carries it; all stimuli where both are empty.
+    """One dataset of the store as it is now, and which of its stimuli are studied; a new embedding
+    makes a new place, so that no cached answer is stale.
     """
 
-    dataset: str
-    digest: str
     root: str
-    where: tuple[tuple[str, str], ...] = ()
-    stimuli: str = ""
+    digest: str
+    scope: Scope
+
+    @property
+    def dataset(self) -> str:
+        """Return the dataset's name."""
+        return self.scope.dataset
 
 
 def store() -> Store:
@@ -61,13 +64,32 @@ def store() -> Store:
 def place(dataset: str) -> Place:
     """Return where the pages are: this dataset, as the store holds it now."""
     here = store()
-    return Place(dataset, here.digest(dataset), str(here.root))
+    return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
     """Return the study of a dataset; it holds the neighbors that it has read."""
-    return Study(Store(at.root), at.dataset, where=dict(at.where), stimuli=at.stimuli)
+    return at.scope.open(Store(at.root), device="auto")
+
+
+def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
+    """Return the table that answers a question; a bar shows how far the first computation is.
+
+    The page holds it too: in a store that cannot be written it would be made on every click.
+    """
+    held = _held(at)
+    if question not in held:
+        with _bar() as report:
+            held[question] = asking.ask(question, study(at), report)
+        if len(held) > MOST_HELD:
+            held.pop(next(iter(held)))
+    return held[question]
+
+
+def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
+    """Return all that the answer of a question depends on."""
+    return asking.recipe_of(question, study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -189,21 +211,14 @@ def findings(at: Place, *, k: int) -> pd.DataFrame:
     return study(at).findings(k=k)
 
 
-@st.cache_data(max_entries=128, show_spinner="Comparing all layers of these models")
-def _alignment(
-    at: Place, x: tuple[str, ...], y: tuple[str, ...], compared: Mapping[str, Any]
-) -> pd.DataFrame:
-    return study(at).align(x, y, **compared)
-
-
 def alignment(
     at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any
 ) -> pd.DataFrame:
-    """Return the alignment of every pair of models that can be compared; see
-    `core.study.study.Study.align`.
-    """
+    """Return the alignment of every pair of models that can be compared."""
     left_x, left_y = comparable(at, x, y, {"metric": metric, **compared})
-    return _alignment(at, tuple(left_x), tuple(left_y), {"metric": metric, **compared})
+    layers = compared.pop("layers", "best")
+    comparison = Comparison.of(metric, compared, layers=layers)
+    return ask(at, Alignment(at.scope, tuple(left_x), tuple(left_y), comparison=comparison))
 
 
 def comparable(
@@ -212,18 +227,6 @@ def comparable(
     """Return the models, for a metric that compares neighbors those that have any."""
     refused = without_neighbors(at, (*x, *y), k=compared["k"]) if "k" in compared else {}
     return [name for name in x if name not in refused], [name for name in y if name not in refused]
-
-
-def calibrated(
-    at: Place, x: Sequence[str], y: Sequence[str], *, null: int, bootstrap: int, **compared: Any
-) -> pd.DataFrame:
-    """Return the alignment with its null and interval, and show how far the first computation is;
-    the store keeps the answer.
-    """
-    with _bar() as report:
-        return align_calibrated(
-            study(at), list(x), list(y), null=null, bootstrap=bootstrap, report=report, **compared
-        )
 
 
 @contextmanager

@@ -5,10 +5,10 @@ drawn.
 import numpy as np
 import pytest
 
-from core.figures.tables import calibrated_points
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from core.questions.alignment.figures import layer_grid, trend
+from core.questions.alignment.points import calibrated_points
 from core.questions.overview.figures import growth, headline, ranking
 from core.questions.stimuli.figures import agreement
 from tests.figures.tables import (

@@ -1,14 +1,10 @@
-"""How far a study's alignments lie above chance, and how sure they are: nulls and intervals beside
-each row of `Study.align`.
-
-Results are kept in the store with their recipe: the same question is not computed twice.
-"""
+"""How far alignments lie above chance, and how sure they are: nulls and intervals for each row."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +20,7 @@ from core.metrics.spec import MetricSpec
 from core.pairs.engine import Engine
 from core.pairs.permuted import permuted_overlaps
 from core.progress import Progress
+from core.questions.alignment.question import Alignment
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import (
@@ -33,9 +30,9 @@ from core.statistics.intervals import (
     half_interval,
     influences,
 )
-from core.statistics.nulls import calibrate, check_count, draw_orders, null_scores, shuffled_scores
-from core.study.keeping import keep
+from core.statistics.nulls import calibrate, draw_orders, null_scores, shuffled_scores
 from core.study.layers import aggregate, read_choice
+from core.study.parts import Comparison
 from core.study.study import Study
 
 TERMS: dict[str, Callable[..., np.ndarray]] = {
@@ -47,147 +44,83 @@ TERMS: dict[str, Callable[..., np.ndarray]] = {
 PAIR = ["model_x", "model_y"]
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is compared and how: a metric with all of its parameters, which layers, the seed of what
-    is drawn, who hears of it.
+def add_nulls(
+    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Add null_mean, null_sd, threshold, p, calibrated and p_adjusted to a table of alignments.
+
+    The permutations of y's stimuli are shared by all layers and models. Raises MetricError for too
+    few of them.
     """
-
-    metric: str
-    parameters: dict[str, Any]
-    layers: str
-    seed: int
-    report: Progress | None
-
-    @property
-    def spec(self) -> MetricSpec:
-        """The metric's spec; CKNNA as released can exceed 1, so that it has no best value and no
-        end to cut an interval at.
-        """
-        spec = METRICS[self.metric].spec
-        return (
-            replace(spec, range=(-math.inf, math.inf))
-            if self.parameters.get("variant") == "released"
-            else spec
-        )
-
-    @property
-    def concatenated(self) -> bool:
-        """Whether all layers of a model side by side are a candidate."""
-        return read_choice(self.layers).concatenated
+    if table.empty:
+        return table
+    calibrated = _calibrated(question, study, report).drop(columns="score")
+    table = table.merge(calibrated.rename(columns={"reason": "why"}), on=PAIR, how="left")
+    reason = table["reason"].where(table["reason"] != "", table.pop("why").fillna(""))
+    return table.assign(reason=reason, p_adjusted=adjust(table["p"].to_numpy()))
 
 
-def align_calibrated(
-    study: Study,
-    x: Sequence[str],
-    y: Sequence[str],
-    *,
-    metric: str = "mutual_knn",
-    layers: str = "best",
-    null: int = 0,
-    bootstrap: int = 0,
-    seed: int = 0,
-    report: Progress | None = None,
-    **parameters: Any,
+def add_intervals(
+    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    """Align as `Study.align` does, with the permutation null, the interval or both beside each
-    score.
-
-    null: permutations of y's stimuli, shared by all layers and models; adds null_mean, null_sd,
-    threshold, p, calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted for the false
-    discovery rate over all rows. bootstrap: draws of the stimuli; adds low and high, the 95 %
-    interval of the score of the chosen layers (see `core.statistics.intervals`). seed: of both.
-    reason: why any of these is NaN, or the score; else empty. Raises MetricError for `all` layers
-    and too few permutations, and as `Study.align`.
+    """Add low and high, the 95 % interval of the score of the chosen layers, to a table of
+    alignments.
     """
-    if layers == "all":
-        raise MetricError(
-            "nulls and intervals belong to one score per pair of models; choose best, last, a pair"
-            " or a depth"
-        )
-    study.engine(metric, **parameters)  # what cannot be asked is told before minutes are spent
-    if null:
-        check_count(null)
-    if not (null or bootstrap):
-        return study.align(x, y, metric=metric, layers=layers, **parameters)
-    question = Question(metric, METRICS[metric].complete(parameters), layers, seed, report)
-    recipe = study.recipe(
-        "alignment",
-        [*x, *y],
-        metric=metric,
-        x=list(x),
-        y=list(y),
-        layers=layers,
-        null=null,
-        bootstrap=bootstrap,
-        seed=seed,
-        **question.parameters,
-    )
-    return keep(
-        study, recipe, lambda: _aligned(study, x, y, question, null=null, bootstrap=bootstrap)
-    )
+    if table.empty:
+        return table
+    low, high, why = _intervals(table, question, study, report)
+    reasons = zip(table["reason"], why, strict=True)
+    joined = ["; ".join(filter(None, reason)) for reason in reasons]
+    return table.assign(low=low, high=high, reason=joined)
 
 
-def _aligned(
-    study: Study,
-    x: Sequence[str],
-    y: Sequence[str],
-    question: Question,
-    *,
-    null: int,
-    bootstrap: int,
-) -> pd.DataFrame:
-    table = study.align(x, y, metric=question.metric, layers=question.layers, **question.parameters)
-    reasons = [table.pop("reason")]
-    if null and len(table):
-        found = _calibrated(study, x, y, question, null)
-        table = table.merge(found.drop(columns="score"), on=PAIR, how="left")
-        reasons.append(table.pop("reason").fillna(""))
-        table["p_adjusted"] = adjust(table["p"].to_numpy())
-    if bootstrap and len(table):
-        low, high, why = _intervals(study, table, question, bootstrap)
-        table = table.assign(low=low, high=high)
-        reasons.append(pd.Series(why))
-    return table.assign(
-        reason=[told or "; ".join(filter(None, rest)) for told, *rest in zip(*reasons, strict=True)]
-    )
+def _spec(comparison: Comparison) -> MetricSpec:
+    """Return the metric's spec; CKNNA as released can exceed 1, so that it has no best value and no
+    end to cut an interval at.
+    """
+    if comparison.settings.get("variant") == "released":
+        return replace(comparison.spec, range=(-math.inf, math.inf))
+    return comparison.spec
 
 
-def _calibrated(
-    study: Study, x: Sequence[str], y: Sequence[str], question: Question, count: int
-) -> pd.DataFrame:
+def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
-    engine = study.engine(question.metric, **question.parameters)
-    ready, _ = study.prepare_each(engine, [*x, *y], concatenated=question.concatenated)
-    left = [[name for name in dict.fromkeys(names) if name in ready] for names in (x, y)]
+    comparison, calibration = question.comparison, question.calibration
+    choice = read_choice(comparison.layers)
+    engine = study.engine(comparison.metric, **comparison.changed)
+    ready, _ = study.prepare_each(engine, question.models(), concatenated=choice.concatenated)
+    left = [
+        [name for name in dict.fromkeys(names) if name in ready]
+        for names in (question.x, question.y)
+    ]
     models_x, models_y = ([ready[name] for name in names] for names in left)
     layers_x, layers_y = (
-        [len(study.entry(name).dims) + question.concatenated for name in names] for names in left
+        [len(study.entry(name).dims) + choice.concatenated for name in names] for names in left
     )
-    choice = aggregate(read_choice(question.layers), spec=question.spec)
-    score, n = _scoring(engine, question, models_x, models_y), study.size
+    pick = aggregate(choice, spec=_spec(comparison))
+    score, n = _scoring(engine, comparison, models_x, models_y), study.size
     observed = null_scores(
-        score, np.arange(n)[None], choice=choice, layers_x=layers_x, layers_y=layers_y
+        score, np.arange(n)[None], choice=pick, layers_x=layers_x, layers_y=layers_y
     )
-    orders = draw_orders(n, count=count, seed=question.seed)
+    orders = draw_orders(n, count=calibration.null, seed=calibration.seed)
     null = null_scores(
-        _reported(score, count, question.report),
+        _reported(score, calibration.null, report),
         orders,
-        choice=choice,
+        choice=pick,
         layers_x=layers_x,
         layers_y=layers_y,
     )
     pairs = pd.DataFrame([(a, b) for a in left[0] for b in left[1]], columns=PAIR)
-    return pairs.join(calibrate(observed[0], null, spec=question.spec))
+    return pairs.join(calibrate(observed[0], null, spec=_spec(comparison)))
 
 
 Scoring = Callable[[Int64[np.ndarray, "P n"]], Float64[np.ndarray, "P Lx Ly"]]
 
 
-def _scoring(engine: Engine, question: Question, x: Sequence[Any], y: Sequence[Any]) -> Scoring:
-    if question.metric != "mutual_knn":
+def _scoring(engine: Engine, comparison: Comparison, x: Sequence[Any], y: Sequence[Any]) -> Scoring:
+    if comparison.metric != "mutual_knn":
         return shuffled_scores(engine, x, y)
-    k = question.parameters["k"]
+    k = comparison.settings["k"]
     lists_x, lists_y = (np.concatenate([lists[:, :, :k] for lists in models]) for models in (x, y))
     return lambda orders: permuted_overlaps(lists_x, lists_y, orders, k=k)
 
@@ -210,28 +143,27 @@ def _reported(score: Scoring, count: int, report: Progress | None) -> Scoring:
 
 
 def _intervals(
-    study: Study, table: pd.DataFrame, question: Question, count: int
+    table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> tuple[list[float], list[float], list[str]]:
     """Return low, high and why they are NaN, for each row; a row without a score has its own
     reason.
     """
-    k = question.parameters.get("k", 0)
-    near = (
-        question.metric in TERMS and k < study.size - 1
-    )  # else no list has a next neighbor, to move up where one is left out
-    chosen = _chosen(study, table[table["score"].notna()], question, depth=k + 1 if near else 0)
-    found = []
+    k = question.comparison.settings.get("k", 0)
+    # else no list has a next neighbor, to move up where one is left out
+    near = question.comparison.metric in TERMS and k < study.size - 1
+    scored = table[table["score"].notna()]
+    chosen = _chosen(study, scored, question.comparison, depth=k + 1 if near else 0)
+    intervals = []
     for row in table.to_dict("records"):
         if math.isnan(row["score"]):
-            found.append((math.nan, math.nan, ""))
+            intervals.append((math.nan, math.nan, ""))
         else:
             x, y = (chosen[row[f"model_{side}"], row[f"layer_{side}"]] for side in ("x", "y"))
-            found.append(
-                _interval(_of_terms if near else _of_halves, x, y, row["score"], question, count)
-            )
-        if question.report:
-            question.report(len(found), len(table), "intervals")
-    low, high, why = map(list, zip(*found, strict=True))
+            way = _of_terms if near else _of_halves
+            intervals.append(_interval(way, x, y, row["score"], question))
+        if report:
+            report(len(intervals), len(table), "intervals")
+    low, high, why = map(list, zip(*intervals, strict=True))
     return low, high, why
 
 
@@ -240,61 +172,52 @@ def _interval(way: Callable[..., np.ndarray], *given: Any) -> tuple[float, float
         low, high = map(float, way(*given))
     except MetricError as error:
         return math.nan, math.nan, f"no interval: {error}"
-    return (
-        low,
-        high,
-        "no interval: some half of the stimuli has no score" if math.isnan(low) else "",
-    )
+    missing = "no interval: some half of the stimuli has no score" if math.isnan(low) else ""
+    return low, high, missing
 
 
 def _chosen(
-    study: Study, table: pd.DataFrame, question: Question, *, depth: int
+    study: Study, table: pd.DataFrame, comparison: Comparison, *, depth: int
 ) -> dict[tuple[str, int], np.ndarray]:
     """Read the layers that a table's scores are of, each model once: so many neighbors, or where
     depth is 0 the vectors.
     """
-    places = {
-        (row[f"model_{side}"], row[f"layer_{side}"])
-        for row in table.to_dict("records")
-        for side in ("x", "y")
-    }
-    found: dict[tuple[str, int], np.ndarray] = {}
+    concatenated = read_choice(comparison.layers).concatenated
+    rows = table.to_dict("records")
+    places = {(row[f"model_{side}"], row[f"layer_{side}"]) for row in rows for side in ("x", "y")}
+    chosen: dict[tuple[str, int], np.ndarray] = {}
     for model in sorted({model for model, _ in places}):
         layers = [layer for name, layer in places if name == model]
         if depth:
-            lists = study.neighbors(model, k=depth, concatenated=question.concatenated)
-            found |= {(model, layer): lists[layer, :, :depth].copy() for layer in layers}
+            lists = study.neighbors(model, k=depth, concatenated=concatenated)
+            chosen |= {(model, layer): lists[layer, :, :depth].copy() for layer in layers}
         else:
-            spaces = study.spaces(model, concatenated=question.concatenated)
-            found |= {(model, layer): normalize_rows(spaces[layer]) for layer in layers}
-    return found
+            spaces = study.spaces(model, concatenated=concatenated)
+            chosen |= {(model, layer): normalize_rows(spaces[layer]) for layer in layers}
+    return chosen
 
 
 def _of_terms(
-    x: np.ndarray, y: np.ndarray, _: float, question: Question, count: int
+    x: np.ndarray, y: np.ndarray, _: float, question: Alignment
 ) -> Float64[np.ndarray, "2"]:
-    terms = influences(x, y, k=question.parameters["k"], terms=TERMS[question.metric])
-    return np.clip(
-        bootstrap_mean(terms[:, None], count=count, seed=question.seed)[:, 0], *question.spec.range
-    )
+    comparison, calibration = question.comparison, question.calibration
+    terms = influences(x, y, k=comparison.settings["k"], terms=TERMS[comparison.metric])
+    drawn = bootstrap_mean(terms[:, None], count=calibration.bootstrap, seed=calibration.seed)
+    return np.clip(drawn[:, 0], *_spec(comparison).range)
 
 
 def _of_halves(
-    x: np.ndarray, y: np.ndarray, score: float, question: Question, count: int
+    x: np.ndarray, y: np.ndarray, score: float, question: Alignment
 ) -> Float64[np.ndarray, "2"]:
-    halves = draw_halves(len(x), count=count, seed=question.seed)
-    if question.metric in ("cka", "unbiased_cka"):
-        scores = cka_of_halves(
-            linear(x), linear(y), halves, unbiased=question.metric == "unbiased_cka"
-        )
+    comparison, calibration = question.comparison, question.calibration
+    halves = draw_halves(len(x), count=calibration.bootstrap, seed=calibration.seed)
+    if comparison.metric in ("cka", "unbiased_cka"):
+        unbiased = comparison.metric == "unbiased_cka"
+        scores = cka_of_halves(linear(x), linear(y), halves, unbiased=unbiased)
     else:
-        scores = np.array(
-            [
-                METRICS[question.metric](x[half], y[half], **_halved(question.parameters))
-                for half in halves
-            ]
-        )
-    return half_interval(score, scores, spec=question.spec)
+        metric, settings = METRICS[comparison.metric], _halved(comparison.settings)
+        scores = np.array([metric(x[half], y[half], **settings) for half in halves])
+    return half_interval(score, scores, spec=_spec(comparison))
 
 
 def _halved(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -15,13 +15,16 @@ import core.questions.alignment.calibration
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
-from core.questions.alignment.calibration import align_calibrated
+from core.progress import Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import bootstrap_mean, draw_halves, half_interval, influences
 from core.statistics.nulls import draw_orders
 from core.store import Store, add_dataset
+from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
 from tests.study.test_study import layers_of, put
@@ -49,6 +52,29 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def study(root: Path) -> Study:
     return Study(Store(root), "counted")
+
+
+def align_calibrated(
+    study: Study,
+    x: list[str],
+    y: list[str],
+    *,
+    metric: str = "mutual_knn",
+    layers: str = "best",
+    report: Progress | None = None,
+    null: int = 0,
+    bootstrap: int = 0,
+    seed: int = 0,
+    **parameters,
+) -> pd.DataFrame:
+    question = Alignment(
+        Scope(study.dataset.name),
+        tuple(x),
+        tuple(y),
+        comparison=Comparison.of(metric, parameters, layers=layers),
+        calibration=Calibration(null, bootstrap, seed),
+    )
+    return ask(question, study, report)
 
 
 def sound(study: Study, model: str) -> list[np.ndarray]:

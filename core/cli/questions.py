@@ -1,0 +1,57 @@
+"""A command for each question: its options, its table, its findings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.cli.shared import add_command, group, print_table
+from core.questions.catalog import QUESTIONS
+from core.questions.question import Question, StudyQuestion
+from core.questions.words import add_options, read_question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add(commands: Any) -> None:
+    """Add every question's command."""
+    for kind in QUESTIONS:
+        *groups, name = kind.command.split()
+        place = commands
+        for word in groups:
+            place = group(place, word)
+        of_study = issubclass(kind, StudyQuestion)
+        run = partial(run_question, kind)
+        command = add_command(place, name, run, kind.title(), store=of_study)
+        add_options(command, kind)
+        if of_study:
+            command.add_argument(
+                "--device", default="cpu", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (cpu)"
+            )
+        command.add_argument("--json", action="store_true", help="print JSON, numbers in full")
+
+
+def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
+    """Print the table that answers a question; its findings go to stderr, beside no JSON."""
+    question = read_question(kind, arguments)
+    table, findings = _answer(question, arguments)
+    print_table(table, as_json=arguments.json)
+    for sentence in () if arguments.json else findings:
+        print(sentence, file=sys.stderr)
+
+
+def _answer(
+    question: Question, arguments: argparse.Namespace
+) -> tuple[pd.DataFrame, Sequence[str]]:
+    from core.progress import ConsoleProgress
+    from core.questions.asking import ask, findings_of  # pandas and duckdb, as all below
+    from core.store import Store
+
+    assert isinstance(question, StudyQuestion)
+    study = question.scope.open(Store(arguments.store), device=arguments.device)
+    table = ask(question, study, ConsoleProgress())
+    return table, findings_of(question, table)

@@ -1,0 +1,187 @@
+"""The fields of a question as options: what may be said, and how, from types and metadata alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+Value = str | int | float  # of a metric's parameter
+Kind = Literal["text", "whole", "number", "switch", "pair", "factor"]
+
+KINDS: Mapping[Any, Kind] = {str: "text", int: "whole", float: "number", bool: "switch"}
+_OPTION, _PART = "option", "part"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing that a question leaves to a person.
+
+    name: of the command's option, the address's key and the control. path: of fields, from the
+    question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
+    values as text. many: any number of values. help: a phrase. label: of a control. choices: all
+    valid values, where they are few. least, most: of numbers. positional: without dashes, required.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    kind: Kind
+    default: Any
+    help: str
+    label: str
+    many: bool
+    choices: tuple[str, ...]
+    metavar: str
+    least: int | float | None
+    most: int | float | None
+    positional: bool
+
+    @property
+    def flag(self) -> str:
+        """Return the option as the command line has it: --cross-fitted."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+def option(
+    default: Any = None,
+    *,
+    help: str,
+    label: str = "",
+    name: str = "",
+    metavar: str = "",
+    least: int | float | None = None,
+    most: int | float | None = None,
+    positional: bool = False,
+) -> Any:
+    """Declare a field of a question; see `Option`. The type of the field says the rest."""
+    said = {
+        "help": help,
+        "label": label,
+        "name": name,
+        "metavar": metavar,
+        "least": least,
+        "most": most,
+        "positional": positional,
+    }
+    return field(default=default, metadata={_OPTION: said})
+
+
+def part(kind: type[T], **defaults: Any) -> T:
+    """Declare a group of fields that several questions share; defaults: where they differ here."""
+    made: T = field(default=kind(**defaults), metadata={_PART: True})
+    return made
+
+
+def options_of(question: type) -> tuple[Option, ...]:
+    """Return the options of a question type in the order of its fields, parts unfolded.
+
+    Raises TypeError for a field that is neither an option nor a part, and for a name used twice:
+    mistakes of whoever writes a question.
+    """
+    return _unfolded(question)
+
+
+@cache
+def _unfolded(question: Any) -> tuple[Option, ...]:
+    options = tuple(_unfold(question, None, ()))
+    names = [one.name for one in options]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise TypeError(f"{question.__name__} has two options named {', '.join(sorted(twice))}")
+    return options
+
+
+def _unfold(kind: type, instance: Any, path: tuple[str, ...]) -> Iterator[Option]:
+    hints = get_type_hints(kind)
+    for one in fields(kind):
+        default = getattr(instance, one.name) if instance is not None else one.default
+        if _PART in one.metadata:
+            yield from _unfold(type(default), default, (*path, one.name))
+        elif _OPTION in one.metadata:
+            yield _option(one, hints[one.name], default, path)
+        else:
+            raise TypeError(f"{kind.__name__}.{one.name} is neither an option nor a part")
+
+
+def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> Option:
+    said = one.metadata[_OPTION]
+    kind, many, choices = _read_hint(hint)
+    name = said["name"] or one.name
+    return Option(
+        name=name,
+        path=(*path, one.name),
+        kind=kind,
+        default=default,
+        help=said["help"],
+        label=said["label"] or name.replace("_", " ").capitalize(),
+        many=many,
+        choices=choices,
+        metavar=said["metavar"] or _metavar(kind),
+        least=said["least"],
+        most=said["most"],
+        positional=said["positional"],
+    )
+
+
+def _read_hint(hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
+    """Return kind, whether there are many, and the choices of a field's type."""
+    if get_origin(hint) in (Union, UnionType):
+        inner = [one for one in get_args(hint) if one is not type(None)]
+        return _read_hint(inner[0])
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        if get_origin(inner) is tuple:
+            return ("factor" if get_args(inner)[1] is str else "pair"), True, ()
+        kind, _, choices = _read_hint(inner)
+        return kind, True, choices
+    if get_origin(hint) is Literal:
+        return "text", False, tuple(get_args(hint))
+    return KINDS[hint], False, ()
+
+
+def _metavar(kind: Kind) -> str:
+    return {"text": "NAME", "pair": "NAME=VALUE", "factor": "FACTOR=VALUE"}.get(kind, "N")
+
+
+def value_of(question: Any, one: Option) -> Any:
+    """Return what a question says of an option."""
+    value = question
+    for name in one.path:
+        value = getattr(value, name)
+    return value
+
+
+def values_of(question: Any) -> dict[str, Any]:
+    """Return every option's value by its name."""
+    return {one.name: value_of(question, one) for one in options_of(type(question))}
+
+
+def build(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Return a question from values by option name; what is not named has its default."""
+    chosen: dict[str, Any] = {}
+    for one in options_of(kind):
+        if one.name in values:
+            _place(chosen, one.path, values[one.name])
+    return _make(kind, None, chosen)
+
+
+def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _make(kind: type[T], instance: Any, tree: Mapping[str, Any]) -> T:
+    """Make a dataclass from a tree of values; what the tree lacks is the instance's or default."""
+    given: dict[str, Any] = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        default = getattr(instance, one.name) if instance is not None else one.default
+        if _PART in one.metadata:
+            given[one.name] = _make(type(default), default, tree.get(one.name, {}))
+        else:
+            given[one.name] = tree.get(one.name, default)
+    assert is_dataclass(kind)
+    return kind(**given)

@@ -1,0 +1,69 @@
+"""The alignment of models, with its null and its interval where they are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from core.errors import MetricError
+from core.progress import Progress
+from core.questions.alignment.calibration import add_intervals, add_nulls
+from core.questions.alignment.question import Alignment
+from core.questions.asking import answers
+from core.statistics.nulls import check_count
+from core.study.layers import ALL, read_choice
+from core.study.roster import finished_models, known_worlds
+from core.study.study import Study
+
+
+def complete(question: Alignment, study: Study) -> Alignment:
+    """Name the models that are meant where none are named.
+
+    Raises MetricError for layers, parameters of the metric or a number of permutations that cannot
+    be.
+    """
+    comparison, calibration = question.comparison, question.calibration
+    if comparison.layers != ALL:
+        read_choice(comparison.layers)
+    elif calibration.asked:
+        raise MetricError(
+            "nulls and intervals belong to one score per pair of models; choose best, last, a pair"
+            " or a depth"
+        )
+    if calibration.null:
+        check_count(calibration.null)
+    study.engine(comparison.metric, **comparison.changed)
+    x = question.x or finished_models(study, "language", unfinished=question.unfinished)
+    vision = finished_models(study, "vision", unfinished=question.unfinished)
+    y = question.y or (*vision, *known_worlds(study))
+    return replace(question, x=tuple(x), y=y)
+
+
+@answers(
+    Alignment,
+    version=1,
+    complete=complete,
+    kept=lambda question: question.calibration.asked,
+)
+def align(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Align every model of x with every model of y.
+
+    Returns the columns of `Study.align`. With permutations also null_mean, null_sd, threshold, p,
+    calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false discovery rate
+    over all rows; with draws also low and high, the 95 % interval of the score of the chosen layers
+    (see `core.statistics.intervals`). reason: why any of these is NaN, or the score; else empty.
+    """
+    comparison, calibration = question.comparison, question.calibration
+    table = study.align(
+        question.x,
+        question.y,
+        metric=comparison.metric,
+        layers=comparison.layers,
+        **comparison.changed,
+    )
+    if calibration.null:
+        table = add_nulls(table, question, study, report)
+    if calibration.bootstrap:
+        table = add_intervals(table, question, study, report)
+    return table.assign(reason=table.pop("reason"))  # the last column

@@ -1,0 +1,48 @@
+"""What the Alignment page and `platoscope align` ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option, part
+from core.questions.question import StudyQuestion
+from core.study.parts import Calibration, Comparison
+
+
+@dataclass(frozen=True)
+class Alignment(StudyQuestion):
+    """Do better language models agree more with vision models?
+
+    With `all` as layers, the alignment of every layer of x's models with every layer of y's.
+    """
+
+    command: ClassVar[str] = "align"
+
+    x: tuple[str, ...] = option(
+        (), label="Language models", metavar="M", help="models (all finished language models)"
+    )
+    y: tuple[str, ...] = option(
+        (),
+        label="Compared with",
+        metavar="M",
+        help="models to compare them with (all finished vision models, and reality)",
+    )
+    unfinished: bool = option(
+        False,
+        label="Unfinished models too",
+        help="where no models are named, checkpoints and untrained models too",
+    )
+    comparison: Comparison = part(Comparison)
+    calibration: Calibration = part(Calibration)
+
+    @property
+    def label(self) -> str:
+        """Return what an axis of the scores says."""
+        label = self.comparison.label
+        if not self.calibration.null:
+            return label
+        return f"calibrated {label}".replace(", lower is more aligned", "")
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.x, *self.y)))

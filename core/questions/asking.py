@@ -1,0 +1,129 @@
+"""From a question to its table: answered once, kept in the store under its recipe.
+
+    @answers(Alignment, version=1)
+    def align(question, study, report): …
+
+    table = ask(question, study)
+
+A version is raised by hand whenever the answer's results change. The recipe takes in the versions
+of an answer and of all that it needs, so that a table of an older version is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from core.progress import Progress
+from core.questions.question import Question, StudyQuestion, choices_of
+from core.recipe import Recipe
+from core.study.keeping import keep
+from core.study.study import Study
+
+S = TypeVar("S", bound=StudyQuestion)
+Make = Callable[[S, Study, Progress | None], pd.DataFrame]
+Findings = Callable[[S, pd.DataFrame], Sequence[str]]
+
+
+def as_asked(question: S, _: Study) -> S:
+    """Return a question that names everything by itself."""
+    return question
+
+
+def always(_: Question) -> bool:
+    """Keep every table."""
+    return True
+
+
+def never(_: Question) -> bool:
+    """Keep no table: it is made in a moment."""
+    return False
+
+
+@dataclass(frozen=True)
+class Answer(Generic[S]):
+    """How a question is answered.
+
+    complete: names what depends on the store, such as the models that are meant where none are
+    named, and raises what cannot be asked before anything is computed. needs: the questions that
+    `make` asks in turn. findings: what the table says, in sentences. kept: whether the store keeps
+    the table; not where it is made in a moment.
+    """
+
+    make: Make[S]
+    version: int
+    complete: Callable[[S, Study], S] = as_asked
+    needs: tuple[type[StudyQuestion], ...] = ()
+    findings: Findings[S] | None = None
+    kept: Callable[[S], bool] = always
+
+
+ANSWERS: dict[type[Question], Answer[Any]] = {}
+
+
+def answers(
+    kind: type[S],
+    *,
+    version: int,
+    complete: Callable[[S, Study], S] = as_asked,
+    needs: tuple[type[StudyQuestion], ...] = (),
+    findings: Findings[S] | None = None,
+    kept: Callable[[S], bool] = always,
+) -> Callable[[Make[S]], Make[S]]:
+    """Declare the function that answers a question."""
+
+    def declare(make: Make[S]) -> Make[S]:
+        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept)
+        return make
+
+    return declare
+
+
+def ask(question: StudyQuestion, study: Study, report: Progress | None = None) -> pd.DataFrame:
+    """Return the table that answers a question, from the store where it is kept there.
+
+    Raises what cannot be asked before anything is computed.
+    """
+    answer = answer_of(type(question))
+    complete = answer.complete(question, study)
+    if not answer.kept(complete):
+        return answer.make(complete, study, report)
+    return keep(study, _recipe(complete, study), lambda: answer.make(complete, study, report))
+
+
+def recipe_of(question: StudyQuestion, study: Study) -> Recipe:
+    """Return all that a question's answer depends on."""
+    return _recipe(answer_of(type(question)).complete(question, study), study)
+
+
+def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
+    kind = type(complete)
+    choices = choices_of(complete)
+    return study.recipe(kind.command, complete.models(), versions=versions_of(kind), **choices)
+
+
+def versions_of(kind: type[StudyQuestion]) -> dict[str, int]:
+    """Return the versions of a question's answer and of all answers it needs, by command."""
+    answer = answer_of(kind)
+    versions = {kind.command: answer.version}
+    for needed in answer.needs:
+        versions |= versions_of(needed)
+    return versions
+
+
+def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
+    """Return what a question's table says, in plain sentences; none where nobody wrote any."""
+    findings = answer_of(type(question)).findings
+    return findings(question, table) if findings else ()
+
+
+def answer_of(kind: type[Question]) -> Answer[Any]:
+    """Return how a question is answered; the module that says so is read on first use."""
+    if kind not in ANSWERS:
+        folder = kind.__module__.rpartition(".")[0]
+        import_module(f"{folder}.answer")
+    return ANSWERS[kind]

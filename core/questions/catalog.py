@@ -1,0 +1,8 @@
+"""Every question that a person can ask: one line adds its command, its help and its tests."""
+
+from __future__ import annotations
+
+from core.questions.alignment.question import Alignment
+from core.questions.question import Question
+
+QUESTIONS: tuple[type[Question], ...] = (Alignment,)

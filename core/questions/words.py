@@ -1,0 +1,193 @@
+"""A question in words: those of the command line, and those of a page's address."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from core.errors import InputError
+from core.options import Option, Value, build, options_of, value_of
+from core.questions.question import Question
+
+Q = TypeVar("Q", bound=Question)
+Labels = Mapping[str, Mapping[Any, str]]  # by option: how its control shows a value
+
+
+def add_options(parser: ArgumentParser, kind: type[Question]) -> None:
+    """Add an option for each field of a question, with its help and default."""
+    for one in options_of(kind):
+        if one.kind == "switch":
+            parser.add_argument(
+                one.flag,
+                dest=one.name,
+                action=BooleanOptionalAction if one.default else "store_true",
+                default=one.default,
+                help=one.help,
+            )
+        elif one.positional:
+            parser.add_argument(one.name, metavar=one.metavar, help=one.help)
+        else:
+            _add_value(parser, one)
+
+
+def _add_value(parser: ArgumentParser, one: Option) -> None:
+    parser.add_argument(
+        one.flag,
+        dest=one.name,
+        type=_reader(one),
+        default=list(one.default) if one.many else one.default,
+        choices=one.choices or None,
+        metavar=None if one.choices else one.metavar,
+        help=_help(one),
+        nargs="+" if one.many else None,
+        # a second use of an option adds to the first, unless that would add to its default
+        action="extend" if one.many and not one.default else "store",
+    )
+
+
+def _help(one: Option) -> str:
+    default = " ".join(map(str, one.default)) if one.many else one.default
+    shown = default not in (None, "") and not one.choices and one.kind not in ("pair", "factor")
+    return f"{one.help} ({default})" if shown else one.help
+
+
+def read_question(kind: type[Q], arguments: Namespace) -> Q:
+    """Return the question that parsed arguments ask; raises what its fields refuse."""
+    said = vars(arguments)
+    values = {one.name: said[one.name] for one in options_of(kind)}
+    return build(kind, {name: _frozen(value) for name, value in values.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def to_words(question: Question) -> list[str]:
+    """Return a question as words of its command, defaults left out."""
+    words = question.command.split()
+    for one in options_of(type(question)):
+        value = value_of(question, one)
+        if one.positional:
+            words.append(str(value))
+        elif value != one.default:
+            words += _option_words(one, value)
+    return words
+
+
+def to_command(question: Question, *more: str) -> str:
+    """Return a question as a line for a shell; more: further words."""
+    return shlex.join(["platoscope", *to_words(question), *more])
+
+
+def _option_words(one: Option, value: Any) -> list[str]:
+    if one.kind == "switch":
+        return [one.flag] if value else [f"--no-{one.flag.removeprefix('--')}"]
+    texts = [_text(one, each) for each in (value if one.many else (value,))]
+    if not one.many and texts[0].startswith("-"):  # else it would be taken for an option
+        return [f"{one.flag}={texts[0]}"]
+    return [one.flag, *texts]
+
+
+def to_query(question: Question, labels: Labels | None = None) -> dict[str, str | list[str]]:
+    """Return a question as the keys and values of its page's address, defaults left out.
+
+    labels: for options whose control shows other words than the command takes; the address then
+    has the control's.
+    """
+    query: dict[str, str | list[str]] = {}
+    for one in options_of(type(question)):
+        value = value_of(question, one)
+        if value == one.default:
+            continue
+        shown = [_shown(one, each, labels) for each in (value if one.many else (value,))]
+        query[one.name] = shown if one.many else shown[0]
+    return query
+
+
+def _shown(one: Option, value: Any, labels: Labels | None) -> str:
+    if one.kind == "switch":
+        return str(value).lower()
+    return (labels or {}).get(one.name, {}).get(value) or _text(one, value)
+
+
+def from_query(
+    kind: type[Q], query: Mapping[str, str | Sequence[str]], labels: Labels | None = None
+) -> Q:
+    """Return the question of an address, the inverse of `to_query`; keys of no option are ignored.
+
+    Raises InputError for a value that an option does not take.
+    """
+    values = {}
+    for one in options_of(kind):
+        if one.name in query:
+            said = query[one.name]
+            texts = [said] if isinstance(said, str) else list(said)
+            read = [_from_shown(one, text, labels) for text in texts]
+            values[one.name] = tuple(read) if one.many else read[-1]
+    return build(kind, values)
+
+
+def _from_shown(one: Option, text: str, labels: Labels | None) -> Any:
+    if one.kind == "switch":
+        return text == "true"
+    for value, label in (labels or {}).get(one.name, {}).items():
+        if label == text:
+            return value
+    try:
+        return _reader(one)(text)
+    except ArgumentTypeError as error:
+        raise InputError(f"{one.name} of the address: {error}") from error
+
+
+def _text(one: Option, value: Any) -> str:
+    return f"{value[0]}={value[1]}" if one.kind in ("pair", "factor") else f"{value}"
+
+
+def _reader(one: Option) -> Callable[[str], Any]:
+    if one.kind == "text":
+        return str
+    if one.kind in ("pair", "factor"):
+        return partial(_read_pair, numbers=one.kind == "pair")
+    return partial(_read_number, one)
+
+
+def _read_number(one: Option, text: str) -> int | float:
+    try:
+        value = int(text) if one.kind == "whole" else float(text)
+    except ValueError:
+        value = None
+    low, high = one.least, one.most
+    inside = value is not None and (low is None or value >= low) and (high is None or value <= high)
+    if value is None or not inside:
+        raise ArgumentTypeError(f"expected {_range(one)}, got {text!r}")
+    return value
+
+
+def _range(one: Option) -> str:
+    what = "a whole number" if one.kind == "whole" else "a number"
+    if one.least is None:
+        return what if one.most is None else f"{what}, at most {one.most:g}"
+    return f"{what}, {one.least:g} or more" + (
+        "" if one.most is None else f", at most {one.most:g}"
+    )
+
+
+def _read_pair(text: str, *, numbers: bool) -> tuple[str, Value]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InputError(
+            f"expected a name and its value, such as variant=released or scene=city; got {text!r}"
+        )
+    return name, _number(value) if numbers else value
+
+
+def _number(text: str) -> Value:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else text

@@ -1,0 +1,151 @@
+"""Parts that several questions share: which stimuli, how spaces are compared, what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.options import Value, option
+
+if TYPE_CHECKING:
+    from core.metrics import Metric, MetricSpec
+    from core.store import Store
+    from core.study.study import Study
+
+Q = 0.95
+CAVE = "cave"
+
+
+M = TypeVar("M", bound="Measure")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which stimuli are studied, and how their features are prepared."""
+
+    dataset: str = option(CAVE, label="Dataset", metavar="D", help="the dataset")
+    q: float = option(
+        Q,
+        least=0,
+        most=1,
+        label="Clamping quantile q",
+        help="share of feature values left unclamped, 1 for all",
+    )
+    where: tuple[tuple[str, str], ...] = option(
+        (), label="Only stimuli with", help="only the stimuli with these factors"
+    )
+    stimuli: str = option(
+        "", metavar="SET", help="only the stimuli of a set, in the code that a link carries"
+    )
+
+    def open(self, store: Store, *, device: str = "cpu") -> Study:
+        """Return the study of these stimuli; raises as `Study` does."""
+        from core.study.study import Study  # seconds that a parser of commands must not pay
+
+        return Study(
+            store,
+            self.dataset,
+            q=self.q,
+            where=dict(self.where),
+            stimuli=self.stimuli,
+            device=device,
+        )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric with its parameters.
+
+    k: None for the metric's own default. parameters: what differs from the metric's defaults.
+    """
+
+    metric: str = option(
+        "mutual_knn", label="Metric", metavar="METRIC", help="metric; see platoscope metrics"
+    )
+    k: int | None = option(
+        None,
+        least=1,
+        label="Neighbors k",
+        help="neighbors per stimulus, 1 … n − 1, for metrics that compare neighbors (10)",
+    )
+    parameters: tuple[tuple[str, Value], ...] = option(
+        (), name="set", help="other parameters of the metric"
+    )
+
+    @classmethod
+    def of(cls: type[M], metric: str, parameters: Mapping[str, Any], *, layers: str = "") -> M:
+        """Return a measure from a metric's parameters; defaults are left unsaid.
+
+        layers: of a `Comparison`, "" for its default.
+        """
+        defaults = _find(metric).spec.defaults
+        changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
+        k = changed.pop("k", None)
+        more = {"layers": layers} if layers else {}
+        return cls(metric=metric, k=k, parameters=tuple(changed.items()), **more)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Return the parameters that were named, as keywords of `Study` and of the metric."""
+        return {**({} if self.k is None else {"k": self.k}), **dict(self.parameters)}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return every parameter of the metric; raises UnknownNameError and MetricError."""
+        return _find(self.metric).complete(self.changed)
+
+    @property
+    def spec(self) -> MetricSpec:
+        """Return what is known about the metric; raises UnknownNameError."""
+        return _find(self.metric).spec
+
+    @property
+    def label(self) -> str:
+        """Return what an axis of this measure says."""
+        k = self.settings.get("k")
+        neighbors = "" if k is None else f", k = {k}"
+        direction = "" if self.spec.higher_is_more_aligned else ", lower is more aligned"
+        return f"alignment ({self.spec.title}{neighbors}{direction})"
+
+
+@dataclass(frozen=True)
+class Comparison(Measure):
+    """A metric, and which layers stand for two models."""
+
+    layers: str = option(
+        "best",
+        label="Layers",
+        metavar="LAYERS",
+        help="best, best+concatenated, last, a fixed pair A:B, or a depth from 0 to 1",
+    )
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far above chance, and how sure: 0 for neither."""
+
+    null: int = option(
+        0,
+        least=0,
+        label="Calibrate by permutations",
+        help="permutations: threshold, p and calibrated score",
+    )
+    bootstrap: int = option(
+        0,
+        least=0,
+        label="Intervals by resampling",
+        help="draws of stimuli: 95 %% interval of the score",
+    )
+    seed: int = option(0, least=0, label="Seed", help="seed of permutations and draws")
+
+    @property
+    def asked(self) -> bool:
+        """Return whether anything is drawn at all."""
+        return bool(self.null or self.bootstrap)
+
+
+def _find(metric: str) -> Metric:
+    from core.metrics import find_metric  # numpy and scipy, which parsing must not cost
+
+    return find_metric(metric)

@@ -1,0 +1,126 @@
+"""A question survives every way it travels: as a command, as a link, as a recipe.
+
+The questions are drawn at random from the fields of each question type, so that a new question is
+tested by its line in the catalog alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.cli import make_parser
+from core.errors import InputError
+from core.options import Option, build, options_of, values_of
+from core.questions.catalog import QUESTIONS
+from core.questions.question import Question, choices_of
+from core.questions.words import from_query, read_question, to_command, to_query, to_words
+
+WORD = st.text(st.characters(categories=("Ll", "Lu", "Nd"), max_codepoint=900), min_size=1)
+TEXT = st.one_of(WORD, st.sampled_from(["-1:-1", "a b", "x=y", "ü·é", "50%", "'", "#1 & 2"]))
+PARSER = make_parser()
+every_question = pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.command)
+
+
+def values(one: Option) -> st.SearchStrategy[Any]:
+    """Return what a person may say of an option."""
+    single = {
+        "switch": st.booleans(),
+        "whole": st.integers(int(one.least or 0), int(one.most or 10**6)),
+        "number": st.floats(one.least or 0, one.most or 1e6, allow_subnormal=False),
+        "factor": st.tuples(WORD, TEXT),
+        "pair": st.tuples(WORD, st.one_of(WORD.filter(_no_number), st.integers(), st.floats(0, 9))),
+        "text": st.sampled_from(one.choices) if one.choices else TEXT,
+    }[one.kind]
+    if one.many:
+        plain = single if one.kind != "text" else WORD
+        return st.lists(plain, min_size=1, max_size=3).map(tuple)
+    return st.one_of(st.just(one.default), single) if not one.positional else WORD
+
+
+def _no_number(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False
+
+
+def drawn(data: st.DataObject, kind: type[Question]) -> Question:
+    """Draw a question of a type: some of its options said, the others left at their defaults."""
+    required = {one.name: values(one) for one in options_of(kind) if one.positional}
+    others = {one.name: values(one) for one in options_of(kind) if not one.positional}
+    return build(kind, data.draw(st.fixed_dictionaries(required, optional=others)))
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    return PARSER.parse_args(words)
+
+
+@every_question
+@given(data=st.data())
+def test_a_question_printed_as_a_command_and_parsed_is_the_same_question(kind, data):
+    question = drawn(data, kind)
+    assert read_question(kind, parsed(to_words(question))) == question
+    assert shlex.split(to_command(question)) == ["platoscope", *to_words(question)]
+
+
+@every_question
+@given(data=st.data())
+def test_a_question_written_as_a_link_and_read_is_the_same_question(kind, data):
+    question = drawn(data, kind)
+    assert from_query(kind, to_query(question)) == question
+
+
+@every_question
+@given(data=st.data())
+def test_different_questions_have_different_words_links_and_recipes(kind, data):
+    one, other = drawn(data, kind), drawn(data, kind)
+    same = one == other
+    assert (to_words(one) == to_words(other)) is same
+    assert (to_query(one) == to_query(other)) is same
+    scope = [option for option in options_of(kind) if option.path[0] == "scope"]
+    if all(values_of(one)[option.name] == values_of(other)[option.name] for option in scope):
+        assert (json.dumps(choices_of(one)) == json.dumps(choices_of(other))) is same
+
+
+@every_question
+def test_the_words_of_a_question_leave_its_defaults_out(kind):
+    required = {one.name: "file" for one in options_of(kind) if one.positional}
+    question = build(kind, required)
+    assert to_words(question) == [*kind.command.split(), *required.values()]
+    assert to_query(question) == required
+
+
+@every_question
+def test_every_option_says_what_it_is_and_every_question_asks(kind):
+    assert kind.title().endswith("?")
+    for one in options_of(kind):
+        assert one.help and one.label
+        assert one.label[0].isupper() and not one.label.endswith(".")
+        assert not one.help.endswith(".")
+
+
+def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():
+    kind = QUESTIONS[0]
+    question = build(kind, {"metric": "cka", "x": ("gpt2-m", "bloom-m")})
+    labels = {"metric": {"cka": "Centered kernel alignment"}, "x": {"gpt2-m": "GPT-2 M"}}
+    query = to_query(question, labels)
+    assert query == {"metric": "Centered kernel alignment", "x": ["GPT-2 M", "bloom-m"]}
+    assert from_query(kind, query, labels) == question
+
+
+def test_a_link_with_a_value_out_of_range_is_refused_by_name():
+    with pytest.raises(InputError, match=r"k of the address: expected a whole number, 1 or more"):
+        from_query(QUESTIONS[0], {"k": "0"})
+
+
+def test_no_two_questions_have_one_command():
+    commands = [kind.command for kind in QUESTIONS]
+    assert len(set(commands)) == len(commands)
