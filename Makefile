@@ -10,7 +10,7 @@ PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: app test lint bench screenshots clean
+.PHONY: app test lint docs bench screenshots clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
@@ -31,6 +31,9 @@ $(READY): pyproject.toml constraints.txt
 	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --no-deps -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	@touch $(READY)
+
+docs: $(READY)
+	$(BIN)/python -m docs.reference
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.all_pairs

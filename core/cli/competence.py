@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import add_command, print_table
+from core.cli.shared import add_command, add_json, print_table
 from core.errors import InputError
 
 SHOWN = [
@@ -33,10 +33,10 @@ def add(commands: Any) -> None:
     listing = add_command(
         kinds, "list", run_list, "list every value: measured here, published, or the user's own"
     )
-    listing.add_argument("--dataset", required=True, metavar="D")
+    listing.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     listing.add_argument("--origin", metavar="O", help="measured, published or user only")
     listing.add_argument("--task", metavar="T", help="of this task only")
-    listing.add_argument("--json", action="store_true")
+    add_json(listing)
 
     scores = add_command(
         kinds,
@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="UTF-8; also group, low, high, chance, n, split, source",
     )
-    scores.add_argument("--dataset", required=True, metavar="D")
+    scores.add_argument("--dataset", required=True, metavar="D", help="the dataset")
 
 
 def run_list(given: argparse.Namespace) -> None:

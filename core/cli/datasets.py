@@ -7,12 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, print_table, report_problems
+from core.cli.shared import add_command, add_json, print_table, report_problems
 from core.errors import InputError
 
 if TYPE_CHECKING:
     from core.stimuli.folder import FolderDataset
     from core.stimuli.hub import HubDataset
+
+HUB_OPTIONS = {
+    "revision": "of the hub's dataset: a commit, tag or branch",
+    "split": "of the hub's dataset",
+    "image-column": "column that holds the images",
+    "text-column": "column that holds the captions",
+}
 
 
 def add(commands: Any) -> None:
@@ -23,7 +30,7 @@ def add(commands: Any) -> None:
     add = add_command(
         kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub"
     )
-    add.add_argument("name", metavar="NAME")
+    add.add_argument("name", metavar="NAME", help="what the store calls the dataset")
     source = add.add_mutually_exclusive_group(required=True)
     source.add_argument("--folder", type=Path, metavar="DIR", help="images and a caption table")
     source.add_argument(
@@ -40,10 +47,10 @@ def add(commands: Any) -> None:
         action="store_true",
         help="leave out stimuli that cannot be read, and say which",
     )
-    for option in ("revision", "split", "image-column", "text-column"):
-        add.add_argument(f"--{option}", metavar=option[0].upper())
+    for option, text in HUB_OPTIONS.items():
+        add.add_argument(f"--{option}", metavar=option[0].upper(), help=text)
     listing = add_command(kinds, "list", run_dataset_list, "list the store's datasets")
-    listing.add_argument("--json", action="store_true")
+    add_json(listing)
 
 
 def run_dataset_add(given: argparse.Namespace) -> None:

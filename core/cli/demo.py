@@ -21,9 +21,9 @@ def add(commands: Any) -> None:
         "build the embedded demo store: the Cave and the models trained in it",
     )
     app = add_command(commands, "app", run_app, "the dashboard over a store, on localhost")
-    app.add_argument("--port", type=int, default=8501)
+    app.add_argument("--port", type=int, default=8501, help="where it listens (8501)")
     app.add_argument(
-        "--demo", action="store_true", help="build what is missing of the demo store meanwhile"
+        "--demo", action="store_true", help="build what the demo store lacks meanwhile"
     )
 
 

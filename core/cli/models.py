@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import USER_MISTAKE, add_command, print_table, report_problems
+from core.cli.shared import USER_MISTAKE, add_command, add_json, print_table, report_problems
 from core.errors import InputError, PlatoscopeError
 from core.settings import choose_device
 
@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     )
     listing = add_command(kinds, "list", run_model_list, "list the models embedded in the store")
     listing.add_argument("--dataset", metavar="D", help="of this dataset only")
-    listing.add_argument("--json", action="store_true")
+    add_json(listing)
 
     embed = add_command(
         commands,
@@ -27,13 +27,26 @@ def add(commands: Any) -> None:
         run_embed,
         "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER",
     )
-    embed.add_argument("--dataset", required=True, metavar="D")
-    embed.add_argument("--model", required=True, nargs="+", action="extend", metavar="SPEC")
+    embed.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    embed.add_argument(
+        "--model",
+        required=True,
+        nargs="+",
+        action="extend",
+        metavar="SPEC",
+        help="timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
+    )
     embed.add_argument(
         "--name", help="the model's name in the store, where the spec's own is taken"
     )
     embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-    embed.add_argument("--batch-size", default="auto", type=_batch_size, metavar="auto|N")
+    embed.add_argument(
+        "--batch-size",
+        default="auto",
+        type=_batch_size,
+        metavar="N",
+        help="stimuli at a time, or auto, what the device holds (auto)",
+    )
     embed.add_argument(
         "--caption-level",
         nargs="+",
@@ -54,9 +67,11 @@ def add(commands: Any) -> None:
     features.add_argument(
         "file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet"
     )
-    features.add_argument("--dataset", required=True, metavar="D")
-    features.add_argument("--name", required=True, metavar="N")
-    features.add_argument("--modality", required=True, choices=("vision", "language"))
+    features.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    features.add_argument("--name", required=True, metavar="N", help="what the store calls it")
+    features.add_argument(
+        "--modality", required=True, choices=("vision", "language"), help="what it reads"
+    )
 
 
 def _batch_size(text: str) -> int | str:

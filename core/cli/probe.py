@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, count, print_table
+from core.cli.shared import add_command, add_json, count, print_table
 from core.errors import InputError
 from core.settings import choose_device
 
@@ -145,7 +145,7 @@ def _positive(text: str) -> int:
 
 
 def _add_choices(command: argparse.ArgumentParser, models: str) -> None:
-    command.add_argument("--dataset", required=True, metavar="D")
+    command.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     command.add_argument("--model", nargs="+", action="extend", metavar="M", help=models)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-    command.add_argument("--json", action="store_true")
+    add_json(command)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, group, print_table
+from core.cli.shared import add_command, add_json, group, print_table
 from core.questions.catalog import QUESTIONS
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
             command.add_argument(
                 "--device", default="cpu", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (cpu)"
             )
-        command.add_argument("--json", action="store_true", help="print JSON, numbers in full")
+        add_json(command)
 
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:

@@ -60,6 +60,11 @@ def group(commands: Any, name: str) -> Any:
     return commands.choices[name].get_default("commands")
 
 
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Add the option that prints JSON."""
+    command.add_argument("--json", action="store_true", help="print JSON, numbers in full")
+
+
 def add_metric(command: argparse.ArgumentParser) -> None:
     """Add the options that choose a metric and its parameters."""
     command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics")

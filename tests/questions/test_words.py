@@ -102,9 +102,9 @@ def test_the_words_of_a_question_leave_its_defaults_out(kind):
 def test_every_option_says_what_it_is_and_every_question_asks(kind):
     assert kind.title().endswith("?")
     for one in options_of(kind):
-        assert one.help and one.label
-        assert one.label[0].isupper() and not one.label.endswith(".")
-        assert not one.help.endswith(".")
+        assert one.help
+        assert one.label[0].isupper()
+        assert not f"{one.label}{one.help}".endswith(".")
 
 
 def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():

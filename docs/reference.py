@@ -1,0 +1,99 @@
+"""`make docs`: write the reference of commands and metrics from the code. A test compares both."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.cli import make_parser
+from core.metrics import METRICS
+from core.metrics.catalog import range_text
+from core.metrics.spec import MetricSpec
+
+FOLDER = Path(__file__).resolve().parent
+MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
+
+
+def commands_page() -> str:
+    """Return every command with its options, as Markdown."""
+    lines = [
+        "# Commands",
+        "",
+        MADE,
+        "",
+        "Results go to stdout, progress and findings to stderr. A mistake is one sentence and exit"
+        " code 2. `python -m core` is the same command.",
+    ]
+    for words, parser in commands(make_parser(), "platoscope"):
+        lines += ["", f"## `{words}`", "", _sentence(parser.description or ""), ""]
+        lines += ["| option | meaning |", "|---|---|"]
+        lines += [_row(action) for action in parser._actions if action.dest != "help"]
+    return "\n".join(lines) + "\n"
+
+
+def commands(
+    parser: argparse.ArgumentParser, words: str
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command's words and parser."""
+    nested = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not nested:
+        yield words, parser
+    for action in nested:
+        for name, command in action.choices.items():
+            yield from commands(command, f"{words} {name}")
+
+
+def _row(action: argparse.Action) -> str:
+    name = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+    if action.choices:
+        name += f" {'|'.join(map(str, action.choices))}"
+    elif action.option_strings and action.nargs != 0:
+        name += f" {action.metavar or action.dest.upper()}"
+    several = " …" if action.nargs == "+" else ""
+    text = (action.help or "").replace("%%", "%")
+    return f"| `{name.replace('|', chr(92) + '|')}{several}` | {_escape(text)} |"
+
+
+def metrics_page() -> str:
+    """Return every metric from its spec, as Markdown."""
+    lines = ["# Metrics", "", MADE]
+    for metric in METRICS.values():
+        lines += ["", *_metric(metric.spec)]
+    return "\n".join(lines) + "\n"
+
+
+def _metric(spec: MetricSpec) -> list[str]:
+    direction = "higher" if spec.higher_is_more_aligned else "lower"
+    parameters = ", ".join(f"{name} = {value}" for name, value in spec.defaults.items()) or "none"
+    ignores = ", ".join(sorted(spec.invariances)).replace("_", " ") or "nothing"
+    return [
+        f"## `{spec.id}`: {spec.title}",
+        "",
+        f"$${spec.formula}$$",
+        "",
+        f"- Range {range_text(spec)}; {direction} is more aligned.",
+        f"- Scope: {spec.scope}. Symmetric: {'yes' if spec.symmetric else 'no'}. Ignores:"
+        f" {ignores}.",
+        f"- Parameters: {parameters}.",
+        f"- Sees: {spec.sees}",
+        f"- Misses: {spec.misses}",
+        f"- Source: {spec.reference}.",
+    ]
+
+
+def _sentence(text: str) -> str:
+    end = "" if text.endswith((".", "?")) else "."
+    return f"{_escape(text[:1].upper() + text[1:])}{end}"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([|<>*_])", r"\\\1", text)
+
+
+PAGES = {"commands.md": commands_page, "metrics.md": metrics_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")

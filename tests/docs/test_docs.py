@@ -1,0 +1,89 @@
+"""Docs are tests: what the program offers, the docs know, and what they name exists."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.cli import make_parser
+from core.settings import ROOT
+from docs.reference import PAGES, commands
+
+README = (ROOT / "README.md").read_text()
+DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
+COMMANDS = [words for words, _ in commands(make_parser(), "platoscope")]
+TITLES = dict(re.findall(r'"pages/(\w+).py", title="([^"]+)"', (ROOT / "app.py").read_text()))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_reference_is_what_the_code_says(name: str) -> None:
+    assert DOCS[name] == PAGES[name](), "run `make docs`"
+
+
+def test_every_command_and_every_option_has_a_help() -> None:
+    for words, parser in commands(make_parser(), "platoscope"):
+        assert parser.description, words
+        assert all(action.help for action in parser._actions), words
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_readme_knows_every_page_and_no_other() -> None:
+    assert set(TITLES) == {path.stem for path in (ROOT / "pages").glob("*.py")}
+    table = README.split("## Pages")[1].split("\n## ")[0]
+    assert set(re.findall(r"\*\*([A-Z][^*]+)\*\*", table)) == set(TITLES.values())
+
+
+@pytest.mark.parametrize("text", [README, *DOCS.values()], ids=["README.md", *DOCS])
+def test_no_page_names_a_command_or_a_file_that_does_not_exist(text: str) -> None:
+    written = re.findall(r"^ {4}platoscope ([a-z][^\n]*)", text, flags=re.M)
+    assert all(
+        any(f"platoscope {line} ".startswith(f"{words} ") for words in COMMANDS) for line in written
+    )
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    files = [link for link in links if not link.startswith("http")]
+    assert all((ROOT / file).exists() or (ROOT / "docs" / file).exists() for file in files)
+
+
+def test_the_docs_know_every_variable() -> None:
+    folders = ("core", "pages", "tests")
+    sources = [ROOT / "app.py", *(p for f in folders for p in (ROOT / f).rglob("*.py"))]
+    quoted = r"[\"'](PLATOSCOPE_[A-Z_]+|HF_[A-Z_]+)[\"']"
+    named = {name for path in sources for name in re.findall(quoted, path.read_text())}
+    named |= set(re.findall(r"^([A-Z_]+) \?=", (ROOT / "Makefile").read_text(), flags=re.M))
+    settings = DOCS["settings.md"]
+    assert named
+    assert {name for name in named if name not in settings} == set()
+
+
+def terms() -> set[str]:
+    """Return the glossary's terms."""
+    return set(re.findall(r"^\| \*\*([^*]+)\*\* \|", DOCS["glossary.md"], flags=re.M))
+
+
+def pages_texts() -> str:
+    """Return what stands in the pages' sources, and the README."""
+    paths = [*(ROOT / "pages").rglob("*.py"), *(ROOT / "core").rglob("question.py")]
+    return "\n".join([README, *(path.read_text() for path in paths)])
+
+
+def test_every_term_of_the_readme_and_the_pages_is_in_the_glossary() -> None:
+    """A term is what they set in bold and begin with a small letter."""
+    bold = set(re.findall(r"\*\*([a-z][a-z -]{2,24}[a-z])\*\*", pages_texts()))
+    known = terms()
+    missing = {word for word in bold if word not in known and word.removesuffix("s") not in known}
+    assert missing == set()
+
+
+def test_every_term_of_the_glossary_is_used() -> None:
+    text = pages_texts().lower()
+    assert {term for term in terms() if not re.search(rf"\b{re.escape(term)}", text)} == set()
+
+
+def test_pictures_are_small() -> None:
+    pictures = list((ROOT / "docs" / "pictures").glob("*"))
+    assert pictures
+    assert all(path.stat().st_size < 150_000 for path in pictures)
