@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from core.errors import FeatureError
 from core.metrics import METRICS
-from core.pairs.engine import make_engine
+from core.metrics.engines import make_engine
 from core.spaces.preprocess import clamp_outliers
 
 

@@ -114,12 +114,13 @@ def _open_pair() -> None:
 
 def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
     known = not points["chance"].isna().all()
+    formula = METRICS[metric].chance
     if calibrated:
         chance = "The dotted line is chance, after calibration."
-    elif metric == "mutual_knn":
+    elif formula is not None:
         chance = (
-            "The dotted line is chance of one pair of layers, k/(n − 1); the best of many lies a"
-            " little above it."
+            f"The dotted line is chance of one pair of layers, {formula.text}; the best of many"
+            " lies a little above it."
         )
     else:
         chance = (
@@ -162,8 +163,9 @@ def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
     pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
     about_x, about_y = (models.set_index("model").loc[name] for name in (x, y))
     scores = layer_matrix(queries.ask(at, pair))
-    # of CKA each pair of layers has a chance level of its own
-    chance = points["chance"].iloc[0] if comparison.metric != "cka" else float("nan")
+    # of some metrics each pair of layers has a chance level of its own
+    each = METRICS[comparison.metric].pair_chance is not None
+    chance = float("nan") if each else points["chance"].iloc[0]
     figure = figures.layer_grid(
         scores.to_numpy(),
         title_x=about_x["title"],

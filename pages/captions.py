@@ -16,7 +16,6 @@ from core.questions.captions import answer as density
 from core.questions.captions import figures as figures
 from core.questions.captions import findings as verdicts
 from core.questions.captions.trends import level_trends
-from core.questions.metrics.figures import SHORT
 from core.stimuli.levels import offered_levels
 from core.study.models import families
 from pages._parts.captions import retold
@@ -204,7 +203,7 @@ def show_alignment(at: Place, asked: Asked) -> None:
         trends,
         mode=frame.mode(),
         narrow=frame.narrow(),
-        label=how.label.replace(METRICS[how.metric].spec.title, SHORT[how.metric]),
+        label=how.label.replace(METRICS[how.metric].spec.title, METRICS[how.metric].spec.short),
     )
     recipe = queries.recipe(
         at,

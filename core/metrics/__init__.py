@@ -1,10 +1,13 @@
-"""Every metric by its id: `METRICS["mutual_knn"](x, y, k=10)`."""
+"""Every metric by its id: `METRICS["mutual_knn"](x, y, k=10)`.
+
+To add a metric, write its file and name it here.
+"""
 
 from __future__ import annotations
 
 from core.errors import UnknownNameError
+from core.metrics.cka import CKA, RBF_CKA, UNBIASED_CKA
 from core.metrics.cknna import CKNNA
-from core.metrics.kernels import CKA, RBF_CKA, UNBIASED_CKA
 from core.metrics.knn import CYCLE_KNN, JACCARD_KNN, MUTUAL_KNN
 from core.metrics.knn_order import EDIT_DISTANCE_KNN, LCS_KNN
 from core.metrics.predictivity import LINEAR_PREDICTIVITY

@@ -1,51 +1,29 @@
 """Centered kernel nearest-neighbor alignment: CKA restricted to pairs of stimuli that are neighbors
 in both spaces.
 
-Per space: `local_kernel`, the similarities of each stimulus to its k nearest, sparse. Per pair:
-`compare_centered` or `compare_masked`, which touch only the n · k entries of each.
+Per space: `core.spaces.local_kernels.local_kernel`. Per pair: `compare_centered` or
+`compare_masked`, which touch only the n · k entries of each.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from core.errors import MetricError
-from core.metrics.kernels import ROUNDING, check_unbiased, of_length_one
 from core.metrics.spec import Metric, MetricSpec
-from core.spaces.neighbors import nearest
+from core.pairs.engine import Engine
+from core.pairs.local import CenteredLocal
+from core.pairs.parts import EachPair, reorder_both
+from core.spaces.kernels import ROUNDING
+from core.spaces.local_kernels import VARIANTS, local_kernel
 
 if TYPE_CHECKING:
+    import torch
     from scipy.sparse import csr_array
-
-VARIANTS = ("paper", "released")
-
-
-def local_kernel(space: Float[np.ndarray, "n d"], *, k: int, variant: str) -> csr_array:
-    """Return an (n, n) matrix of the similarities of each stimulus i to its k nearest j, itself
-    excluded.
-
-    paper: ⟨xᵢ, xⱼ⟩ − (1/n) Σₗ ⟨xᵢ, xₗ⟩, the mean over all n stimuli, i included, scaled so that all
-    squares sum to 1. released: ⟨xᵢ, xⱼ⟩. Raises MetricError for another variant, k outside 1 … n −
-    1, degenerate spaces, where centering leaves nothing (paper), and for fewer than four stimuli
-    (released).
-    """
-    from scipy.sparse import csr_array
-
-    if variant not in VARIANTS:
-        raise MetricError(f"the variant is {' or '.join(VARIANTS)}; given {variant}")
-    n = len(space)
-    neighbors = np.sort(nearest(space, k=k), axis=1)
-    wide = space.astype(np.float64)
-    if variant == "paper":
-        similar = wide @ (wide - wide.mean(axis=0)).T
-        local = of_length_one(np.take_along_axis(similar, neighbors, axis=1), similar)
-    else:
-        check_unbiased(n)
-        local = np.take_along_axis(wide @ wide.T, neighbors, axis=1)
-    return csr_array((local.ravel(), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
 def compare_centered(x: csr_array, y: csr_array) -> float:
@@ -128,10 +106,27 @@ def cknna(
     )
 
 
+def _engine(*, k: int, variant: str) -> Engine:
+    if variant == "paper":
+        return CenteredLocal(k)
+    return EachPair(partial(local_kernel, k=k, variant=variant), compare_masked, reorder_both)
+
+
+def _on_torch(device: torch.device, *, k: int, variant: str) -> Engine:
+    from core.pairs.on_torch import TorchLocal  # seconds of torch
+
+    if variant != "paper":
+        raise MetricError(
+            f"on a device cknna has the variant paper alone; for {variant} name no device"
+        )
+    return TorchLocal(device, k)
+
+
 CKNNA = Metric(
     MetricSpec(
         id="cknna",
         title="Centered kernel nearest-neighbor alignment",
+        short="CKNNA",
         formula=(
             r"\frac{A(K, L)}{\sqrt{A(K, K)\,A(L, L)}}, \quad A(K, L) = \sum_{i,j} \alpha(i,"
             r" j)\,\bar{K}_{ij} \bar{L}_{ij}"
@@ -151,9 +146,13 @@ CKNNA = Metric(
             " outweigh all others."
         ),
         defaults={"k": 10, "variant": "paper"},
+        choices={"variant": VARIANTS},
+        unbounded={"variant": "released"},
         reference=(
             "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
         ),
     ),
     cknna,
+    engine=_engine,
+    on_torch=_on_torch,
 )

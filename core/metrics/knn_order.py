@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int32
 
 from core.metrics.spec import Metric, MetricSpec
+from core.pairs.lists import lists_of
 from core.spaces.neighbors import nearest
 
 
@@ -80,6 +81,7 @@ LCS_KNN = Metric(
     MetricSpec(
         id="lcs_knn",
         title="Longest common subsequence of neighbors",
+        short="subsequence k-NN",
         formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{lcs}(A_i, B_i)}{k}",
         range=(0.0, 1.0),
         higher_is_more_aligned=True,
@@ -101,12 +103,15 @@ LCS_KNN = Metric(
         ),
     ),
     lcs_knn,
+    engine=lists_of(subsequence_terms),
+    terms=subsequence_terms,
 )
 
 EDIT_DISTANCE_KNN = Metric(
     MetricSpec(
         id="edit_distance_knn",
         title="Edit similarity of neighbors",
+        short="edit k-NN",
         formula=r"1 - \frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{Levenshtein}(A_i, B_i)}{k}",
         range=(0.0, 1.0),
         higher_is_more_aligned=True,
@@ -128,4 +133,6 @@ EDIT_DISTANCE_KNN = Metric(
         ),
     ),
     edit_distance_knn,
+    engine=lists_of(edit_terms),
+    terms=edit_terms,
 )

@@ -8,6 +8,8 @@ Per space: a `Part` for every choice of one or two folds left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -16,11 +18,12 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import Metric, MetricSpec
+from core.pairs.parts import Predictions
+from core.pairs.streamed import Moments, Sums, blocks, merge
 from core.spaces.bases import Basis, center, span
 
-STRENGTHS = 10.0 ** np.arange(
-    -6, 2
-)  # of the penalty, in units of the fitted features' summed variance
+# of the penalty, in units of the fitted features' summed variance
+STRENGTHS = 10.0 ** np.arange(-6, 2)
 
 
 class Part(NamedTuple):
@@ -131,10 +134,79 @@ def linear_predictivity(
     return (forth + back) / 2
 
 
+def predictivity_of_sums(sums: Sums) -> float:
+    """Return the mean R² of predicting y from x and x from y by cross-validated ridge regression.
+
+    Folds and penalties are those of `core.metrics.predictivity`. Range (−∞, 1], higher is more
+    aligned. Raises MetricError for fewer than three folds or two stimuli in a fold.
+    """
+    folds = len(sums.folds)
+    if folds < 3:
+        raise MetricError(
+            "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
+            f" given {folds}"
+        )
+    if sums.total.n < 2 * folds:
+        raise MetricError(
+            f"{folds} folds need at least {2 * folds} stimuli; given {sums.total.n}: use fewer"
+            " folds"
+        )
+    swapped = np.r_[sums.width : len(sums.total.mean), : sums.width]
+    turned = [
+        Moments(fold.n, fold.mean[swapped], fold.products[np.ix_(swapped, swapped)])
+        for fold in sums.folds
+    ]
+    return (
+        _explained_by_sums(sums.folds, sums.width)
+        + _explained_by_sums(turned, len(swapped) - sums.width)
+    ) / 2
+
+
+def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
+    """Return R² of predicting the features from `width` on by those before, over every stimulus
+    when held out.
+    """
+    missed = total = 0.0
+    for held_out in folds:
+        others = [fold for fold in folds if fold is not held_out]
+        inner = [
+            (reduce(merge, [fold for fold in others if fold is not validation]), validation)
+            for validation in others
+        ]
+        chosen = np.argmin(
+            sum(_errors_of_sums(fitted, validation, width)[0] for fitted, validation in inner)
+        )
+        errors, spread = _errors_of_sums(reduce(merge, others), held_out, width)
+        missed, total = missed + errors[chosen], total + spread
+    return float(1 - missed / total)
+
+
+def _errors_of_sums(
+    fitted: Moments, held_out: Moments, width: int
+) -> tuple[Float64[np.ndarray, "strengths"], float]:
+    """Return the summed squared error on held-out stimuli for each strength of the penalty, and
+    that of predicting the mean.
+    """
+    xx, xy, _ = blocks(fitted.products, width)
+    squares, axes = np.linalg.eigh(xx)
+    seen, crossed, spread = blocks(held_out.around(fitted.mean), width)
+    along, targets, turned = axes.T @ xy, axes.T @ crossed, axes.T @ seen @ axes
+    maps = (along / (squares + strength * squares.sum())[:, None] for strength in STRENGTHS)
+    scale = np.trace(spread)
+    return np.array(
+        [scale - 2 * (each * targets).sum() + (each * (turned @ each)).sum() for each in maps]
+    ), float(scale)
+
+
+def _engine(*, folds: int) -> Predictions:
+    return Predictions(partial(fit_parts, folds=folds), partial(explained, folds=folds))
+
+
 LINEAR_PREDICTIVITY = Metric(
     MetricSpec(
         id="linear_predictivity",
         title="Linear predictivity (cross-validated R²)",
+        short="linear R²",
         formula=r"\tfrac{1}{2} \left( R^2_{x \to y} + R^2_{y \to x} \right)",
         range=(float("-inf"), 1.0),
         higher_is_more_aligned=True,
@@ -156,6 +228,8 @@ LINEAR_PREDICTIVITY = Metric(
             " Revisited, table 1"
         ),
         self_aligned=False,
+        costly=True,
     ),
     linear_predictivity,
+    engine=_engine,
 )

@@ -5,11 +5,14 @@ Per space: `dissimilarities`. Per pair: their inner product.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.spec import Metric, MetricSpec
+from core.metrics.spec import Chance, Metric, MetricSpec
+from core.pairs.rows import PairRows
 
 CORRELATIONS = ("spearman", "pearson")
 
@@ -55,10 +58,15 @@ def rsa(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, correlati
     return float(np.dot(*(dissimilarities(space, correlation=correlation) for space in (x, y))))
 
 
+def _chance(*, n: int, correlation: str) -> float:  # noqa: ARG001
+    return 0.0  # a correlation's mean over all permutations
+
+
 RSA = Metric(
     MetricSpec(
         id="rsa",
         title="Representational similarity analysis",
+        short="RSA",
         formula=r"\rho\left(\lVert x_i - x_j \rVert, \lVert y_i - y_j \rVert\right)_{i < j}",
         range=(-1.0, 1.0),
         higher_is_more_aligned=True,
@@ -72,7 +80,10 @@ RSA = Metric(
             " keeps the order of distances."
         ),
         defaults={"correlation": "spearman"},
+        choices={"correlation": CORRELATIONS},
         reference="Kriegeskorte, Mur, Bandettini 2008, Representational similarity analysis",
     ),
     rsa,
+    engine=lambda correlation: PairRows(partial(dissimilarities, correlation=correlation)),
+    chance=Chance(_chance, "0"),
 )

@@ -1,38 +1,48 @@
-"""What a metric is: one pure function of two spaces, and what is known about it. Tests, tables and
-pages read the spec.
+"""What a metric is: one pure function of two spaces, and all that the program needs to know of it.
+
+Tests, tables and pages read the spec; engines, chance levels and intervals are the metric's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Float64, Int32
 
 from core.errors import MetricError
+from core.pairs.engine import Engine
 from core.spaces.inputs import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
+UNBOUNDED = (-np.inf, np.inf)
+
+Lists = Int32[np.ndarray, "n k"]
+Space = Float[np.ndarray, "n _"]
+Halves = Bool[np.ndarray, "count n"]
 
 
 @dataclass(frozen=True)
 class MetricSpec:
     """What is known about a metric without calling it.
 
-    range: least and greatest value. symmetric: m(x, y) = m(y, x). scope: whether it compares each
-    stimulus's neighborhood (local) or all pairs of stimuli at once (global). ordinal: depends on
-    the order of similarities alone. invariances: the maps of either space that never change the
-    value; every map that is missing here changes some value. sees, misses: what it can and cannot
-    tell apart, one plain line each. defaults: its parameters. self_aligned: m(x, x) is the aligned
-    end of the range, whatever x. Every metric ignores a common reordering of the stimuli, save
-    `linear_predictivity`, whose folds go by position.
+    short: its name where space is scarce. range: least and greatest value. symmetric: m(x, y) =
+    m(y, x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli
+    at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
+    either space that never change the value; every map that is missing here changes some value.
+    sees, misses: what it can and cannot distinguish, one plain line each. defaults: its parameters.
+    choices: the words that a parameter may be. unbounded: the words with which a value can leave
+    the range. self_aligned: m(x, x) is the aligned end of the range, whatever x. costly: takes
+    longer than all other metrics together. Every metric ignores a common reordering of the stimuli,
+    save `linear_predictivity`, whose folds go by position.
     """
 
     id: str
     title: str
+    short: str
     formula: str
     range: tuple[float, float]
     higher_is_more_aligned: bool
@@ -44,15 +54,53 @@ class MetricSpec:
     misses: str
     defaults: Mapping[str, Any]
     reference: str
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unbounded: Mapping[str, str] = field(default_factory=dict)
     self_aligned: bool = True
+    costly: bool = False
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The mean score of any two unrelated spaces.
+
+    level: from the keyword n and the metric's parameters. text: the formula, for a sentence.
+    """
+
+    level: Callable[..., float]
+    text: str
+
+
+@dataclass(frozen=True)
+class PairChance:
+    """The mean score of two unrelated spaces, from one number of each.
+
+    trait: that number of a space. level: from the trait of both spaces and the keyword n.
+    """
+
+    trait: Callable[[Space], float]
+    level: Callable[..., float]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's function beside its spec; call it like the function."""
+    """A metric's function beside all that follows from it; call it like the function.
+
+    engine: makes the engine of all layer pairs from the parameters. on_torch: the same from a torch
+    device and the parameters, where there is one. chance, pair_chance: where a formula gives it, of
+    any two spaces or of each two. terms: what each stimulus adds to a mean, from its own two
+    neighbor lists alone. halves: scores on many halves of the stimuli at once, for a metric that
+    need not be asked half by half.
+    """
 
     spec: MetricSpec
     function: Callable[..., float]
+    engine: Callable[..., Engine]
+    on_torch: Callable[..., Engine] | None = None
+    chance: Chance | None = None
+    pair_chance: PairChance | None = None
+    terms: Callable[[Lists, Lists], Float64[np.ndarray, " n"]] | None = None
+    halves: Callable[[Space, Space, Halves], Float64[np.ndarray, " count"]] | None = None
 
     def __call__(
         self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Any
@@ -68,19 +116,32 @@ class Metric:
         """Return every parameter, its default where none is given; raises MetricError for unknown
         ones and for words as numbers.
         """
-        if unknown := sorted(parameters.keys() - self.spec.defaults.keys()):
-            known = (
-                f"the parameters {', '.join(self.spec.defaults)}"
-                if self.spec.defaults
-                else "no parameters"
-            )
-            raise MetricError(f"{self.spec.id} takes {known}; given {', '.join(unknown)}")
+        defaults = self.spec.defaults
+        if unknown := sorted(parameters.keys() - defaults.keys()):
+            takes = f"the parameters {', '.join(defaults)}" if defaults else "no parameters"
+            raise MetricError(f"{self.spec.id} takes {takes}; given {', '.join(unknown)}")
         for name, value in parameters.items():
-            expected = str if isinstance(self.spec.defaults[name], str) else (int, float)
-            if not isinstance(value, expected) or isinstance(value, bool):
-                kind = "a word" if expected is str else "a number"
-                raise MetricError(
-                    f"{name} of {self.spec.id} is {kind}, such as {self.spec.defaults[name]}; given"
-                    f" {value!r}"
-                )
-        return {**self.spec.defaults, **parameters}
+            self._check_kind(name, value)
+        return {**defaults, **parameters}
+
+    def _check_kind(self, name: str, value: object) -> None:
+        default = self.spec.defaults[name]
+        expected = str if isinstance(default, str) else (int, float)
+        if not isinstance(value, expected) or isinstance(value, bool):
+            kind = "a word" if expected is str else "a number"
+            raise MetricError(
+                f"{name} of {self.spec.id} is {kind}, such as {default}; given {value!r}"
+            )
+
+    def spec_with(self, parameters: Mapping[str, Any]) -> MetricSpec:
+        """Return the spec as it is with these parameters: with some a metric has no range."""
+        words = self.spec.unbounded.items()
+        free = any(parameters.get(name) == word for name, word in words)
+        return replace(self.spec, range=UNBOUNDED) if free else self.spec
+
+    def chance_level(self, n: int, parameters: Mapping[str, Any]) -> float:
+        """Return the mean score of unrelated spaces over n stimuli; NaN where no formula gives it
+        without a look at the spaces.
+        """
+        complete = self.complete(parameters)
+        return np.nan if self.chance is None else self.chance.level(n=n, **complete)

@@ -7,12 +7,16 @@ canonical correlations.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.metrics.spec import Metric, MetricSpec
-from core.spaces.bases import Basis, center, span, standardize
+from core.pairs.engine import Engine
+from core.pairs.parts import EachPair, reorder_basis
+from core.spaces.bases import Basis, basis_of, center, span, standardize
 
 
 def correlate(
@@ -96,10 +100,19 @@ def mean_cca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> floa
     return mean_correlation(span(center(x)), span(center(y)))
 
 
+def _svcca_engine(*, rank: int) -> Engine:
+    return EachPair(partial(leading_basis, rank=rank), mean_correlation, reorder_basis)
+
+
+def _whole_basis(space: Float[np.ndarray, "n d"]) -> Basis:
+    return span(center(space))
+
+
 SVCCA = Metric(
     MetricSpec(
         id="svcca",
         title="Singular vector canonical correlation",
+        short="SVCCA",
         formula=r"\frac{1}{r} \sum_{i=1}^{r} \sigma_i(U_x^\top U_y)",
         range=(0.0, 1.0),
         higher_is_more_aligned=True,
@@ -118,12 +131,14 @@ SVCCA = Metric(
         ),
     ),
     svcca,
+    engine=_svcca_engine,
 )
 
 PWCCA = Metric(
     MetricSpec(
         id="pwcca",
         title="Projection-weighted canonical correlation",
+        short="PWCCA",
         formula=(
             r"\sum_i \alpha_i \rho_i \big/ \sum_i \alpha_i, \quad \alpha_i = \sum_j |\langle h_i,"
             r" x_j \rangle|"
@@ -146,12 +161,14 @@ PWCCA = Metric(
         ),
     ),
     pwcca,
+    engine=lambda: EachPair(_whole_basis, weighted_correlation, reorder_basis),
 )
 
 MEAN_CCA = Metric(
     MetricSpec(
         id="mean_cca",
         title="Mean canonical correlation",
+        short="mean CCA",
         formula=r"\frac{1}{r} \sum_{i=1}^{r} \rho_i",
         range=(0.0, 1.0),
         higher_is_more_aligned=True,
@@ -175,4 +192,5 @@ MEAN_CCA = Metric(
         ),
     ),
     mean_cca,
+    engine=lambda: EachPair(basis_of, mean_correlation, reorder_basis),
 )

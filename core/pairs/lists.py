@@ -25,6 +25,7 @@ class NeighborLists:
 
     compare: Callable[..., np.ndarray]  # lists of two models and k to the scores of all layer pairs
     k: int
+    shuffled: Callable[..., np.ndarray] | None = None  # the same for many orders of y's stimuli
 
     def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Lists:
         return stacked(each_layer(partial(nearest, k=self.k), layers, preprocess), missing=-1)
@@ -36,6 +37,11 @@ class NeighborLists:
         lists = np.argsort(order).astype(np.int32)[prepared[:, order]]
         lists[prepared[:, 0, 0] < 0] = -1
         return lists
+
+
+def lists_of(terms: Callable[..., np.ndarray]) -> Callable[..., NeighborLists]:
+    """Return what makes the engine of a mean of terms from k."""
+    return partial(NeighborLists, partial(mean_terms, terms))
 
 
 def mean_terms(

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
 from core.errors import MetricError
-from core.metrics.cknna import local_kernel
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
+from core.spaces.local_kernels import local_kernel
 from core.spaces.preprocess import normalize_rows
 
 

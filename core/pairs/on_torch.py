@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +18,9 @@ from jaxtyping import Float64, Integer
 from torch import Tensor
 
 from core.errors import MetricError
-from core.metrics.kernels import ROUNDING, check_unbiased
 from core.pairs.layers import Preprocess, Space, each_layer
 from core.spaces.inputs import check_k
+from core.spaces.kernels import ROUNDING, check_unbiased
 from core.spaces.neighbors import check_ties, tie_order, unit_scaled
 from core.spaces.preprocess import normalize_rows
 
@@ -140,15 +140,15 @@ def _nearest_of(scaled: Tensor, order: Tensor, start: int, k: int) -> Tensor:
     return order[n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)]
 
 
-def _centered(kernel: Tensor) -> Tensor:
+def centered(kernel: Tensor) -> Tensor:
     """Return HKH / ‖HKH‖, H = I − 11ᵀ/n."""
     means = kernel.mean(dim=1)
     return _of_length_one(kernel - means[:, None] - means + means.mean(), kernel)
 
 
-def _u_centered(kernel: Tensor) -> Tensor:
+def u_centered(kernel: Tensor) -> Tensor:
     """Return the kernel centered as if it had no diagonal, of length 1; see
-    `core.metrics.kernels.u_centered`.
+    `core.spaces.kernels.u_centered`.
     """
     n = len(kernel)
     check_unbiased(n)
@@ -210,19 +210,3 @@ def _check_same_stimuli(x: Tensor, y: Tensor) -> None:
         raise MetricError(
             f"layers over the same stimuli expected; given {x.shape[1]} and {y.shape[1]} stimuli"
         )
-
-
-def _cknna(device: torch.device, *, k: int, variant: str) -> TorchLocal:
-    if variant != "paper":
-        raise MetricError(
-            f"on a device cknna has the variant paper alone; for {variant} name no device"
-        )
-    return TorchLocal(device, k)
-
-
-ON_TORCH: dict[str, Callable] = {
-    "mutual_knn": TorchLists,
-    "cka": partial(TorchKernels, center=_centered),
-    "unbiased_cka": partial(TorchKernels, center=_u_centered),
-    "cknna": _cknna,
-}

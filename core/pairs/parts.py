@@ -11,9 +11,8 @@ import numpy as np
 from jaxtyping import Float64, Integer
 
 from core.errors import MetricError
-from core.metrics.predictivity import explained, fit_parts
 from core.pairs.layers import Preprocess, Space, each_layer
-from core.spaces.bases import Basis, center, span
+from core.spaces.bases import Basis, basis_of
 from core.spaces.preprocess import normalize_rows
 
 
@@ -36,14 +35,6 @@ def check_same_stimuli(x: Parts, y: Parts) -> None:
 def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarray:
     """Give stimulus i the row of stimulus order[i]."""
     return part[order]
-
-
-def basis_of(space: Space) -> Basis:
-    """Return the basis of all of a space without its axes, which are as large as the space
-    itself.
-    """
-    basis = span(center(space))
-    return basis._replace(axes=np.empty((len(basis.sizes), 0)))
 
 
 def reorder_basis(basis: Basis, order: Integer[np.ndarray, "n"]) -> Basis:
@@ -111,11 +102,15 @@ class EachPair:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Linear predictivity: layers as bases. A layer is fitted once for all that it predicts, then
-    forgotten: fits are large.
+    """Layers as bases, each predicting the others: the mean of both directions.
+
+    A layer is fitted once for all that it predicts, then forgotten: fits are large. fit: refuses a
+    layer that nothing can be learned from. explained: how well a fit predicts another layer, given
+    as its principal coordinates.
     """
 
-    folds: int
+    fit: Callable[[Basis], Any]
+    explained: Callable[[Any, Float64[np.ndarray, "n _"]], float]
 
     def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Parts:
         return Parts(each_layer(basis_of, layers, preprocess), len(layers[0]))
@@ -130,9 +125,7 @@ class Predictions:
         """Return why the first two sound layers without a score are refused, given the scores;
         empty where there are none.
         """
-        return first_refusal(
-            lambda *pair: [fit_parts(basis, folds=self.folds) for basis in pair], x, y, scores
-        )
+        return first_refusal(lambda *pair: [self.fit(basis) for basis in pair], x, y, scores)
 
     def _explained(
         self, basis: Basis | None, others: Sequence[Basis | None]
@@ -142,10 +135,10 @@ class Predictions:
         """
         found = np.full(len(others), np.nan)
         with suppress(MetricError):
-            fits = basis and fit_parts(basis, folds=self.folds)
+            fits = basis and self.fit(basis)
             for b, other in enumerate(others):
                 if fits and other:
-                    found[b] = explained(fits, other.scores, folds=self.folds)
+                    found[b] = self.explained(fits, other.scores)
         return found
 
     def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:

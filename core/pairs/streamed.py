@@ -2,7 +2,7 @@
 products of features alone.
 
     sums = add_up(((x.chunk, y.chunk) …), folds=5)
-    cka(sums), procrustes(sums), linear_predictivity(sums)
+    cka_of_sums(sums)                                   # each metric says what it makes of sums
 
 Memory is that of a chunk and of (dx + dy)² numbers per fold, whatever the number of stimuli. Chunks
 are clamped and normalized by the caller; their size changes results by rounding alone. Neighbors
@@ -11,7 +11,7 @@ need no such care: `core.spaces.neighbors` works in blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -20,8 +20,11 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.predictivity import STRENGTHS
 from core.spaces.inputs import SMALLEST
+
+Blocks = tuple[
+    Float64[np.ndarray, "dx dx"], Float64[np.ndarray, "dx dy"], Float64[np.ndarray, "dy dy"]
+]
 
 
 class Moments(NamedTuple):
@@ -52,7 +55,18 @@ class Sums:
 
     @property
     def total(self) -> Moments:
+        """The moments of all stimuli."""
         return reduce(merge, self.folds)
+
+    @property
+    def blocks(self) -> Blocks:
+        """XᵀX, XᵀY and YᵀY over all stimuli, X and Y centered."""
+        return blocks(self.total.products, self.width)
+
+
+def blocks(products: Float64[np.ndarray, "d d"], width: int) -> Blocks:
+    """Cut summed products of the joined features (x, y) into those of x, of both, of y."""
+    return products[:width, :width], products[:width, width:], products[width:, width:]
 
 
 def add_up(
@@ -131,96 +145,3 @@ def _check_rank(sums: Sums, name: str, features: slice) -> None:
             f"a space of rank 2 or more expected; the stimuli of {name} lie on one line: choose"
             " another layer"
         )
-
-
-def cka(sums: Sums) -> float:
-    """Return linear CKA from products of features: ‖XᵀY‖² / (‖XᵀX‖ ‖YᵀY‖), X and Y centered,
-    Frobenius norms.
-
-    Range [0, 1], higher is more aligned. Source: Kornblith et al. 2019, equation 4.
-    """
-    xx, xy, yy = _blocks(sums.total.products, sums.width)
-    return float(
-        (np.linalg.norm(xy) / np.linalg.norm(xx)) * (np.linalg.norm(xy) / np.linalg.norm(yy))
-    )
-
-
-def procrustes(sums: Sums) -> float:
-    """Return the orthogonal Procrustes similarity: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y centered.
-
-    Range [0, 1], higher is more aligned. Source: Schönemann 1966; Ding, Denain, Steinhardt 2021.
-    """
-    xx, xy, yy = _blocks(sums.total.products, sums.width)
-    overlap = np.linalg.svd(xy, compute_uv=False).sum() / (
-        np.sqrt(np.trace(xx)) * np.sqrt(np.trace(yy))
-    )
-    return min(1.0, float(overlap))  # rounding alone lifts a cosine above 1
-
-
-def linear_predictivity(sums: Sums) -> float:
-    """Return the mean R² of predicting y from x and x from y by cross-validated ridge regression.
-
-    Folds and penalties are those of `core.metrics.predictivity`. Range (−∞, 1], higher is more
-    aligned. Raises MetricError for fewer than three folds or two stimuli in a fold.
-    """
-    folds = len(sums.folds)
-    if folds < 3:
-        raise MetricError(
-            "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
-            f" given {folds}"
-        )
-    if sums.total.n < 2 * folds:
-        raise MetricError(
-            f"{folds} folds need at least {2 * folds} stimuli; given {sums.total.n}: use fewer"
-            " folds"
-        )
-    swapped = np.r_[sums.width : len(sums.total.mean), : sums.width]
-    turned = [
-        Moments(fold.n, fold.mean[swapped], fold.products[np.ix_(swapped, swapped)])
-        for fold in sums.folds
-    ]
-    return (_explained(sums.folds, sums.width) + _explained(turned, len(swapped) - sums.width)) / 2
-
-
-def _explained(folds: Sequence[Moments], width: int) -> float:
-    """Return R² of predicting the features from `width` on by those before, over every stimulus
-    when held out.
-    """
-    missed = total = 0.0
-    for held_out in folds:
-        others = [fold for fold in folds if fold is not held_out]
-        inner = [
-            (reduce(merge, [fold for fold in others if fold is not validation]), validation)
-            for validation in others
-        ]
-        chosen = np.argmin(
-            sum(_errors(fitted, validation, width)[0] for fitted, validation in inner)
-        )
-        errors, spread = _errors(reduce(merge, others), held_out, width)
-        missed, total = missed + errors[chosen], total + spread
-    return float(1 - missed / total)
-
-
-def _errors(
-    fitted: Moments, held_out: Moments, width: int
-) -> tuple[Float64[np.ndarray, "strengths"], float]:
-    """Return the summed squared error on held-out stimuli for each strength of the penalty, and
-    that of predicting the mean.
-    """
-    xx, xy, _ = _blocks(fitted.products, width)
-    squares, axes = np.linalg.eigh(xx)
-    seen, crossed, spread = _blocks(held_out.around(fitted.mean), width)
-    along, targets, turned = axes.T @ xy, axes.T @ crossed, axes.T @ seen @ axes
-    maps = (along / (squares + strength * squares.sum())[:, None] for strength in STRENGTHS)
-    scale = np.trace(spread)
-    return np.array(
-        [scale - 2 * (each * targets).sum() + (each * (turned @ each)).sum() for each in maps]
-    ), float(scale)
-
-
-def _blocks(
-    products: Float64[np.ndarray, "d d"], width: int
-) -> tuple[
-    Float64[np.ndarray, "dx dx"], Float64[np.ndarray, "dx dy"], Float64[np.ndarray, "dy dy"]
-]:
-    return products[:width, :width], products[:width, width:], products[width:, width:]

@@ -8,18 +8,17 @@ anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int16, Int32, Int64
 
 from core.errors import MetricError
-from core.metrics import METRICS
-from core.metrics.kernels import ROUNDING
-from core.pairs.engine import make_engine
+from core.pairs.engine import Engine
 from core.pairs.layers import Space
 from core.pairs.lists import NeighborLists
 from core.pairs.local import CenteredLocal
+from core.spaces.kernels import ROUNDING
 from core.spaces.neighbors import check_ties, nearest, unit_scaled
 from core.spaces.preprocess import normalize_rows
 
@@ -41,30 +40,18 @@ class Held(NamedTuple):
     edges: Int64[np.ndarray, " L1"]
 
 
-def score_sets(
-    x: Sequence[Space], y: Sequence[Space], *, metric: str, **parameters: Any
-) -> SetScores:
+def score_sets(engine: Engine, x: Sequence[Space], y: Sequence[Space], *, k: int = 0) -> SetScores:
     """Return what scores every space of x with every space of y over a set of stimuli, given by its
     indices, rising.
 
     Each score is what the metric gives for these rows of the normalized spaces, NaN where it
     refuses them; only which of equally similar stimuli are neighbors may differ, and similarities
-    are rounded to float32. It may be called from several threads. x, y: clamped spaces over the
-    same stimuli. Raises UnknownNameError for the metric, MetricError for its parameters, for spaces
-    that it refuses over all stimuli and, once it is called, for sets of k stimuli or fewer.
+    are rounded to float32. It may be called from several threads. engine: of the metric. x, y:
+    clamped spaces over the same stimuli. k: the metric's neighbors, 0 where it compares none.
+    Raises MetricError for spaces that the metric refuses over all stimuli and, once it is called,
+    for sets of k stimuli or fewer.
     """
-    engine, k = make_engine(metric, **parameters), METRICS[metric].complete(parameters).get("k", 0)
-    known = len(x[0]) <= LARGEST
-    if known and isinstance(engine, NeighborLists):
-        score = _over_lists(
-            engine, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y]
-        )
-    elif known and isinstance(engine, CenteredLocal):
-        score = _over_kernels(
-            k, [normalize_rows(space) for space in x], [normalize_rows(space) for space in y]
-        )
-    else:
-        score = _anew(engine, x, y)
+    score = _scoring(engine, x, y)
 
     def scores(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         if len(rows) <= k:
@@ -77,7 +64,21 @@ def score_sets(
     return scores
 
 
-def _anew(engine: Any, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _scoring(engine: Engine, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+    if len(x[0]) > LARGEST:
+        return _anew(engine, x, y)
+    if isinstance(engine, NeighborLists):
+        return _over_lists(engine, _normalized(x), _normalized(y))
+    if isinstance(engine, CenteredLocal):
+        return _over_kernels(engine, _normalized(x), _normalized(y))
+    return _anew(engine, x, y)
+
+
+def _normalized(spaces: Sequence[Space]) -> list[Space]:
+    return [normalize_rows(space) for space in spaces]
+
+
+def _anew(engine: Engine, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         try:
             return engine.scores(
@@ -96,12 +97,13 @@ def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -
     )
 
 
-def _over_kernels(k: int, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a
     value.
     """
     from core.pairs.loops.scattered import add_products
 
+    k = engine.k
     held = [_hold(spaces, k) for spaces in (x, y)]
 
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
@@ -117,9 +119,7 @@ def _over_kernels(k: int, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
 
 def _rank_all(spaces: Sequence[Space], k: int) -> Order:
     order = np.stack([nearest(space, k=len(space) - 1).astype(np.int16) for space in spaces])
-    for (
-        space
-    ) in spaces:  # after their own checks; that of `nearest` was for all others as neighbors
+    for space in spaces:  # again, since `nearest` checked for all others as neighbors
         check_ties(unit_scaled(space), k)
     return order
 
@@ -159,7 +159,7 @@ def _kernels_within(
     held: Held, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
     """Return local kernels of length 1, NaN where centering leaves no more than rounding; see
-    `core.metrics.cknna.local_kernel`.
+    `core.spaces.local_kernels.local_kernel`.
     """
     from core.pairs.loops.walks import centered_within
 
@@ -167,7 +167,5 @@ def _kernels_within(
     values = np.empty(ranks.shape)
     centered_within(held.similar, held.wide, held.edges, rows, ranks, values)
     lengths = np.sqrt((values**2).sum(axis=(0, 2)))
-    return (
-        lists,
-        values / np.where(lengths > ROUNDING * len(rows), lengths, np.nan)[:, None],
-    )  # rows have length 1: tr(K) = m
+    least = ROUNDING * len(rows)  # rows have length 1: tr(K) = m
+    return lists, values / np.where(lengths > least, lengths, np.nan)[:, None]

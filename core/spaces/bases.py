@@ -92,3 +92,11 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
             " random; use another"
         )
     return Basis(left[:, :kept], sizes[:kept], right[:kept], noise)
+
+
+def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:
+    """Return the basis of all of a space without its axes, which are as large as the space
+    itself.
+    """
+    basis = span(center(space))
+    return basis._replace(axes=np.empty((len(basis.sizes), 0)))

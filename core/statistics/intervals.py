@@ -18,7 +18,6 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32
 
 from core.errors import MetricError
-from core.metrics.kernels import ROUNDING, centered, check_unbiased, u_centered
 from core.metrics.spec import MetricSpec
 from core.statistics.nulls import draw_orders
 
@@ -111,62 +110,12 @@ def half_interval(
     that a metric's level depends on n drops out with the mean. Coverage in simulations, for 95 %:
     CKA and unbiased CKA 95 to 99, mutual kNN of halves at half of k 97 to 99; other metrics were
     not simulated. NaN where a half has no score. halves: the metric on `draw_halves`; of CKA,
-    `cka_of_halves`. Raises MetricError for a level outside (0, 1) and for no halves. Source:
-    Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993 (halves as weights 0 and 2 of a
-    bootstrap).
+    `core.metrics.cka_halves.cka_of_halves`. Raises MetricError for a level outside (0, 1) and for
+    no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993 (halves as
+    weights 0 and 2 of a bootstrap).
     """
     tails = _tails(level, len(halves))
     return np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
-
-
-def cka_of_halves(
-    x: Float64[np.ndarray, "n n"],
-    y: Float64[np.ndarray, "n n"],
-    halves: Bool[np.ndarray, "count n"],
-    *,
-    unbiased: bool,
-) -> Float64[np.ndarray, "count"]:
-    """Return CKA on every half: HSIC(K, L) / √(HSIC(K, K) · HSIC(L, L)).
-
-    x, y: kernels of one layer each, centered or not. unbiased: HSIC as in `unbiased_cka`, else as
-    in `cka`. NaN where a half's similarities are all equal. Raises MetricError where those of all
-    stimuli are, and where unbiased for halves of fewer than four.
-    """
-    if unbiased:
-        check_unbiased(int(halves.sum(axis=1).min()))
-    center = (
-        u_centered if unbiased else centered
-    )  # over all stimuli: no half's HSIC changes, and digits are saved
-    x, y = center(x), center(y)
-    weights = halves.T.astype(np.float64)
-    xy, xx, yy = (_hsic(*pair, weights, unbiased=unbiased) for pair in ((x, y), (x, x), (y, y)))
-    defined = np.minimum(xx, yy) > (len(x) * ROUNDING) ** 2  # of kernels of length 1
-    return xy / np.sqrt(np.where(defined, xx * yy, np.nan))
-
-
-def _hsic(
-    x: Float64[np.ndarray, "n n"],
-    y: Float64[np.ndarray, "n n"],
-    weights: Float64[np.ndarray, "n count"],
-    *,
-    unbiased: bool,
-) -> Float64[np.ndarray, "count"]:
-    """Return tr(KHLH), or m(m − 3) times the unbiased HSIC, of the m stimuli with weight 1 in each
-    column.
-
-    Sums over a half are products with its weights, so all halves cost three matrix products.
-    Source: Song et al. 2012, equation 5.
-    """
-    m = weights.sum(axis=0)
-    rows, whole = (m - 2, (m - 1) * (m - 2)) if unbiased else (m, m**2)
-    sums_x, sums_y = x @ weights, y @ weights
-    pairs = (weights * ((x * y) @ weights)).sum(axis=0)
-    chains = (weights * sums_x * sums_y).sum(axis=0)
-    return (
-        pairs
-        - 2 * chains / rows
-        + (weights * sums_x).sum(axis=0) * (weights * sums_y).sum(axis=0) / whole
-    )
 
 
 def _tails(level: float, count: int) -> tuple[float, float]:

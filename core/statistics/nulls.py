@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import MetricSpec
-from core.pairs.engine import Engine
 
 ALPHA = 0.05
 COLUMNS = ("score", "null_mean", "null_sd", "threshold", "p", "calibrated", "reason")
@@ -47,25 +45,6 @@ def fixed_pair(layer_x: int, layer_y: int) -> Choice:
     return lambda scores: scores[:, layer_x, layer_y]
 
 
-def shuffled_scores(
-    engine: Engine, x: Sequence[Any], y: Sequence[Any]
-) -> Callable[[Int64[np.ndarray, "P n"]], Scores]:
-    """Return what scores all layers of x's models with all of y's, the stimuli of y in any order,
-    by any metric.
-
-    x, y: one or more models each, as `engine.prepare` gives them. Of mutual kNN,
-    `core.pairs.permuted.permuted_overlaps` gives the same many times faster.
-    """
-
-    def scores(orders: Int64[np.ndarray, "P n"]) -> Scores:
-        shuffled = ([engine.permuted(model, order) for model in y] for order in orders)
-        return np.stack(
-            [np.block([[engine.scores(a, b) for b in models] for a in x]) for models in shuffled]
-        )
-
-    return scores
-
-
 def null_scores(
     score: Callable[[Int64[np.ndarray, "P n"]], Scores],
     orders: Int64[np.ndarray, "P n"],
@@ -77,12 +56,11 @@ def null_scores(
     """Score every pair of models under every permutation, one score for all their layers.
 
     score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of
-    orders of y's stimuli: `shuffled_scores`, or for mutual kNN
-    `core.pairs.permuted.permuted_overlaps` of cached neighbors. orders: from `draw_orders`; the
-    order 0 … n − 1 gives the observed scores, rounded as those of the null are. choice: `best_pair`
-    or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns a column for each
-    pair of models: every model of y with the first of x, then with the second, and so on. Raises
-    MetricError where there is no model on a side, or no order.
+    orders of y's stimuli, such as `core.pairs.shuffled.shuffled_scores`. orders: from
+    `draw_orders`; the order 0 … n − 1 gives the observed scores, rounded as those of the null are.
+    choice: `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns
+    a column for each pair of models: every model of y with the first of x, then with the second,
+    and so on. Raises MetricError where there is no model on a side, or no order.
     """
     if not (layers_x and layers_y and len(orders)):
         given = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"

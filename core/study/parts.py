@@ -97,8 +97,8 @@ class Measure:
 
     @property
     def spec(self) -> MetricSpec:
-        """Return what is known about the metric; raises UnknownNameError."""
-        return _find(self.metric).spec
+        """Return what is known about the metric with these parameters; raises UnknownNameError."""
+        return _find(self.metric).spec_with(self.changed)
 
     @property
     def label(self) -> str:

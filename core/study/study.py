@@ -27,7 +27,9 @@ from core.errors import (
     UnknownNameError,
 )
 from core.metrics import METRICS
-from core.pairs.engine import Engine, make_engine
+from core.metrics.engines import make_engine
+from core.metrics.spec import PairChance
+from core.pairs.engine import Engine
 from core.pairs.lists import NeighborLists
 from core.pairs.parts import EachPair, Predictions
 from core.questions.competence.tasks_solved import THRESHOLD, tasks_solved
@@ -36,7 +38,6 @@ from core.recipe import Recipe
 from core.spaces.inputs import check_k
 from core.spaces.neighbors import RULE, nearest
 from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
-from core.statistics.chance import cka_chance, known_chance, roundness
 from core.store import ModelEntry, Store, write_result
 from core.study.aligning import align, align_all_layers
 from core.study.layers import LayerChoice, concatenate, read_choice
@@ -96,7 +97,7 @@ class Study:
         self._held: dict[tuple[str, bool], tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
         self._compared: dict[tuple[str, str, str], Compared] = {}
         self._refused: dict[tuple[str, str], str] = {}
-        self._round: dict[tuple[str, bool], list[float]] = {}
+        self._chance_traits: dict[tuple[str, PairChance, bool], list[float]] = {}
 
     def names(self, modality: Modality) -> list[str]:
         """Return the names of the embedded models of one modality, in the store's order."""
@@ -194,13 +195,14 @@ class Study:
             else align(scores, choice=choice, spec=METRICS[metric].spec)
         )
         complete, n = METRICS[metric].complete(parameters), self.size
-        known = (
-            self._cka_chance(table, choice)
-            if metric == "cka"
-            else known_chance(metric, n=n, **complete)
+        formula = METRICS[metric].pair_chance
+        chance = (
+            METRICS[metric].chance_level(n, parameters)
+            if formula is None
+            else self._pair_chances(table, formula, choice)
         )
         reasons = self._reasons(table, compared, self.engine(metric, **parameters), choice)
-        return table.assign(chance=known, n=n, **complete, reason=reasons)
+        return table.assign(chance=chance, n=n, **complete, reason=reasons)
 
     def layer_scores(
         self,
@@ -321,27 +323,28 @@ class Study:
                 )
         return reasons
 
-    def _cka_chance(self, table: pd.DataFrame, choice: LayerChoice) -> list[float]:
+    def _pair_chances(
+        self, table: pd.DataFrame, formula: PairChance, choice: LayerChoice
+    ) -> list[float]:
         """Return the chance of the layers of each row that has a score."""
         chances = []
         for row in table.to_dict("records"):
             if np.isnan(row["score"]):
                 chances.append(np.nan)
             else:
-                round_x, round_y = (
-                    self._roundness(row[f"model_{side}"], choice)[row[f"layer_{side}"]]
+                x, y = (
+                    self._traits(row[f"model_{side}"], formula, choice)[row[f"layer_{side}"]]
                     for side in ("x", "y")
                 )
-                chances.append(cka_chance(round_x, round_y, n=self.size))
+                chances.append(formula.level(x, y, n=self.size))
         return chances
 
-    def _roundness(self, model: str, choice: LayerChoice) -> list[float]:
-        key = self.entry(model).digest, choice.concatenated
-        if key not in self._round:
-            self._round[key] = [
-                _roundness(space) for space in self.spaces(model, concatenated=choice.concatenated)
-            ]
-        return self._round[key]
+    def _traits(self, model: str, formula: PairChance, choice: LayerChoice) -> list[float]:
+        key = self.entry(model).digest, formula, choice.concatenated
+        if key not in self._chance_traits:
+            spaces = self.spaces(model, concatenated=choice.concatenated)
+            self._chance_traits[key] = [_trait(space, formula) for space in spaces]
+        return self._chance_traits[key]
 
     def competence(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits /
@@ -530,9 +533,9 @@ def _refusal(engine: Engine, space: Float32[np.ndarray, "n _"], name: str) -> st
     return ""
 
 
-def _roundness(space: Float32[np.ndarray, "n _"]) -> float:
+def _trait(space: Float32[np.ndarray, "n _"], formula: PairChance) -> float:
     try:
-        return roundness(normalize_rows(space))
+        return formula.trait(normalize_rows(space))
     except (FeatureError, MetricError):
         return np.nan
 

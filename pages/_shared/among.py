@@ -12,7 +12,6 @@ import pandas as pd
 import streamlit as st
 
 from core.metrics import METRICS
-from core.statistics.chance import known_chance
 from core.study.pairing import pair_models
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
@@ -47,9 +46,7 @@ class Among:
         """Return what one pair of layers of unrelated models reaches; NaN where no formula
         tells.
         """
-        return known_chance(
-            self.metric, n=queries.size(at), **METRICS[self.metric].complete(self.parameters)
-        )
+        return METRICS[self.metric].chance_level(queries.size(at), self.parameters)
 
     def pairs(self, at: Place, names: tuple[str, ...]) -> pd.DataFrame:
         """Return the alignment of every two of these models; see

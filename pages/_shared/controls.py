@@ -20,11 +20,6 @@ from core.study.selections import decode
 from pages._shared import frame, queries
 from pages._shared.queries import Place
 
-CHOICES = {
-    "variant": ("paper", "released"),
-    "correlation": ("spearman", "pearson"),
-    "unit": ("median", "feature"),
-}
 MOST_VALUES = (
     16  # of a factor that stimuli are chosen by; a number that differs everywhere chooses nothing
 )
@@ -169,12 +164,13 @@ def pick_metric(*, default: str = "mutual_knn") -> str:
 def pick_parameters(metric: str, size: int) -> dict[str, Any]:
     """Choose the parameters of a metric; k first, where it compares neighbors."""
     chosen: dict[str, Any] = {}
+    choices = METRICS[metric].spec.choices
     for name, default in METRICS[metric].spec.defaults.items():
         key: dict[str, Any] = {"key": f"{metric}-{name}", "bind": "query-params"}
         if name == "k":
             chosen["k"] = pick_k(size)
-        elif name in CHOICES:
-            chosen[name] = st.selectbox(name.capitalize(), CHOICES[name], **key)
+        elif name in choices:
+            chosen[name] = st.selectbox(name.capitalize(), choices[name], **key)
         else:
             chosen[name] = st.number_input(name.capitalize(), value=default, **key)
     return chosen

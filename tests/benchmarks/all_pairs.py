@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.pairs.engine import Engine, make_engine
+from core.metrics.engines import make_engine
+from core.pairs.engine import Engine
 
 STIMULI = 1024
 VISION_WIDTHS = (

@@ -16,13 +16,21 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float32
 
+from core.metrics.cka import cka_of_sums
 from core.metrics.knn import mutual_terms
-from core.pairs.streamed import add_up, cka, linear_predictivity, procrustes
+from core.metrics.predictivity import predictivity_of_sums
+from core.metrics.shapes import procrustes_of_sums
+from core.pairs.streamed import add_up
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 
 CHUNK = 4096  # stimuli
 FOLDS = 5
+STREAMED = {
+    "cka": cka_of_sums,
+    "procrustes": procrustes_of_sums,
+    "linear_predictivity": predictivity_of_sums,
+}
 
 
 def main(n: int, dims: int, k: int) -> None:
@@ -30,9 +38,7 @@ def main(n: int, dims: int, k: int) -> None:
     print(f"n = {n:,}, {dims} dimensions each")
     began = time.perf_counter()
     sums = add_up(chunks(n, dims), folds=FOLDS)
-    values = ", ".join(
-        f"{metric.__name__} {metric(sums):.3f}" for metric in (cka, procrustes, linear_predictivity)
-    )
+    values = ", ".join(f"{name} {score(sums):.3f}" for name, score in STREAMED.items())
     report(f"streamed: {values}", began)
     began = time.perf_counter()
     x, y = (np.concatenate(parts) for parts in zip(*chunks(n, dims), strict=True))

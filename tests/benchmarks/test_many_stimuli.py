@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from core.metrics import METRICS
-from core.pairs.streamed import add_up, cka
+from core.metrics.cka import cka_of_sums
+from core.pairs.streamed import add_up
 from tests.benchmarks.many_stimuli import chunks, main
 
 
@@ -18,4 +19,4 @@ def test_it_prints_every_comparison_with_its_memory(capsys):
 def test_chunks_are_the_spaces_in_parts():
     x, y = (np.concatenate(parts) for parts in zip(*chunks(5000, 6), strict=True))
     assert x.shape == y.shape == (5000, 6)
-    assert cka(add_up(chunks(5000, 6))) == pytest.approx(METRICS["cka"](x, y), rel=1e-5)
+    assert cka_of_sums(add_up(chunks(5000, 6))) == pytest.approx(METRICS["cka"](x, y), rel=1e-5)

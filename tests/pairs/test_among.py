@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.errors import MetricError
+from core.metrics.engines import make_engine
 from core.pairs import among
 from core.pairs.among import scores_among
-from core.pairs.engine import make_engine
 
 RNG = np.random.default_rng(0)
 SPACES = {

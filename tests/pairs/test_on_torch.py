@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from core.errors import DeviceError, MetricError  # noqa: E402
+from core.metrics import METRICS  # noqa: E402
+from core.metrics.engines import make_engine  # noqa: E402
 from core.pairs import on_torch  # noqa: E402
-from core.pairs.engine import make_engine  # noqa: E402
-from core.pairs.on_torch import ON_TORCH  # noqa: E402
 from core.spaces import neighbors  # noqa: E402
 
+ON_TORCH = [name for name, metric in METRICS.items() if metric.on_torch]
 every_metric = pytest.mark.parametrize("metric", ON_TORCH)
 
 
@@ -40,6 +41,10 @@ def as_is(space: np.ndarray) -> np.ndarray:
 def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], device: str | None) -> np.ndarray:
     engine = make_engine(metric, device=device)
     return engine.scores(engine.prepare(x), engine.prepare(y))
+
+
+def test_the_most_used_metrics_run_on_a_device():
+    assert set(ON_TORCH) == {"mutual_knn", "cknna", "cka", "unbiased_cka"}
 
 
 @every_metric

@@ -129,7 +129,7 @@ def test_importing_the_study_does_not_import_numba_or_scipy():
     needs them.
     """
     code = (
-        "import sys, core.study.study, core.pairs.engine\nprint([name for name in ('numba',"
+        "import sys, core.study.study, core.metrics.engines\nprint([name for name in ('numba',"
         " 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
     )
     assert _python(code).strip() == "[]"

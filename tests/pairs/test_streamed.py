@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.pairs import streamed
+from core.metrics.cka import cka_of_sums
+from core.metrics.predictivity import predictivity_of_sums
+from core.metrics.shapes import procrustes_of_sums
 from core.pairs.streamed import add_up
 
-every_metric = pytest.mark.parametrize("metric", ["cka", "procrustes", "linear_predictivity"])
+OF_SUMS = {
+    "cka": cka_of_sums,
+    "procrustes": procrustes_of_sums,
+    "linear_predictivity": predictivity_of_sums,
+}
+every_metric = pytest.mark.parametrize("metric", OF_SUMS)
 
 
 def spaces(seed: int = 0, *, n: int = 60, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,21 +48,21 @@ def chunks(
 def test_equal_the_metric_of_the_whole_spaces(metric, seed, sizes):
     x, y = spaces(seed)
     sums = add_up(chunks(x, y, sizes), folds=5)
-    assert getattr(streamed, metric)(sums) == pytest.approx(METRICS[metric](x, y), abs=1e-9)
+    assert OF_SUMS[metric](sums) == pytest.approx(METRICS[metric](x, y), abs=1e-9)
 
 
 @every_metric
 def test_keep_their_digits_beside_a_large_mean(metric):
     """Sums of raw products would lose what stands out of it: 10¹² beside 1."""
     x, y = spaces(1, offset=1e6)
-    value = getattr(streamed, metric)(add_up(chunks(x, y, [7] * 9), folds=5))
+    value = OF_SUMS[metric](add_up(chunks(x, y, [7] * 9), folds=5))
     assert value == pytest.approx(METRICS[metric](x - 1e6, y - 1e6), abs=1e-6)
 
 
 @every_metric
 def test_float32_chunks_are_summed_in_float64(metric):
     x, y = (space.astype(np.float32) for space in spaces(2, n=300))
-    value = getattr(streamed, metric)(add_up(chunks(x, y, [50] * 6), folds=5))
+    value = OF_SUMS[metric](add_up(chunks(x, y, [50] * 6), folds=5))
     assert value == pytest.approx(METRICS[metric](x.astype(float), y.astype(float)), abs=1e-9)
 
 
@@ -67,7 +74,7 @@ def test_hand_computed_cka():
         np.array([1.0, -1, -1, 1]),
     )
     x, y = np.stack([shared, of_x], axis=1), np.stack([shared, of_y], axis=1)
-    assert streamed.cka(add_up([(x, y)])) == pytest.approx(1 / 2)
+    assert cka_of_sums(add_up([(x, y)])) == pytest.approx(1 / 2)
 
 
 def test_chunks_over_other_stimuli_are_refused():
@@ -111,8 +118,8 @@ def test_a_space_without_two_directions_is_refused(flat, dtype):
 def test_predictivity_needs_folds_and_stimuli_to_fill_them():
     x, y = spaces()
     with pytest.raises(MetricError, match=r"at least 3 folds expected.*given 2"):
-        streamed.linear_predictivity(add_up([(x, y)], folds=2))
+        predictivity_of_sums(add_up([(x, y)], folds=2))
     with pytest.raises(
         MetricError, match="5 folds need at least 10 stimuli; given 9: use fewer folds"
     ):
-        streamed.linear_predictivity(add_up([(x[:9], y[:9])], folds=5))
+        predictivity_of_sums(add_up([(x[:9], y[:9])], folds=5))

@@ -9,13 +9,13 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.kernels import linear
+from core.metrics.cka_halves import cka_of_halves
 from core.metrics.knn import jaccard_terms, mutual_terms
 from core.metrics.knn_order import edit_terms, subsequence_terms
+from core.spaces.kernels import linear
 from core.spaces.neighbors import nearest
 from core.statistics.intervals import (
     bootstrap_mean,
-    cka_of_halves,
     draw_halves,
     half_interval,
     influences,

@@ -15,8 +15,9 @@ from scipy import stats
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.pairs.engine import make_engine
+from core.metrics.engines import make_engine
 from core.pairs.permuted import permuted_overlaps
+from core.pairs.shuffled import shuffled_scores
 from core.spaces.neighbors import nearest
 from core.statistics.nulls import (
     best_pair,
@@ -25,7 +26,6 @@ from core.statistics.nulls import (
     draw_orders,
     fixed_pair,
     null_scores,
-    shuffled_scores,
 )
 
 KNN = METRICS["mutual_knn"].spec

@@ -12,9 +12,9 @@ from scipy import stats
 
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
+from core.metrics.knn import mutual_knn_chance
 from core.pairs.overlap import overlaps
 from core.spaces.neighbors import nearest
-from core.statistics.chance import mutual_knn_chance
 from core.statistics.fits import competence_fit
 from core.study.aligning import align, align_all_layers
 from core.study.layers import LayerChoice, read_choice

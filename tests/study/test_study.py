@@ -22,10 +22,10 @@ from core.errors import (
     UnknownNameError,
 )
 from core.metrics import METRICS
+from core.metrics.cka import cka_chance, roundness
 from core.recipe import Recipe
 from core.spaces.neighbors import RULE
 from core.spaces.preprocess import clamp_outliers, normalize_rows
-from core.statistics.chance import cka_chance, roundness
 from core.store import Store, add_dataset, write_embedding
 from core.study.layers import LayerChoice
 from core.study.selections import encode
@@ -324,7 +324,9 @@ def test_chance_of_cka_is_missing_for_degenerate_layers_and_each_model_is_read_o
     monkeypatch.setattr(
         Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
     )
-    np.testing.assert_array_equal(fresh._cka_chance(table, LayerChoice()), table["chance"])
+    np.testing.assert_array_equal(
+        fresh._pair_chances(table, METRICS["cka"].pair_chance, LayerChoice()), table["chance"]
+    )
     assert sorted(read) == ["ape", "bee", "reality"]
 
 

@@ -23,7 +23,6 @@ from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps.model import Adapters, Parts, joined
 from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
 from core.spaces.preprocess import normalize_rows
-from core.statistics.chance import known_chance
 from core.statistics.intervals import LEVEL, draw_halves
 
 ENCODERS, REFERENCE, PAIRS = (
@@ -109,7 +108,7 @@ def alignment_rows(
     reference: over all stimuli, as the spaces are.
     """
     truth = normalize_rows(reference[parts.test])
-    chance = known_chance(metric, n=len(truth), **METRICS[metric].complete(parameters))
+    chance = METRICS[metric].chance_level(len(truth), parameters)
     rows = [
         row(
             ALIGNMENT,

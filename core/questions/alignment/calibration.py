@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,22 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.kernels import linear
-from core.metrics.knn import jaccard_terms, mutual_terms
-from core.metrics.knn_order import edit_terms, subsequence_terms
-from core.metrics.spec import MetricSpec
-from core.pairs.engine import Engine
-from core.pairs.permuted import permuted_overlaps
+from core.pairs.shuffled import Scoring, shuffled_scores
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import (
     bootstrap_mean,
-    cka_of_halves,
     draw_halves,
     half_interval,
     influences,
 )
-from core.statistics.nulls import calibrate, draw_orders, null_scores, shuffled_scores
+from core.statistics.nulls import calibrate, draw_orders, null_scores
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
 from core.study.study import Study
 
-TERMS: dict[str, Callable[..., np.ndarray]] = {
-    "mutual_knn": mutual_terms,
-    "jaccard_knn": jaccard_terms,
-    "lcs_knn": subsequence_terms,
-    "edit_distance_knn": edit_terms,
-}
 PAIR = ["model_x", "model_y"]
 
 
@@ -74,15 +61,6 @@ def add_intervals(
     return table.assign(low=low, high=high, reason=joined)
 
 
-def _spec(comparison: Comparison) -> MetricSpec:
-    """Return the metric's spec; CKNNA as released can exceed 1, so that it has no best value and no
-    end to cut an interval at.
-    """
-    if comparison.settings.get("variant") == "released":
-        return replace(comparison.spec, range=(-math.inf, math.inf))
-    return comparison.spec
-
-
 def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
@@ -97,8 +75,8 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     layers_x, layers_y = (
         [len(study.entry(name).dims) + choice.concatenated for name in names] for names in left
     )
-    pick = aggregate(choice, spec=_spec(comparison))
-    score, n = _scoring(engine, comparison, models_x, models_y), study.size
+    pick = aggregate(choice, spec=comparison.spec)
+    score, n = shuffled_scores(engine, models_x, models_y), study.size
     observed = null_scores(
         score, np.arange(n)[None], choice=pick, layers_x=layers_x, layers_y=layers_y
     )
@@ -111,18 +89,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         layers_y=layers_y,
     )
     pairs = pd.DataFrame([(a, b) for a in left[0] for b in left[1]], columns=PAIR)
-    return pairs.join(calibrate(observed[0], null, spec=_spec(comparison)))
-
-
-Scoring = Callable[[Int64[np.ndarray, "P n"]], Float64[np.ndarray, "P Lx Ly"]]
-
-
-def _scoring(engine: Engine, comparison: Comparison, x: Sequence[Any], y: Sequence[Any]) -> Scoring:
-    if comparison.metric != "mutual_knn":
-        return shuffled_scores(engine, x, y)
-    k = comparison.settings["k"]
-    lists_x, lists_y = (np.concatenate([lists[:, :, :k] for lists in models]) for models in (x, y))
-    return lambda orders: permuted_overlaps(lists_x, lists_y, orders, k=k)
+    return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
 
 
 def _reported(score: Scoring, count: int, report: Progress | None) -> Scoring:
@@ -150,7 +117,7 @@ def _intervals(
     """
     k = question.comparison.settings.get("k", 0)
     # else no list has a next neighbor, to move up where one is left out
-    near = question.comparison.metric in TERMS and k < study.size - 1
+    near = METRICS[question.comparison.metric].terms is not None and k < study.size - 1
     scored = table[table["score"].notna()]
     chosen = _chosen(study, scored, question.comparison, depth=k + 1 if near else 0)
     intervals = []
@@ -201,9 +168,11 @@ def _of_terms(
     x: np.ndarray, y: np.ndarray, _: float, question: Alignment
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
-    terms = influences(x, y, k=comparison.settings["k"], terms=TERMS[comparison.metric])
-    drawn = bootstrap_mean(terms[:, None], count=calibration.bootstrap, seed=calibration.seed)
-    return np.clip(drawn[:, 0], *_spec(comparison).range)
+    terms = METRICS[comparison.metric].terms
+    assert terms is not None  # else the interval is that of halves
+    added = influences(x, y, k=comparison.settings["k"], terms=terms)
+    drawn = bootstrap_mean(added[:, None], count=calibration.bootstrap, seed=calibration.seed)
+    return np.clip(drawn[:, 0], *comparison.spec.range)
 
 
 def _of_halves(
@@ -211,13 +180,13 @@ def _of_halves(
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
     halves = draw_halves(len(x), count=calibration.bootstrap, seed=calibration.seed)
-    if comparison.metric in ("cka", "unbiased_cka"):
-        unbiased = comparison.metric == "unbiased_cka"
-        scores = cka_of_halves(linear(x), linear(y), halves, unbiased=unbiased)
+    metric = METRICS[comparison.metric]
+    if metric.halves is not None:
+        scores = metric.halves(x, y, halves)
     else:
-        metric, settings = METRICS[comparison.metric], _halved(comparison.settings)
+        settings = _halved(comparison.settings)
         scores = np.array([metric(x[half], y[half], **settings) for half in halves])
-    return half_interval(score, scores, spec=_spec(comparison))
+    return half_interval(score, scores, spec=comparison.spec)
 
 
 def _halved(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.engines import make_engine
 from core.pairs.subsets import SetScores, score_sets
 from core.progress import Progress
 from core.questions.dispersion.set_effects import PART, effect_table, score_all
@@ -287,7 +288,8 @@ def _over_pairs(
         for name in dict.fromkeys([*(place.model for place in tested), *languages])
     }
     x, y = ([read[name][layer] for name, layer in places] for places in (tested, needed))
-    score = score_sets(x, y, metric=metric, **parameters)
+    complete = METRICS[metric].complete(parameters)
+    score = score_sets(make_engine(metric, **complete), x, y, k=complete.get("k", 0))
     return lambda rows: np.take_along_axis(score(rows), columns, axis=1)
 
 

@@ -14,7 +14,8 @@ from jaxtyping import Float64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.pairs.engine import Engine, make_engine
+from core.metrics.engines import make_engine
+from core.pairs.engine import Engine
 from core.pairs.layers import Space
 from core.progress import Progress
 from core.spaces.preprocess import normalize_rows
@@ -24,9 +25,7 @@ FEWEST = 3  # pairs of models that can be ranked in more than two ways
 Spaces = Mapping[str, Space]
 
 
-COMPARED = tuple(
-    name for name in METRICS if name != "linear_predictivity"
-)  # which takes longer than all others together
+COMPARED = tuple(name for name, metric in METRICS.items() if not metric.spec.costly)
 
 
 def with_k(metric: str, k: int) -> dict[str, Any]:

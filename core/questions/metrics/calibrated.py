@@ -12,8 +12,9 @@ from jaxtyping import Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.pairs.engine import make_engine
+from core.metrics.engines import make_engine
 from core.pairs.layers import Space
+from core.pairs.shuffled import shuffled_scores
 from core.progress import Progress
 from core.questions.metrics.agreement import COMPARED, with_k
 from core.spaces.inputs import check_pair
@@ -23,7 +24,6 @@ from core.statistics.nulls import (
     draw_orders,
     fixed_pair,
     null_scores,
-    shuffled_scores,
 )
 
 PARTS = (

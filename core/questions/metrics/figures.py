@@ -32,24 +32,6 @@ from core.figures.theme import (
 from core.metrics import METRICS
 from core.questions.alignment.figures import COMPETENCE
 
-SHORT: Mapping[str, str] = {
-    "mutual_knn": "mutual k-NN",
-    "jaccard_knn": "Jaccard k-NN",
-    "lcs_knn": "subsequence k-NN",
-    "edit_distance_knn": "edit k-NN",
-    "cycle_knn": "cycle k-NN",
-    "cknna": "CKNNA",
-    "cka": "CKA",
-    "unbiased_cka": "unbiased CKA",
-    "rbf_cka": "Gaussian CKA",
-    "rsa": "RSA",
-    "svcca": "SVCCA",
-    "pwcca": "PWCCA",
-    "mean_cca": "mean CCA",
-    "procrustes": "Procrustes",
-    "shape_angle": "shape angle",
-    "linear_predictivity": "linear R²",
-}
 LEAST_DRAWN = -1.0  # linear R² has no least value: what lies lower is drawn here with its number
 
 
@@ -71,7 +53,7 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
     if points["spearman"].isna().all():
         return reason(f"No two metrics can be compared here: {points['reason'].iloc[0]}.", mode)
     order = list(dict.fromkeys(points["metric_x"]))
-    titles = [SHORT[name] for name in order]
+    titles = [METRICS[name].spec.short for name in order]
     cards = points.assign(card=[_agreement_card(row) for row in points.to_dict("records")])
     z, card = (
         cards.pivot(index="metric_x", columns="metric_y", values=each).loc[order, order]
@@ -111,7 +93,7 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
 
 
 def _agreement_card(row: Mapping[Hashable, Any]) -> str:
-    names = f"<b>{SHORT[row['metric_x']]} × {SHORT[row['metric_y']]}</b>"
+    names = f"<b>{METRICS[row['metric_x']].spec.short} × {METRICS[row['metric_y']].spec.short}</b>"
     if row["reason"]:
         return f"{names}<br>{wrap(plain(row['reason']))}"
     return f"{names}<br>Spearman {row['spearman']:.3f} over {row['pairs']} pairs of models"
@@ -135,7 +117,7 @@ def trends_over_k(
         )
     metrics, ks = list(dict.fromkeys(seen["metric"])), sorted(set(seen["k"].tolist()))
     figure = _panels(
-        [f"<b>{SHORT[name]}</b>" for name in metrics],
+        [f"<b>{METRICS[name].spec.short}</b>" for name in metrics],
         mode,
         narrow=narrow,
         height=380,
@@ -190,7 +172,7 @@ def over_k(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figu
     """
     metrics = list(dict.fromkeys(points["metric"]))
     figure = _panels(
-        [f"<b>{SHORT[name]}</b>" for name in metrics],
+        [f"<b>{METRICS[name].spec.short}</b>" for name in metrics],
         mode,
         narrow=narrow,
         height=330,
@@ -321,9 +303,8 @@ def calibrated(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.
 
 
 def _row_name(metric: str) -> str:
-    return (
-        f"{SHORT[metric]}{'' if METRICS[metric].spec.higher_is_more_aligned else ' (low: aligned)'}"
-    )
+    spec = METRICS[metric].spec
+    return f"{spec.short}{'' if spec.higher_is_more_aligned else ' (low: aligned)'}"
 
 
 def _add_null(figure: go.Figure, seen: pd.DataFrame, names: list[str], mode: Mode) -> None:

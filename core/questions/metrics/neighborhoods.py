@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from core.pairs.engine import make_engine
+from core.metrics.engines import make_engine
 from core.progress import Progress
 from core.questions.metrics.agreement import Spaces, prepare_each
 from core.spaces.inputs import check_k, check_pair

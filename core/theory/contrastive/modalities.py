@@ -17,7 +17,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.kernels import centered
+from core.spaces.kernels import centered
 from core.theory.contrastive.world import Cooccurrence, Vector
 
 Channel = Float64[np.ndarray, "n m"]

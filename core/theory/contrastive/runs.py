@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from core.metrics import METRICS
-from core.metrics.kernels import centered
+from core.spaces.kernels import centered
 from core.theory.contrastive.capacity import best_r2
 from core.theory.contrastive.learners import Glance, fit_products, learn, learn_sampled
 from core.theory.contrastive.modalities import (

@@ -16,9 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.figures import tables
 from core.metrics import METRICS
 from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
-from core.questions.metrics.figures import SHORT
 from core.recipe import Recipe
-from core.statistics.chance import known_chance
 from core.study.spaces import default_spaces
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
@@ -66,7 +64,7 @@ class Asked:
     def measured(self) -> str:
         """Return by what alignment is measured, in words."""
         k = dict(self.parameters).get("k")
-        return f"{SHORT[self.metric]}{f', k = {k}' if k else ''}"
+        return f"{METRICS[self.metric].spec.short}{f', k = {k}' if k else ''}"
 
     @property
     def label(self) -> str:
@@ -75,9 +73,7 @@ class Asked:
 
     def chance(self, n: int) -> float:
         """Return the metric's chance over n stimuli, NaN where no formula tells."""
-        return known_chance(
-            self.metric, n=n, **METRICS[self.metric].complete(dict(self.parameters))
-        )
+        return METRICS[self.metric].chance_level(n, dict(self.parameters))
 
     def command(self, at: Place, *more: str) -> str:
         """Return the `adapt` command of these choices; defaults are left out."""

@@ -12,8 +12,6 @@ import streamlit as st
 from core.metrics import METRICS
 from core.questions.dispersion.set_effects import PART
 from core.questions.dispersion.trials import Trial
-from core.questions.metrics.figures import SHORT
-from core.statistics.chance import known_chance
 from pages._shared import controls, frame, queries, spread
 from pages._shared.queries import Place
 
@@ -47,7 +45,7 @@ class Asked:
         k = self.parameters.get("k")
         return (
             "alignment with language models"
-            f" ({SHORT[self.trial.metric]}{f', k = {k}' if k else ''})"
+            f" ({METRICS[self.trial.metric].spec.short}{f', k = {k}' if k else ''})"
         )
 
     @property
@@ -64,7 +62,7 @@ class Asked:
 
     def chance(self, size: int) -> float:
         """Return the metric's chance on a set of this size, NaN where no formula tells."""
-        return known_chance(self.trial.metric, n=size, **self.parameters)
+        return METRICS[self.trial.metric].chance_level(size, self.parameters)
 
     def options(self) -> list[str]:
         """Return what a command is told of the trial; defaults are left out."""

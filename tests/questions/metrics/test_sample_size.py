@@ -9,9 +9,9 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.cka import cka_chance, roundness
 from core.questions.metrics.sample_size import fixed_k, fixed_share, size_curve
 from core.spaces.preprocess import normalize_rows
-from core.statistics.chance import cka_chance, roundness
 from core.statistics.nulls import draw_orders
 
 KNN, CKA = METRICS["mutual_knn"], METRICS["cka"]

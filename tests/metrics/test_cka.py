@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.kernels import centered, cosine, linear, rbf, u_centered
+from core.metrics.cka import cosine
+from core.spaces.kernels import centered, linear, rbf, u_centered
 from core.spaces.preprocess import normalize_rows
 from tests.metrics.oracles import song_hsic
 

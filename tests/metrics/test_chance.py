@@ -11,8 +11,9 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.cka import cka_chance, roundness
+from core.metrics.knn import cycle_knn_chance
 from core.spaces.preprocess import normalize_rows
-from core.statistics.chance import cka_chance, cycle_knn_chance, known_chance, roundness
 from core.statistics.nulls import draw_orders
 
 
@@ -72,7 +73,7 @@ def test_a_chance_of_zero_is_the_mean_over_all_permutations(metric, parameters):
     mean = np.mean(
         [METRICS[metric](x, y[list(order)], **parameters) for order in permutations(range(5))]
     )
-    assert known_chance(metric, n=5, **parameters) == 0
+    assert METRICS[metric].chance_level(5, parameters) == 0
     assert mean == pytest.approx(0, abs=1e-12)
 
 

@@ -1,0 +1,126 @@
+"""Kernels: one space as the similarities of all pairs of its stimuli.
+
+First a kernel (`linear`, `rbf`), then `centered` or `u_centered`, which also scale it to length 1.
+All kernels are float64. What centering would remove is left out of a kernel from the start, so that
+its differences keep all their digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Float64
+
+from core.errors import MetricError
+
+UNITS = ("median", "feature")
+FEWEST_UNBIASED = 4
+ROUNDING = float(np.finfo(np.float32).eps)  # of features: structure below it is no model's
+
+
+def linear(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n n"]:
+    """Return the inner products of all pairs of stimuli around their mean: ⟨xᵢ − x̄, xⱼ − x̄⟩."""
+    around = space - space.mean(axis=0, dtype=np.float64)
+    return around @ around.T
+
+
+def rbf(
+    space: Float[np.ndarray, "n d"], *, bandwidth: float, unit: str
+) -> Float64[np.ndarray, "n n"]:
+    """Return exp(−‖xᵢ − xⱼ‖² / 2σ²) − 1 of all pairs of stimuli; centering would remove the 1.
+
+    bandwidth: σ as a multiple of the median distance between two stimuli (unit "median"), or in the
+    features' own unit ("feature"). Raises MetricError for another unit, a bandwidth that is not
+    positive and finite, a median of 0 (half of the stimuli are duplicates), and a σ so small that
+    no stimulus resembles another.
+    """
+    products = linear(space)
+    lengths = np.diagonal(products)
+    squares = np.maximum(
+        lengths[:, None] + lengths - 2 * products, 0
+    )  # rounding leaves duplicates a little below 0
+    np.fill_diagonal(squares, 0)
+    apart = squares[np.triu_indices(len(space), 1)]
+    sigma = bandwidth * _scale(apart, unit)
+    twice = 2 * sigma * sigma
+    if not (sigma > 0 and 0 < twice < np.inf):
+        raise MetricError(
+            f"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}, which"
+            f" makes it {sigma}"
+        )
+    if np.exp(-apart.min() / twice) < np.finfo(np.float64).eps:
+        raise MetricError(
+            f"a width of {sigma:.3g} leaves every stimulus similar to itself alone, since the"
+            f" nearest two are {np.sqrt(apart.min()):.3g} apart; choose a larger bandwidth than"
+            f" {bandwidth}"
+        )
+    return np.expm1(-squares / twice)
+
+
+def _scale(apart: Float64[np.ndarray, " pairs"], unit: str) -> float:
+    """Return what a bandwidth of 1 is, given the squared distances of all pairs."""
+    if unit not in UNITS:
+        raise MetricError(f"the unit of a bandwidth is {' or '.join(UNITS)}; given {unit}")
+    if unit == "feature":
+        return 1.0
+    median = float(np.median(np.sqrt(apart)))
+    if median == 0:
+        raise MetricError(
+            "half of all pairs are duplicates, so their median distance is 0; give the bandwidth in"
+            " unit feature"
+        )
+    return median
+
+
+def centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
+    """Return HKH / ‖HKH‖, H = I − 11ᵀ/n: a kernel without its row and column means, of length 1.
+
+    Raises MetricError where nothing is left but rounding: all stimuli are equally similar.
+    """
+    means = kernel.mean(axis=1)
+    return of_length_one(kernel - means[:, None] - means + means.mean(), kernel)
+
+
+def u_centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
+    """Return the kernel centered as if it had no diagonal, of length 1; inner products of such
+    kernels estimate HSIC without bias.
+
+    K̃ᵢⱼ = Kᵢⱼ − Σₗ Kᵢₗ / (n − 2) − Σₗ Kₗⱼ / (n − 2) + Σₗₘ Kₗₘ / ((n − 1)(n − 2)) for i ≠ j over a
+    diagonal of 0, and K̃ᵢᵢ = 0. Σ K̃ᵢⱼ L̃ᵢⱼ / (n(n − 3)) equals the estimator of Song et al. 2012,
+    so that a kernel's own is a sum of squares, never negative. Raises MetricError for fewer than
+    four stimuli and where nothing is left but rounding: all pairs are equally similar. Source: Song
+    et al. 2012 (HSIC₁); Székely and Rizzo 2014, definition 2.
+    """
+    n = len(kernel)
+    check_unbiased(n)
+    off = kernel.copy()
+    np.fill_diagonal(off, 0)
+    means = off.sum(axis=1) / (n - 2)
+    off += means.sum() / (n - 1) - means[:, None] - means
+    np.fill_diagonal(off, 0)
+    return of_length_one(off, kernel)
+
+
+def of_length_one(
+    rest: Float64[np.ndarray, "n _"], kernel: Float64[np.ndarray, "n n"]
+) -> Float64[np.ndarray, "n _"]:
+    """Scale what centering has left of a kernel to length 1; raises MetricError where that is no
+    more than rounding.
+
+    Each product ⟨xᵢ, xⱼ⟩ of rounded features is off by at most eps ‖xᵢ‖ ‖xⱼ‖; all together by eps
+    tr(K) ≤ eps √n ‖K‖.
+    """
+    length = np.linalg.norm(rest)
+    if length <= np.sqrt(len(kernel)) * ROUNDING * np.linalg.norm(kernel):
+        raise MetricError(
+            "all similarities in this space are equal, so that centering leaves only rounding;"
+            " choose another layer"
+        )
+    return rest / length
+
+
+def check_unbiased(n: int) -> None:
+    """Refuse fewer than four stimuli, since the unbiased estimator divides by n − 3."""
+    if n < FEWEST_UNBIASED:
+        raise MetricError(
+            f"the unbiased estimator needs at least {FEWEST_UNBIASED} stimuli; given {n}"
+        )

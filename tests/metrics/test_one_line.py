@@ -1,0 +1,98 @@
+"""A metric is one file and one line: what is listed can be aligned, calibrated and listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli import main
+from core.metrics import METRICS
+from core.metrics.engines import make_engine
+from core.metrics.spec import Chance, Metric, MetricSpec
+from core.pairs.lists import lists_of
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.spaces.neighbors import nearest
+from core.store import Store, add_dataset
+from core.study.parts import Calibration, Comparison, Scope
+from core.study.study import Study
+from tests.store_fakes import CountedDataset
+from tests.study.test_study import layers_of, put
+
+N = 40
+
+
+def first_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return 1 for each stimulus whose nearest is the same in both spaces."""
+    return (a[:, 0] == b[:, 0]).astype(float)
+
+
+def first_knn(x: np.ndarray, y: np.ndarray, *, k: int) -> float:
+    return float(first_terms(nearest(x, k=k), nearest(y, k=k)).mean())
+
+
+FIRST = Metric(
+    MetricSpec(
+        id="first_knn",
+        title="Same nearest stimulus",
+        short="first k-NN",
+        formula=r"\frac{1}{n} \sum_i [A_{i1} = B_{i1}]",
+        range=(0.0, 1.0),
+        higher_is_more_aligned=True,
+        symmetric=True,
+        scope="local",
+        ordinal=True,
+        invariances=frozenset({"rotation", "isotropic_scaling"}),
+        sees="Which stimulus is the nearest.",
+        misses="All others.",
+        defaults={"k": 1},
+        reference="none",
+    ),
+    first_knn,
+    engine=lists_of(first_terms),
+    chance=Chance(lambda *, n, k: 1 / (n - 1), "1/(n − 1)"),  # noqa: ARG005
+    terms=first_terms,
+)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    """Return a study of three models, with one more metric in the list."""
+    add_dataset(tmp_path, CountedDataset(N))
+    for seed, name in enumerate(("ape", "bee", "cat")):
+        put(tmp_path, name, layers_of(seed, n=N), n=N)
+    monkeypatch.setitem(METRICS, "first_knn", FIRST)
+    return Study(Store(tmp_path), "counted")
+
+
+def test_it_is_aligned_and_has_its_chance(study):
+    table = study.align(["ape"], ["bee", "cat"], metric="first_knn", layers="last")
+    engine = make_engine("first_knn")
+    ape, bee = (engine.prepare(study.spaces(name)[-1:]) for name in ("ape", "bee"))
+    assert table["score"][0] == engine.scores(ape, bee).item()
+    assert table["chance"].tolist() == [1 / (N - 1)] * 2
+    assert table["k"].tolist() == [1, 1]
+
+
+def test_it_is_calibrated_and_has_an_interval_of_its_terms(study):
+    question = Alignment(
+        x=("ape",),
+        y=("bee",),
+        scope=Scope(dataset="counted"),
+        comparison=Comparison(metric="first_knn"),
+        calibration=Calibration(null=19, bootstrap=50),
+    )
+    row = ask(question, study).iloc[0]
+    assert 1 / 20 <= row["p"] <= 1
+    assert row["low"] <= row["score"] <= row["high"]
+    assert row["reason"] == ""
+
+
+def test_the_command_lists_it(study, capsys):  # noqa: ARG001
+    main(["metrics", "--json"])
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["first_knn"]["title"] == "Same nearest stimulus"
+    assert rows["first_knn"]["parameters"] == "k=1"
