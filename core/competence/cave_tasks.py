@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 from PIL import Image
 
-from core.competence.keeping import digest_code
 from core.competence.labeled import ImageSet, Question
 from core.competence.pictures import Pictures, as_images, draw_pictures
 from core.competence.probes import split
@@ -17,12 +16,6 @@ from core.progress import Progress
 from core.stimuli.cave import tasks
 from core.stimuli.cave.events import SEED, events
 from core.stimuli.dataset import DatasetCard
-
-_CODE = (
-    "core/stimuli/cave/tasks.py",
-    "core/stimuli/cave/styles.py",
-    "core/competence/pictures.py",
-)  # beside the card's revision
 
 
 def cave_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
@@ -57,7 +50,7 @@ def _of_style(style: str, card: DatasetCard, drawn: Callable[[], Pictures]) -> I
         "style": style,
         "samples": count,
         "seed": SEED,
-        "code": digest_code(*_CODE),
+        "version": tasks.VERSION,
     }
 
     def images(start: int, stop: int) -> list[Image.Image]:

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 
 from core.competence.bits_per_byte import CONTEXT, TOKENS, code_texts
-from core.competence.keeping import digest_code, keep_rows, kept_rows
+from core.competence.keeping import keep_rows, kept_rows
 from core.competence.opened import entries_to_measure, reopen
 from core.competence.records import BITS, COLUMNS, measured_name
 from core.competence.suite import bits_per_byte
@@ -24,12 +24,7 @@ from core.encoders.transformers_folder import is_causal
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
-
-_CODE = (
-    "core/competence/bits_per_byte.py",
-    "core/competence/coding.py",
-    "core/competence/suite.py",
-)
+from core.store.versions import VERSIONS
 
 
 def code_models(
@@ -102,10 +97,10 @@ def _recipe(
 ) -> Recipe:
     return Recipe.of(
         "bits per byte",
+        version=VERSIONS["bits per byte"],
         weights=entry.card.weights,
         texts={"name": texts.name, **texts.source},  # the task is called by it
         tokens=tokens,
         context=context or f"{CONTEXT}, or as many as the model reads",
         precision=precision(device),
-        code=digest_code(*_CODE),
     )

@@ -7,16 +7,13 @@ at. Nothing here needs torch.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from core.competence.records import as_table
 from core.recipe import Recipe
-from core.settings import ROOT
 from core.store import ModelEntry, Store, write_result
 
 
@@ -50,18 +47,9 @@ def keep_rows(
     made = {
         digest: choices for digest, choices in made.items() if digest in set(table["source"])
     } | {recipe.digest: recipe.choices}
-    whole = Recipe.of("competence", **_model(entry), made=made)
+    whole = Recipe.of(recipe.kind, version=recipe.choices["version"], **_model(entry), made=made)
     write_result(store.root, dataset=store.dataset(dataset), name=name, table=table, recipe=whole)
     return new
-
-
-def digest_code(*paths: str) -> str:
-    """Return 16 hexadecimal digits that name the content of source files, given from the
-    repository's root.
-    """
-    return hashlib.sha256(
-        b"\0".join((Path(ROOT) / path).read_bytes() for path in paths)
-    ).hexdigest()[:16]
 
 
 def _read(

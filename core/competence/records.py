@@ -4,20 +4,17 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from core.recipe import Recipe
-from core.settings import ROOT
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.events import SEED
 from core.store import ModelEntry, Store
+from core.store.versions import VERSIONS
 
 COLUMNS = (
     "model",
@@ -39,17 +36,6 @@ ACCURACY = "top-1"
 PERCENT = "%"
 BITS = "bits per byte"
 SKILL = "1 - bits per byte"
-# on which the values depend beside the dataset's revision, which names the world's drawing and
-# grammar
-_CODE = (
-    "core/stimuli/cave/tasks.py",
-    "core/stimuli/cave/styles.py",
-    "core/stimuli/cave/exams.py",
-    "core/competence/pictures.py",
-    "core/competence/probes.py",
-    "core/competence/completions.py",
-    "core/competence/suite.py",
-)
 
 
 def row(
@@ -81,10 +67,11 @@ def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> p
 
 def suite_recipe(entry: ModelEntry) -> Recipe:
     """Return all that a model's competence depends on: its weights and embedding, the questions,
-    the samples and the code.
+    the samples and the versions of both.
     """
     return Recipe.of(
         "competence",
+        version=VERSIONS["competence"],
         model=entry.card.name,
         weights=entry.card.weights,
         embedding=entry.digest,
@@ -94,8 +81,8 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
             else [BITS, *exams.SIZES]
         ),
         samples=tasks.SAMPLES if entry.card.modality == "vision" else dict(exams.SIZES),
+        questions=tasks.VERSION if entry.card.modality == "vision" else exams.VERSION,
         seed=SEED,
-        code=_code(),
     )
 
 
@@ -143,10 +130,3 @@ def unmeasured(store: Store, dataset: str) -> list[str]:
     """Return the models whose competence is to be measured, or measured again."""
     entries = [entry for entry in store.models(dataset) if can_measure(entry)]
     return [entry.card.name for entry in entries if measured_rows(store, dataset, entry) is None]
-
-
-@cache
-def _code() -> str:
-    return hashlib.sha256(
-        b"\0".join((Path(ROOT) / path).read_bytes() for path in _CODE)
-    ).hexdigest()[:16]

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float32
 
 from core.competence.folders import open_folder
-from core.competence.keeping import digest_code, keep_rows, kept_rows
+from core.competence.keeping import keep_rows, kept_rows
 from core.competence.labeled import LIMIT, ImageSet, Question
 from core.competence.opened import entries_to_measure, reopen
 from core.competence.probes import probe
@@ -29,13 +29,9 @@ from core.errors import FeatureError, InputError, UnknownNameError
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
+from core.store.versions import VERSIONS
 
 Layers = Literal["last", "all"]
-_CODE = (
-    "core/competence/probes.py",
-    "core/competence/labeled.py",
-    "core/competence/transfer.py",
-)  # on which every value depends
 
 
 def open_tasks(
@@ -155,12 +151,12 @@ def _recipe(
 ) -> Recipe:
     return Recipe.of(
         "probe",
+        version=VERSIONS["probe"],
         weights=entry.card.weights,
         layers=layers,
         precision=precision(device),
         images=dict(images.source),
         task=question.task,
-        code=digest_code(*_CODE),
     )
 
 

@@ -46,6 +46,7 @@ from core.store import Store, add_dataset, write_embedding
 from core.store.examine import examine_if_usable
 from core.store.publishing import locked
 from core.store.schema import dataset_file, embedding_file
+from core.store.versions import VERSIONS
 from core.store.writer import Embedding, publish_embedding
 
 Items = Callable[[int, int], Sequence[Any]]  # gives those of the stimuli start … stop − 1
@@ -209,7 +210,9 @@ def _publish_ready(
     replace: bool,
 ) -> Path:
     """Publish vectors that need no encoder; returns at once where they are published."""
-    recipe = _recipe(dataset, card, None, {})
+    recipe = Recipe.of(
+        "features", dataset=_data(dataset), modality=card.modality, weights=card.weights
+    )
     target = embedding_file(store, dataset.name, card.name)
     _check_ready(store, dataset, layers, card.name)
     if _is_published(target, recipe, replace=replace):
@@ -297,17 +300,21 @@ def _recipe(
 
     Where the weights lie does not count, so the spec stays on the card.
     """
-    data = {"name": dataset.name, "revision": dataset.revision}
     written = {"texts": texts.digest} if texts else {}
     return Recipe.of(
         "embedding",
-        dataset=data,
+        version=VERSIONS["embedding"],
+        dataset=_data(dataset),
         modality=card.modality,
         weights=card.weights,
         level=level,
         encoder=dict(choices),
         **written,
     )
+
+
+def _data(dataset: DatasetCard) -> dict[str, str]:
+    return {"name": dataset.name, "revision": dataset.revision}
 
 
 def _written(store: Path, dataset: DatasetCard) -> dict[str, Recipe]:

@@ -24,6 +24,7 @@ from core.recipe import Recipe
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
 from core.store.schema import SUMMARY, result_file
+from core.store.versions import VERSIONS
 
 INSTRUCTION = (
     "The user gives you a description of an image. Put it into about {words} words that fit the"
@@ -73,6 +74,7 @@ def summarize(
     texts_of = {"texts": written[source].digest} if source in written else {}
     recipe = Recipe.of(
         "captions",
+        version=VERSIONS["captions"],
         dataset=dataset,
         revision=card.revision,
         weights=writer.weights,

@@ -10,6 +10,7 @@ import duckdb
 from core.errors import StoreDamagedError, StoreError, StoreVersionError
 from core.store.duck import attached, check_whole
 from core.store.schema import SCHEMA, Meta, load_meta
+from core.store.versions import check_version
 
 Stamp = tuple[int, int, int]
 
@@ -25,16 +26,17 @@ def stamp(path: Path) -> Stamp:
 def examine(path: Path) -> Meta:
     """Return the meta of a file of the store.
 
-    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema,
-    FileNotFoundError.
+    Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema
+    and for what another version of its producer made, FileNotFoundError.
     """
     # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never
     # comes back.
     found = _examine_once(path, stamp(path))
-    if isinstance(found, Meta):
-        return found
-    kind, message = found
-    raise kind(message)
+    if not isinstance(found, Meta):
+        kind, message = found
+        raise kind(message)
+    check_version(path, found.recipe)
+    return found
 
 
 def examine_if_usable(path: Path) -> Meta | None:

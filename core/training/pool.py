@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from core.stimuli.cave.grammar import LEVELS
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
 from core.training.rows import SPLIT, Captions, Passages, Rows, fill, pixels, texts
+from core.training.tokenizer import VERSION as TOKENIZER
 from core.training.tokenizer import build_tokenizer
 
 IMAGES = 40_960
@@ -97,7 +97,7 @@ class Pool:
         """Return a digest that changes with the grammar or the tokenizer."""
         return _digest(
             [
-                f"{VOCABULARY} {inspect.getsource(build_tokenizer)}".encode(),
+                f"{VOCABULARY} tokens, version {TOKENIZER}".encode(),
                 *(text.encode() for text in texts(_SAMPLE)),
             ]
         )

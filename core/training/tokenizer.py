@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+VERSION = 1  # raise it when other tokens are learned from the same texts
 PAD, BOS, EOS, MASK = "<pad>", "<s>", "</s>", "<mask>"
 
 

@@ -17,6 +17,7 @@ from core.cli import main
 from core.questions.adapters.maps.files import load
 from core.recipe import Recipe
 from core.store import Store, write_embedding, write_result
+from core.store.versions import VERSIONS
 from tests.cli.photos import paint_photos
 from tests.encoders.test_chat import make_chat
 
@@ -137,7 +138,7 @@ def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Pat
             layers=layers,
             bits=None,
             bytes=None,
-            recipe=Recipe.of("embedding", model=card.name),
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
             device="cpu",
             seconds=0.1,
         )
@@ -360,7 +361,7 @@ def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
         dataset=store.dataset("photos"),
         name="captions-2-by-tiny-chat",
         table=store.summary("photos", "2-by-tiny-chat"),
-        recipe=Recipe.of("captions", words=2),
+        recipe=Recipe.of("captions", version=VERSIONS["captions"], words=2),
     )
     out, err = answer("captions", "--dataset", "photos", "--levels")
     assert "2-by-tiny-chat" not in out

@@ -13,6 +13,7 @@ from core.cli import main
 from core.recipe import Recipe
 from core.store import add_dataset, write_result
 from core.store.schema import SUMMARY
+from core.store.versions import VERSIONS
 
 
 def test_written_levels_are_listed_behind_the_dataset_s_own(
@@ -26,7 +27,7 @@ def test_written_levels_are_listed_behind_the_dataset_s_own(
         dataset=dataset.card,
         name=f"{SUMMARY}7-by-clerk",
         table=table,
-        recipe=Recipe.of("captions"),
+        recipe=Recipe.of("captions", version=VERSIONS["captions"]),
     )
     assert main(["dataset", "list", "--json", "--store", str(tmp_path)]) == 0
     assert [row["levels"] for row in json.loads(capsys.readouterr().out)] == [

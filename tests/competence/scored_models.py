@@ -9,6 +9,7 @@ import numpy as np
 
 from core.recipe import Recipe
 from core.store import add_dataset, write_embedding
+from core.store.versions import VERSIONS
 from tests.store_fakes import CountedDataset, CountingEncoder, vectors
 
 SPECS = {  # name in the store → spec, modality
@@ -36,7 +37,7 @@ def write_model(root: Path, name: str, spec: str, modality: str, *, weights: str
         layers=[vectors(range(20), layer=0)],
         bits=np.arange(1.0, 21.0) if codes else None,
         bytes=np.full(20, 8.0) if codes else None,
-        recipe=Recipe.of("embedding", name=name, weights=weights),
+        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], name=name, weights=weights),
         device="cpu",
         seconds=0.0,
     )

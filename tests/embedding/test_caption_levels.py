@@ -18,6 +18,7 @@ from core.errors import UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result
 from core.store.retellings import find_retellings
+from core.store.versions import VERSIONS
 
 SUMMARIES = [f"event {i}, in short" for i in range(20)]
 
@@ -29,7 +30,7 @@ def summarize(store: Path, texts: list[str], **choices: object) -> None:
         dataset=CountedDataset().card,
         name="captions-brief",
         table=table,
-        recipe=Recipe.of("captions", **choices),
+        recipe=Recipe.of("captions", version=VERSIONS["captions"], **choices),
     )
 
 
@@ -108,7 +109,7 @@ def test_weights_pooling_and_level_decide(tmp_path: Path) -> None:
     entry = Store(tmp_path).model("counted", "counting")
 
     def named(name: str, level: str | None, weights: str = "w1", pooling: str = "mean"):
-        recipe = Recipe.of("embedding", encoder={"pooling": pooling})
+        recipe = Recipe.of("embedding", version=VERSIONS["embedding"], encoder={"pooling": pooling})
         return replace(
             entry, card=replace(entry.card, name=name, weights=weights), level=level, recipe=recipe
         )

@@ -27,6 +27,7 @@ from core.errors import (
 )
 from core.store import Store
 from core.store.publishing import locked
+from core.store.versions import VERSIONS
 
 
 def whole_batches(n: int, size: int) -> np.ndarray:
@@ -69,6 +70,7 @@ def test_the_entry_says_how_it_was_made(tmp_path: Path) -> None:
     assert entry.card == CountingEncoder().card
     assert entry.digest == entry.recipe.digest
     assert entry.recipe.choices == {
+        "version": VERSIONS["embedding"],
         "dataset": {"name": "counted", "revision": "r1"},
         "modality": "language",
         "weights": "w1",

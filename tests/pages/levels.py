@@ -10,6 +10,7 @@ import numpy as np
 
 from core.recipe import Recipe
 from core.store import Store, write_embedding
+from core.store.versions import VERSIONS
 from tests.pages.world import PaintedDataset
 
 KEPT: Mapping[str, float] = {"5": 0.2, "10": 0.5, "40": 4.0}  # of reality
@@ -34,7 +35,9 @@ def retell(
                 layers=[dataset.world * part + one for one in noise],
                 bits=None,
                 bytes=None,
-                recipe=Recipe.of("embedding", model=f"{name}~{level}"),
+                recipe=Recipe.of(
+                    "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                ),
                 device="cpu",
                 seconds=0.1,
             )

@@ -10,6 +10,7 @@ from core.encoders.encoder import ModelCard
 from core.questions.models import answer as mapping
 from core.recipe import Recipe
 from core.store import write_embedding
+from core.store.versions import VERSIONS
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, VISION, PaintedDataset, build
 
@@ -128,7 +129,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
             layers=[layer],
             bits=None,
             bytes=None,
-            recipe=Recipe.of("embedding", model=name),
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
             device="cpu",
             seconds=1.0,
         )

@@ -13,6 +13,7 @@ from core.metrics import METRICS
 from core.questions.metrics.agreement import COMPARED
 from core.recipe import Recipe
 from core.store import write_embedding
+from core.store.versions import VERSIONS
 from core.study.selections import encode
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
@@ -242,7 +243,7 @@ def test_a_model_that_holds_one_vector_only_is_left_out_with_its_reason(opened, 
         layers=[flat],
         bits=None,
         bytes=None,
-        recipe=Recipe.of("embedding", model="flat"),
+        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
         device="cpu",
         seconds=math.pi,
     )
@@ -270,7 +271,7 @@ def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(
         layers=[dataset.world * 0 + 1],
         bits=None,
         bytes=None,
-        recipe=Recipe.of("embedding", model="flat"),
+        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
         device="cpu",
         seconds=math.pi,
     )

@@ -16,6 +16,7 @@ from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store import add_dataset, write_embedding
+from core.store.versions import VERSIONS
 
 LEVELS = ("20", "5", "10", "40")
 SCENES, COLORS = ("city", "forest", "beach"), ("crimson", "seagreen", "royalblue", "goldenrod")
@@ -186,7 +187,7 @@ def _write(root, dataset, card, layers, bits) -> None:
         layers=layers,
         bits=bits,
         bytes=None if bits is None else np.full(dataset.size, 40.0),
-        recipe=Recipe.of("embedding", model=card.name),
+        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
         device="cpu",
         seconds=0.1,
     )

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from core.errors import StimuliError
-from core.stimuli.cave import LEVELS, CaveDataset, describe, draw, draw_event, reality
-from core.stimuli.cave import dataset as module
+from core.stimuli.cave import LEVELS, CaveDataset, describe, draw, draw_event, drawing, reality
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def test_the_revision_is_stable_and_follows_what_it_digests(cave, monkeypatch):
     assert CaveDataset(24).card.revision == cave.card.revision
     assert CaveDataset(23).card.revision != cave.card.revision
     assert CaveDataset(24, split="train").card.revision != cave.card.revision
-    monkeypatch.setattr(module, "_DRAWING", ("events",))
+    monkeypatch.setattr(drawing, "VERSION", drawing.VERSION + 1)
     assert CaveDataset(24).card.revision != cave.card.revision
 
 

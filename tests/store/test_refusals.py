@@ -32,8 +32,9 @@ from core.recipe import Recipe
 from core.store import Store, add_dataset, publishing, write_embedding, write_result
 from core.store.examine import examine
 from core.store.publishing import locked, publish
+from core.store.versions import VERSIONS
 
-RECIPE = Recipe.of("embedding", pooling="mean")
+RECIPE = Recipe.of("embedding", version=VERSIONS["embedding"], pooling="mean")
 
 
 def write(root: Path, name: str, *, size: int = 20, dims: int = 4, revision: str = "r1") -> Path:

@@ -18,9 +18,12 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 from core.errors import FeatureError, InputError, StimuliError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding, write_result
+from core.store.versions import VERSIONS
 from core.store.writer import thumbnail
 
-RECIPE = Recipe.of("embedding", pooling="mean", nested={"rate": [1, 2.5, None]})
+RECIPE = Recipe.of(
+    "embedding", version=VERSIONS["embedding"], pooling="mean", nested={"rate": [1, 2.5, None]}
+)
 
 
 def write(

@@ -27,6 +27,7 @@ from core.recipe import Recipe
 from core.spaces.neighbors import RULE
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset, write_embedding
+from core.store.versions import VERSIONS
 from core.study.layers import LayerChoice
 from core.study.selections import encode
 from core.study.study import Study
@@ -59,7 +60,9 @@ def put(
     card = ModelCard(
         name, name.title(), MODALITIES[name], f"import:{name}", "F", "o", None, f"w{version}", names
     )
-    recipe = Recipe.of("embedding", model=name, version=version)
+    recipe = Recipe.of(
+        "embedding", version=VERSIONS["embedding"], model=name, weights=f"w{version}"
+    )
     write_embedding(
         root,
         dataset=CountedDataset(n).card,

@@ -16,6 +16,7 @@ from core.stimuli.cave.scenery import Figures, draw_scene, draw_time, draw_weath
 from core.stimuli.cave.shapes import Points
 from core.stimuli.cave.things import ICONS
 
+VERSION = 1  # raise it when pictures change; the Cave then has another revision
 TEXTURES = ("plain", "stripes", "dots", "weave")
 _GRAIN_CELLS = 112  # lattice of the grain: two pixels of a 224-px picture
 _OVERSAMPLING = 4

@@ -36,6 +36,7 @@ from core.stimuli.cave.events import (
 )
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
+VERSION = 1  # raise it when an item changes
 T = TypeVar("T")
 SIZES: Mapping[str, int] = MappingProxyType(
     {"binding": 256, "companions": 256, "counting": 512}

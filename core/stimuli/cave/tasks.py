@@ -32,6 +32,7 @@ from core.stimuli.cave.events import (
     event_rng,
 )
 
+VERSION = 1  # raise it when a task's labels change, or a style's pictures (styles.py)
 Group = Literal["natural", "specialized", "structured"]
 SPLIT = "probe"  # a stream of events that no model is trained on
 # pictures of each style: the first events of the stream

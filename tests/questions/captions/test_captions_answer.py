@@ -30,6 +30,7 @@ from core.questions.captions.answer import (
 from core.questions.captions.trends import by_level, level_trends
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding, write_result
+from core.store.versions import VERSIONS
 from core.study.keeping import keep
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -66,7 +67,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 layers=layers,
                 bits=None,
                 bytes=None,
-                recipe=Recipe.of("embedding", model=f"{name}~{level}"),
+                recipe=Recipe.of(
+                    "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                ),
                 device="cpu",
                 seconds=0.1,
             )
@@ -175,7 +178,7 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
         table = pd.DataFrame(
             {"index": range(20), "level": "brief", "text": [f"event {i},{tail}" for i in range(20)]}
         )
-        recipe = Recipe.of("captions", words=words)
+        recipe = Recipe.of("captions", version=VERSIONS["captions"], words=words)
         write_result(
             tmp_path, dataset=dataset.card, name="captions-brief", table=table, recipe=recipe
         )
@@ -296,7 +299,7 @@ def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> N
         layers=layers,
         bits=None,
         bytes=None,
-        recipe=Recipe.of("embedding", model="again"),
+        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="again"),
         device="cpu",
         seconds=0.1,
     )

@@ -23,6 +23,7 @@ from core.questions.models.answer import (
 )
 from core.recipe import Recipe
 from core.store import Store, write_embedding
+from core.store.versions import VERSIONS
 from core.study.pairing import pair_models
 from core.study.study import Study
 from tests.pages.measured import measure
@@ -46,7 +47,7 @@ def write_flat(root: Path, dataset: PaintedDataset, name: str, layers: list[np.n
         name,
         tuple(f"block {i}" for i in range(len(layers))),
     )
-    recipe = Recipe.of("embedding", model=name)
+    recipe = Recipe.of("embedding", version=VERSIONS["embedding"], model=name)
     write_embedding(
         root,
         dataset=dataset.card,

@@ -1,0 +1,209 @@
+"""What an older version made is left out with a sentence and made again; no source file is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from store_fakes import CountedDataset, CountingEncoder
+
+from core.competence.keeping import keep_rows, kept_rows
+from core.competence.records import (
+    measured_elsewhere,
+    measured_name,
+    result_name,
+    row,
+    suite_recipe,
+    unmeasured,
+)
+from core.embedding.runner import embed, embed_world, import_features
+from core.embedding.summaries import summarize
+from core.recipe import Recipe
+from core.settings import ROOT
+from core.store import Store, write_result
+from core.store.versions import VERSIONS
+from core.study.study import Study
+from tests.embedding.test_summaries import Clerk
+
+N = 12
+KINDS = {"texts": "bits per byte", "probes": "probe"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a store that holds a dataset and one thing of every producer."""
+    encoder = CountingEncoder()
+    embed(tmp_path, CountedDataset(N), encoder)
+    embed_world(tmp_path, CountedDataset(N))
+    given = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
+    import_features(tmp_path, CountedDataset(N).card, [given], name="foreign", modality="vision")
+    summarize(tmp_path, "counted", Clerk(), words=7)
+    store = Store(tmp_path)
+    entry = store.model("counted", "counting")
+    Study(store, "counted").neighbors("counting")
+    write_result(
+        tmp_path,
+        dataset=store.dataset("counted"),
+        name=result_name("counting"),
+        table=pd.DataFrame({"value": [0.5]}),
+        recipe=suite_recipe(entry),
+    )
+    for short, kind in KINDS.items():
+        recipe, name = measured_recipe(kind), measured_name(short, "counting")
+        rows = [row(f"task of {short}", "own", unit="%", split="test", value=0.5)]
+        keep_rows(store, "counted", name, entry, recipe, rows)
+    return tmp_path
+
+
+def measured_recipe(kind: str) -> Recipe:
+    return Recipe.of(kind, version=VERSIONS[kind], weights="w1")
+
+
+def fresh(root: Path) -> set[str]:
+    """Return what the store shows, or takes in place of making it again."""
+    store = Store(root)
+    study = Study(store, "counted")
+    shown = {entry.card.name for entry in store.embeddings("counted")}
+    shown |= {f"level {level}" for level in store.summaries("counted")}
+    shown |= {table["task"].iloc[0] for table in measured_elsewhere(store, "counted")}
+    if "counting" in shown:
+        shown |= {"suite"} - set(unmeasured(store, "counted") and ["suite"])
+        entry = store.model("counted", "counting")
+        for short, kind in KINDS.items():
+            name = measured_name(short, "counting")
+            kept = kept_rows(store, "counted", name, entry, measured_recipe(kind))
+            assert (f"task of {short}" in shown) == (kept is not None)
+        stored = store.result("counted", "neighbors-counting")
+        recipe = study.recipe("neighbors", ["counting"], k=N - 1)
+        shown |= {"neighbors"} if stored and stored[1] == recipe else set()
+    return shown
+
+
+ALL = {
+    "counting",
+    "reality",
+    "foreign",
+    "level 7-by-clerk",
+    "task of texts",
+    "task of probes",
+    "suite",
+    "neighbors",
+}
+OF_VECTORS = {"counting", "task of texts", "task of probes", "suite", "neighbors"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "stale"),
+    [
+        ("embedding", OF_VECTORS),
+        ("captions", {"level 7-by-clerk"}),
+        ("competence", {"suite"}),
+        ("probe", {"task of probes"}),
+        ("bits per byte", {"task of texts"}),
+    ],
+)
+def test_a_raised_version_makes_stale_what_depends_on_it_and_nothing_else(
+    root: Path, monkeypatch: pytest.MonkeyPatch, kind: str, stale: set[str]
+) -> None:
+    assert fresh(root) == ALL
+    assert Store(root).problems() == []
+    monkeypatch.setitem(VERSIONS, kind, VERSIONS[kind] + 1)
+    assert fresh(root) == ALL - stale
+    said = [problem for problem in Store(root).problems() if "is out of date" in problem]
+    assert len(said) == 1
+    assert (
+        f"version 1 of {kind!r} made it, and this Platoscope has version 2; make it again"
+        in (said[0])
+    )
+
+
+def test_every_kind_of_kept_thing_is_raised_above() -> None:
+    assert set(VERSIONS) == {"embedding", "captions", "competence", "probe", "bits per byte"}
+
+
+def test_an_answer_is_of_the_embeddings_version(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Study(Store(root), "counted").recipe("alignment", ["counting", "foreign"])
+    monkeypatch.setitem(VERSIONS, "embedding", 2)
+    embed(root, CountedDataset(N), CountingEncoder())
+    after = Study(Store(root), "counted").recipe("alignment", ["counting", "foreign"])
+    assert before.choices["models"]["counting"] != after.choices["models"]["counting"]
+    assert before.choices["models"]["foreign"] == after.choices["models"]["foreign"]
+
+
+def test_an_outdated_embedding_gives_way_without_being_told_to(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERSIONS, "embedding", 2)
+    embed(root, CountedDataset(N), CountingEncoder())
+    assert Store(root).model("counted", "counting").recipe.choices["version"] == 2
+
+
+def test_outdated_captions_are_written_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VERSIONS, "captions", 2)
+    clerk = Clerk()
+    summarize(root, "counted", clerk, words=7)
+    assert len(clerk.asked) == N
+    assert Store(root).summaries("counted")["7-by-clerk"].choices["version"] == 2
+
+
+@pytest.fixture
+def old(root: Path) -> Path:
+    """Return the store as the program wrote it before it kept versions."""
+    for path in [*(root / "embeddings").rglob("*.duckdb"), *(root / "results").rglob("*.duckdb")]:
+        with duckdb.connect(str(path)) as connection:
+            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+            recipe = before_versions(path, meta)
+            rows = {
+                "recipe": recipe.text,
+                "recipe_kind": f'"{recipe.kind}"',
+                "recipe_digest": f'"{recipe.digest}"',
+            }
+            for key, value in rows.items():
+                connection.execute("UPDATE meta SET value = ? WHERE key = ?", [value, key])
+    return root
+
+
+def before_versions(path: Path, meta: dict[str, str]) -> Recipe:
+    kind = "embedding" if "embeddings" in path.parts else meta["recipe_kind"].strip('"')
+    whole = Recipe("", meta["recipe"]).choices
+    choices = {name: value for name, value in whole.items() if name != "version"}
+    measured = path.stem.startswith("measured~")
+    return Recipe.of("competence" if measured else kind, **choices)
+
+
+def test_a_store_of_the_program_before_versions_is_named_and_never_misread(old: Path) -> None:
+    store = Store(old)
+    assert store.datasets() == [CountedDataset(N).card]
+    assert store.embeddings("counted") == []
+    assert store.summaries("counted") == {}
+    assert measured_elsewhere(store, "counted") == []
+    problems = "\n".join(store.problems())
+    for name in ("counting", "reality", "foreign", "captions-7-by-clerk", "competence-counting"):
+        assert re.search(
+            rf"/{name}\.duckdb is out of date: version unknown of .*; make it again", problems
+        )
+
+
+def test_a_store_of_the_program_before_versions_is_made_again_in_place(old: Path) -> None:
+    embed(old, CountedDataset(N), replace(CountingEncoder(), layers=2))
+    embed_world(old, CountedDataset(N))
+    clerk = Clerk()
+    summarize(old, "counted", clerk, words=7)
+    assert len(clerk.asked) == N
+    names = [entry.card.name for entry in Store(old).embeddings("counted")]
+    assert names == ["counting", "reality"]
+    neighbors = Study(Store(old), "counted").neighbors("counting")
+    assert len(neighbors) == 2
+
+
+def test_no_module_reads_its_own_source() -> None:
+    reading = re.compile(r"getsource|inspect\.\w*source|\.py[\"']\)?\.read_|__file__.*read_")
+    sources = {path: path.read_text() for path in (ROOT / "core").rglob("*.py")}
+    assert [str(path) for path, text in sources.items() if reading.search(text)] == []
