@@ -47,11 +47,17 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
 def _answer(
     question: Question, arguments: argparse.Namespace
 ) -> tuple[pd.DataFrame, Sequence[str]]:
-    from core.progress import ConsoleProgress
-    from core.questions.asking import ask, findings_of  # pandas and duckdb, as all below
-    from core.store import Store
+    from core.progress import ConsoleProgress  # pandas and duckdb, as all below
 
-    assert isinstance(question, StudyQuestion)
-    study = question.scope.open(Store(arguments.store), device=arguments.device)
-    table = ask(question, study, ConsoleProgress())
-    return table, findings_of(question, table)
+    if isinstance(question, StudyQuestion):
+        from core.questions.asking import ask, findings_of
+        from core.store import Store
+
+        study = question.scope.open(Store(arguments.store), device=arguments.device)
+        table = ask(question, study, ConsoleProgress())
+        return table, findings_of(question, table)
+
+    from core.questions.alone import ask_alone, findings_alone
+
+    table = ask_alone(question, ConsoleProgress())
+    return table, findings_alone(question, table)

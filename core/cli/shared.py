@@ -67,7 +67,7 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def add_metric(command: argparse.ArgumentParser) -> None:
     """Add the options that choose a metric and its parameters."""
-    command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics")
+    command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics list")
     command.add_argument(
         "--k",
         type=int,

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
 from core.progress import Progress
-from core.questions.question import Question, StudyQuestion, choices_of
+from core.questions.question import Question, StudyQuestion, choices_of, read_answer
 from core.recipe import Recipe
 from core.study.keeping import keep
 from core.study.study import Study
@@ -124,6 +123,5 @@ def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
 def answer_of(kind: type[Question]) -> Answer[Any]:
     """Return how a question is answered; the module that says so is read on first use."""
     if kind not in ANSWERS:
-        folder = kind.__module__.rpartition(".")[0]
-        import_module(f"{folder}.answer")
+        read_answer(kind)
     return ANSWERS[kind]

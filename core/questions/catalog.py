@@ -4,5 +4,9 @@ from __future__ import annotations
 
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question
+from core.questions.score.question import Score
 
-QUESTIONS: tuple[type[Question], ...] = (Alignment,)
+QUESTIONS: tuple[type[Question], ...] = (  # by command
+    Alignment,
+    Score,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 from core.options import options_of, part, value_of
@@ -47,3 +48,9 @@ def choices_of(question: Question) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def read_answer(kind: type[Question]) -> None:
+    """Import the module `answer` beside a question's, which declares how it is answered."""
+    folder = kind.__module__.rpartition(".")[0]
+    import_module(f"{folder}.answer")

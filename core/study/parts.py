@@ -61,7 +61,7 @@ class Measure:
     """
 
     metric: str = option(
-        "mutual_knn", label="Metric", metavar="METRIC", help="metric; see platoscope metrics"
+        "mutual_knn", label="Metric", metavar="METRIC", help="metric; see platoscope metrics list"
     )
     k: int | None = option(
         None,

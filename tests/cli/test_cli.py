@@ -17,6 +17,7 @@ from tiny_models import make_language, make_vision
 
 from core.cli import main
 from tests.cli.photos import paint_photos
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 N = 12
 
@@ -177,10 +178,8 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
             ["align", "--dataset", "photos", "--metric", "mutual_nn"],
             "no metric named 'mutual_nn'; did you mean mutual_knn",
         ),
-        (["align", "--dataset", "photos", "--k", "0"], "k must"),
         (["align", "--dataset", "photos", "--k", str(N)], "k must"),
         (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
-        (["align", "--dataset", "photos", "--q", "nan"], r"q, the share of values"),
         (
             ["embed", "--dataset", "photos", "--model", "resnet18"],
             "'resnet18' is no model spec; expected timm:NAME",
@@ -219,6 +218,22 @@ def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], mess
     assert message in err
     assert err.startswith("platoscope: ")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--k", "0"), "--k: expected a whole number, 1 or more, got '0'"),
+        (("--q", "nan"), "--q: expected a number, 0 or more, at most 1, got 'nan'"),
+        (("--null", "-1"), "--null: expected a whole number, 0 or more, got '-1'"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_before_anything_is_read(
+    run, capsys: pytest.CaptureFixture[str], option: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run("align", "--dataset", "photos", *option)
+    assert message in capsys.readouterr().err
 
 
 def test_findings_say_why_one_pair_of_models_shows_no_trend(run) -> None:
@@ -371,12 +386,23 @@ def test_results_that_cannot_be_written_are_a_mistake(world: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_module_is_the_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "core", "align"], capture_output=True, text=True, check=False
-    )
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "core", "align", "--store", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--dataset" in done.stderr
+    assert done.stderr == "platoscope: no dataset named 'cave'; there are none yet\n"
+
+
+def test_align_takes_finished_models_and_reality_and_the_others_where_they_are_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(tmp_path, PaintedDataset(20), vision=VISION[-2:], language=LANGUAGE[:1])
+    rows = {}
+    for more in ((), ("--unfinished",)):
+        assert main(["align", "--json", "--store", str(tmp_path), *more]) == 0
+        rows[more] = [row["model_y"] for row in json.loads(capsys.readouterr().out)]
+    assert rows[()] == ["vit-supervised-s", "reality"]
+    assert rows["--unfinished",] == ["vit-supervised-s", "vit-untrained-s", "reality"]
 
 
 def test_align_takes_any_metric_layers_and_calibration(run) -> None:
@@ -399,7 +425,7 @@ def test_align_takes_any_metric_layers_and_calibration(run) -> None:
 
 
 def test_metrics_are_listed_with_what_they_see(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metrics", "--json"]) == 0
+    assert main(["metrics", "list", "--json"]) == 0
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["mutual_knn"]["range"] == "0 … 1"
     assert rows["shape_angle"]["aligned"] == "low"
@@ -432,4 +458,4 @@ def test_score_compares_two_feature_files(
     assert first["score"] < 0.9
     np.save(tmp_path / "z.npy", x[:7])
     assert main(["score", str(tmp_path / "x.npy"), str(tmp_path / "z.npy")]) == 2
-    assert "given 20 and 7 rows" in capsys.readouterr().err
+    assert "got 20 and 7 rows" in capsys.readouterr().err

@@ -70,7 +70,6 @@ def test_alignment_follows_its_controls(opened, demo):
     app = opened(demo, "alignment")
     app.multiselect(key="x").set_value(["gpt-2-m", "llama-m"])
     app.multiselect(key="y").set_value(["vit-mae-m"])
-    app.toggle(key="reality").set_value(False)
     app.number_input(key="k").set_value(5).run()
     assert_calm(app, "alignment")
     table = app.dataframe[0].value
@@ -78,6 +77,15 @@ def test_alignment_follows_its_controls(opened, demo):
     assert set(table["k"]) == {5}
     command = next(code.value for code in app.code if "--x" in code.value)
     assert "--x gpt-2-m llama-m --y vit-mae-m --k 5" in command
+
+
+def test_reality_is_one_of_the_models_to_compare_with(opened, demo):
+    app = opened(demo, "alignment")
+    assert "Reality" in app.multiselect(key="y").options
+    assert "Reality" in set(app.dataframe[0].value["compared with"])
+    app.multiselect(key="y").set_value(["reality"]).run()
+    assert set(app.dataframe[0].value["compared with"]) == {"Reality"}
+    assert any("--y reality" in code.value for code in app.code)
 
 
 def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
@@ -90,7 +98,7 @@ def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
     )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
-    assert "key='reality'" not in str(app.toggle)
+    assert "Reality" not in app.multiselect(key="y").options
 
 
 def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
@@ -287,7 +295,7 @@ def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(
 def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
     app = opened(tmp_path, "alignment")
-    assert len(app.multiselect(key="y").options) == 3
+    assert len(app.multiselect(key="y").options) == 4  # three vision models and reality
     build(tmp_path, PaintedDataset(40), vision=VISION[:1], language=())
     app.run()
     assert_calm(app, "alignment")
@@ -299,10 +307,8 @@ def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, dem
     shutil.copytree(demo, store)
     app = opened(store, "alignment")
     app.selectbox(key="metric").set_value("cka")
-    app.selectbox(key="factor").set_value("scene")
     app.selectbox(key="null").set_value(100)
-    app.run()
-    app.selectbox(key="value").set_value("forest").run()
+    app.multiselect(key="where").set_value(["scene=forest"]).run()
     assert_calm(app, "alignment")
     assert charts(app) == ["trend", "layer-map"]
     command = app.get("code")[0].value

@@ -103,8 +103,10 @@ def test_every_option_says_what_it_is_and_every_question_asks(kind):
     assert kind.title().endswith("?")
     for one in options_of(kind):
         assert one.help
+        assert one.label
         assert one.label[0].isupper()
-        assert not f"{one.label}{one.help}".endswith(".")
+        assert not one.label.endswith(".")
+        assert not one.help.endswith(".")
 
 
 def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from core.encoders.imported import read_features
 from core.errors import FeatureError
-from core.metrics import METRICS
 from core.metrics.engines import make_engine
+from core.progress import Progress
+from core.questions.alone import answers_alone
+from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers
+from core.study.parts import Measure
+
+
+@answers_alone(Score, version=1)
+def score(question: Score, _: Progress | None) -> pd.DataFrame:
+    """Score every layer of one file with every layer of the other; see `score_layers`."""
+    x, y = (read_features(Path(file)) for file in (question.x, question.y))
+    return score_layers(x, y, question.measure, q=question.q)
 
 
 def score_layers(
     x: Sequence[Float[np.ndarray, "n _"]],
     y: Sequence[Float[np.ndarray, "m _"]],
+    measure: Measure,
     *,
-    metric: str,
     q: float | None,
-    **parameters: Any,
 ) -> pd.DataFrame:
     """Score every layer of x with every layer of y, in order: layer_x, layer_y (counted from 0),
-    score, n, the parameters.
+    score, n, the metric's parameters.
 
-    x, y: features over the same stimuli in the same order; values are clamped at each side's q
+    x, y: features of the same stimuli in the same order; values are clamped at each side's q
     quantile, then rows scaled to length 1. NaN for a degenerate layer. Raises FeatureError where
     the stimuli differ in number, UnknownNameError for the metric, MetricError for its parameters.
     """
     if len(x[0]) != len(y[0]):
         raise FeatureError(
-            f"two files over the same stimuli expected; given {len(x[0])} and {len(y[0])} rows"
+            f"expected two files of the same stimuli; got {len(x[0])} and {len(y[0])} rows"
         )
-    engine = make_engine(metric, **parameters)
+    engine = make_engine(measure.metric, **measure.changed)
     scores = engine.scores(*(engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y)))
     rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(scores)]
     table = pd.DataFrame(rows, columns=["layer_x", "layer_y", "score"])
-    return table.assign(n=len(x[0]), **METRICS[metric].complete(parameters))
+    return table.assign(n=len(x[0]), **measure.settings)

@@ -1,0 +1,40 @@
+"""What `platoscope score` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option, part
+from core.questions.question import Question
+from core.study.parts import Measure
+
+
+@dataclass(frozen=True)
+class Score(Question):
+    """How alike are the features in two files, layer by layer?"""
+
+    command: ClassVar[str] = "score"
+
+    x: str = option(
+        "",
+        positional=True,
+        label="One file",
+        metavar="FILE_X",
+        help="features: .npy .npz .safetensors .pt .parquet",
+    )
+    y: str = option(
+        "",
+        positional=True,
+        label="Another file",
+        metavar="FILE_Y",
+        help="features of the same stimuli in the same order",
+    )
+    measure: Measure = part(Measure)
+    q: float = option(
+        1.0,
+        least=0,
+        most=1,
+        label="Clamping quantile q",
+        help="share of feature values left unclamped, 1 for all",
+    )
