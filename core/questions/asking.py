@@ -101,8 +101,9 @@ def recipe_of(question: StudyQuestion, study: Study) -> Recipe:
 
 def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     kind = type(complete)
-    choices = choices_of(complete)
-    return study.recipe(kind.command, complete.models(), versions=versions_of(kind), **choices)
+    # in one part: an option may be named as a part of every recipe is, such as models
+    choices, versions = choices_of(complete), versions_of(kind)
+    return study.recipe(kind.command, complete.models(), versions=versions, question=choices)
 
 
 def versions_of(kind: type[StudyQuestion]) -> dict[str, int]:
