@@ -49,7 +49,7 @@ def show(at: Place) -> None:
     """Draw the training, the kernels, what is retrieved, and the verdict over several trainings."""
     frame.need_stimuli(at)
     if queries.models(at).empty:
-        frame.need_models(at, "language", "vision")
+        frame.need_readers(at, "caption", "image")
     asked = lessons.ask(at)
     lesson = queries.lesson(at, asked.spaces, pairs=asked.pairs, seed=asked.seed)
     st.markdown(WHY)

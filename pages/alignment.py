@@ -54,7 +54,7 @@ DRAWS = (
 
 def show(at: Place) -> None:
     """Draw the trend, then the layers of one pair, then the table."""
-    frame.need_models(at, "language", "vision")
+    frame.need_readers(at, "caption", "image")
     frame.need_stimuli(at)
     with st.sidebar:
         question = pick(at)

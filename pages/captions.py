@@ -74,11 +74,11 @@ def show(at: Place) -> None:
     levels.
     """
     frame.need_stimuli(at)
-    frame.need_models(at, "language")
+    frame.need_readers(at, "caption")
     for sentence in density.tell_outdated(queries.study(at)):
         st.warning(frame.plain(sentence), icon=":material/error:")
     need_levels(at)
-    frame.need_models(at, "vision")
+    frame.need_readers(at, "image")
     above = st.container()
     with st.sidebar:
         asked = ask(at, above)
@@ -87,7 +87,7 @@ def show(at: Place) -> None:
         show_alignment(at, asked)
     with frame.part():
         show_levels(at)
-    if queries.card(at).source.get("kind") == "cave":
+    if queries.card(at).knows_factors:
         with frame.part():
             show_told(at, asked)
     with frame.part():
@@ -102,7 +102,7 @@ def need_levels(at: Place) -> None:
         return
     card, one = queries.card(at), "Every language model is embedded at one caption level."
     levels = offered_levels(card.levels, tuple(queries.study(at).store.summaries(at.dataset)))
-    if card.source.get("kind") == "cave":
+    if card.has_demo:
         raise frame.NeededError(
             f"{one} Build the demo again: it keeps what is there and adds the other levels of the"
             " Cave, in about a minute:",

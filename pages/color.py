@@ -154,7 +154,7 @@ def explain(at: Place, asked: Asked, tables: Mapping[str, pd.DataFrame]) -> None
         smoothing = counted[0].smoothing
         st.markdown(COUNTED.format(unseen=UNSEEN[smoothing > 0].format(smoothing)))
     language = [tables[title] for title, source in drawn.items() if isinstance(source, Language)]
-    if queries.card(at).source.get("kind") == "cave" and language:
+    if queries.card(at).has_demo and language:
         seen = [
             tables[title]["seen"] for title, source in drawn.items() if isinstance(source, Captions)
         ]
@@ -189,7 +189,7 @@ def show_errors(at: Place, asked: Asked, tables: Mapping[str, pd.DataFrame], dim
 def show_knowledge(at: Place, asked: Asked) -> None:
     """Draw what each language model knows of color against its competence and size."""
     st.subheader("Do better language models know color better?", anchor=False)
-    frame.need_models(at, "language")
+    frame.need_readers(at, "caption")
     named = {key: value for key, value in asked.reading.items() if value is not None}
     points = queries.compared(at, coloring.compare_models, **named, **asked.chosen)
     points = points.assign(untrained=points["group"] == UNTRAINED)

@@ -91,7 +91,7 @@ def need_tested(at: Place, asked: Asked) -> None:
     """Raise NeededError where nothing can be aligned with language models, or not by this
     ranking.
     """
-    frame.need_models(at, "language")
+    frame.need_readers(at, "caption")
     if not asked.tested:
         raise frame.NeededError(
             "Choose models other than language models under “Consensus of”: these are aligned with"

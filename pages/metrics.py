@@ -49,7 +49,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     every = queries.models(at)
     if (~every["copy"]).sum() < 2:
-        frame.need_models(at, "language", "vision")
+        frame.need_readers(at, "caption", "image")
     with st.sidebar:
         k = controls.pick_k(min(queries.size(at), comparison.LARGEST))
         null = controls.pick_draws(

@@ -16,7 +16,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     every = queries.models(at)
     if every.empty:
-        frame.need_models(at, "language", "vision")
+        frame.need_readers(at, "caption", "image")
     with st.sidebar:
         models = _pick(every)
         asked = among.pick(at)

@@ -61,11 +61,11 @@ def show(at: Place) -> None:
     if both or (either and REALITY in names["world"]):
         show_ranking(at, models, names, k)
         show_growth(at, every, k)
-    frame.need_models(at, "language", "vision")
+    frame.need_readers(at, "caption", "image")
     frame.tell_left_out(at, list(every["model"]), k)
     if both:
         show_findings(at, k)
-    if card.source.get("kind") == "cave":
+    if card.has_demo:
         st.markdown(f":material/toys: {MADE}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.cli.shared import USER_MISTAKE, add_command, add_json, print_table, report_problems
 from core.errors import InputError, PlatoscopeError
+from core.modalities import MODALITIES
 from core.settings import choose_device
 
 
@@ -69,9 +70,8 @@ def add(commands: Any) -> None:
     )
     features.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     features.add_argument("--name", required=True, metavar="N", help="what the store calls it")
-    features.add_argument(
-        "--modality", required=True, choices=("vision", "language"), help="what it reads"
-    )
+    importable = [one.name for one in MODALITIES.values() if not one.is_reality]
+    features.add_argument("--modality", required=True, choices=importable, help="the kind of model")
 
 
 def _batch_size(text: str) -> int | str:

@@ -13,8 +13,6 @@ from core.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.encoders.encoder import Modality
-    from core.study.study import Study
 
 USER_MISTAKE = 2
 GROUPS = {  # what commands of several words begin with
@@ -105,17 +103,6 @@ def named(text: str) -> tuple[str, str]:
             f"expected a name and its value, such as variant=released or scene=city; given {text!r}"
         )
     return name, value
-
-
-def all_models(study: Study, modality: Modality) -> list[str]:
-    """Return the names of all models of a modality, and say so where there is none."""
-    names = study.names(modality)
-    if not names:
-        print(
-            f"no {modality} model of {study.dataset.name!r} to align; embed or import one",
-            file=sys.stderr,
-        )
-    return names
 
 
 def print_table(table: pd.DataFrame, *, as_json: bool) -> None:

@@ -24,7 +24,7 @@ def cave_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[Ima
 
     Raises InputError for the card of another dataset.
     """
-    if card.source.get("kind") != "cave":
+    if not card.has_probes:
         raise InputError(
             f"the Cave's tasks are of its own events, and {card.name!r} is not made of them; name"
             " tasks with --task"

@@ -47,7 +47,7 @@ def code_models(
     EncoderError where weights are no longer those embedded.
     """
     held, tables = Store(store), []
-    for entry in entries_to_measure(held, dataset, models, "language"):
+    for entry in entries_to_measure(held, dataset, models, "caption"):
         name = measured_name("texts", entry.card.name)
         recipe = _recipe(entry, texts, tokens, context, device)
         kept = kept_rows(held, dataset, name, entry, recipe)

@@ -8,26 +8,31 @@ import torch
 
 from core.competence.records import can_measure
 from core.encoders.catalog import open_encoder
-from core.encoders.encoder import Encoder, Modality
+from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, InputError
+from core.modalities import Item, reader_of
 from core.store import ModelEntry, Store
 
 
 def entries_to_measure(
-    store: Store, dataset: str, models: Sequence[str], modality: Modality
+    store: Store, dataset: str, models: Sequence[str], reads: Item
 ) -> list[ModelEntry]:
-    """Return the named models, or without names all that can be opened and are of a modality.
+    """Return the named models, or without names all that can be opened and read images, or
+    captions.
 
-    Raises UnknownNameError, and InputError for models of another modality and for features without
-    a model.
+    Raises UnknownNameError, and InputError for models that read something else and for features
+    without a model.
     """
     entries = [store.model(dataset, model) for model in models] or store.models(dataset)
-    fitting = [entry for entry in entries if can_measure(entry) and entry.card.modality == modality]
+    fitting = [
+        entry for entry in entries if can_measure(entry) and modality_of(entry.card).reads == reads
+    ]
     if models and len(fitting) < len(entries):
+        modality = reader_of(reads)
         wrong = next(entry for entry in entries if entry not in fitting)
         raise InputError(
-            f"{wrong.card.name!r} is no {modality} model that can be opened again; name {modality}"
-            " models that were embedded here"
+            f"{wrong.card.name!r} is no {modality.title} that can be opened again; name"
+            f" {modality.plural} that were embedded here"
         )
     return fitting
 

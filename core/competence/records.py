@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.encoders.encoder import modality_of
 from core.recipe import Recipe
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.events import SEED
@@ -69,19 +70,16 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
     """Return all that a model's competence depends on: its weights and embedding, the questions,
     the samples and the versions of both.
     """
+    sees = modality_of(entry.card).reads == "image"
     return Recipe.of(
         "competence",
         version=VERSIONS["competence"],
         model=entry.card.name,
         weights=entry.card.weights,
         embedding=entry.digest,
-        tasks=(
-            [task.name for task in tasks.TASKS]
-            if entry.card.modality == "vision"
-            else [BITS, *exams.SIZES]
-        ),
-        samples=tasks.SAMPLES if entry.card.modality == "vision" else dict(exams.SIZES),
-        questions=tasks.VERSION if entry.card.modality == "vision" else exams.VERSION,
+        tasks=[task.name for task in tasks.TASKS] if sees else [BITS, *exams.SIZES],
+        samples=tasks.SAMPLES if sees else dict(exams.SIZES),
+        questions=tasks.VERSION if sees else exams.VERSION,
         seed=SEED,
     )
 
@@ -121,7 +119,7 @@ def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame
 
 def can_measure(entry: ModelEntry) -> bool:
     """Tell whether a model can be opened again, which imported features and reality cannot."""
-    return entry.card.modality in ("vision", "language") and entry.card.spec.startswith(
+    return modality_of(entry.card).reads is not None and entry.card.spec.startswith(
         ("timm:", "hf:")
     )
 

@@ -36,7 +36,7 @@ from core.competence.records import (
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.encoders.catalog import open_encoder
-from core.encoders.encoder import Encoder
+from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
 from core.progress import Progress
 from core.stimuli.cave import exams, tasks
@@ -72,7 +72,7 @@ def measure_all(
     """
     held = Store(store)
     card = held.dataset(dataset)
-    if card.source.get("kind") != "cave":
+    if not card.has_probes:
         raise InputError(
             f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them;"
             " name that dataset"
@@ -85,7 +85,7 @@ def measure_all(
         )
     missing = set(unmeasured(held, dataset))
     left = [entry for entry in entries if entry.card.name in missing]
-    seeing = any(entry.card.modality == "vision" for entry in left)
+    seeing = any(modality_of(entry.card).reads == "image" for entry in left)
     pictures = draw_pictures(tasks.SAMPLES, report=report) if seeing else {}
     for entry, rows in _each_measured(held, dataset, left, pictures, device=device, report=report):
         recipe = suite_recipe(entry)
@@ -231,7 +231,7 @@ def _measure(
             f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"
             " embed it again"
         )
-    if entry.card.modality == "vision":
+    if modality_of(entry.card).reads == "image":
         features = {
             style: _features(encoder, rows, style, report=report)
             for style, rows in pictures.items()

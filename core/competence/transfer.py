@@ -75,7 +75,7 @@ def probe_models(
     """
     held = Store(store)
     tables: list[pd.DataFrame] = []
-    for entry in entries_to_measure(held, dataset, models, "vision"):
+    for entry in entries_to_measure(held, dataset, models, "image"):
         name, encoder = _result(entry, layers), None
         for images in given:
             recipes = {

@@ -29,7 +29,7 @@ from core.embedding.shards import (
     write_shard,
 )
 from core.embedding.texts import AveragingEncoder, read_texts
-from core.encoders.encoder import IMPORTED, REALITY, Encoder, ModelCard
+from core.encoders.encoder import IMPORTED, REALITY, Encoder, ModelCard, modality_of
 from core.errors import (
     FeatureError,
     InputError,
@@ -38,6 +38,7 @@ from core.errors import (
     StoreVersionError,
     UnknownNameError,
 )
+from core.modalities import WORLD, find_modality
 from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
@@ -104,7 +105,7 @@ def embed(
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
-    """Publish the dataset's known factors as the model `reality` of modality world; raises
+    """Publish the dataset's known factors as the model `reality` ; raises
     StimuliError where it knows none.
     """
     world = dataset.world
@@ -116,7 +117,7 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
     _hold_dataset(store, dataset, None)
     spec = f"world:{dataset.card.name}"
     card = ModelCard(
-        REALITY, "Reality", "world", spec, "world", REALITY, None, _digest([world]), ("factors",)
+        REALITY, "Reality", WORLD.name, spec, "world", REALITY, None, _digest([world]), ("factors",)
     )
     return _publish_ready(store, dataset.card, [world], card, replace=True)
 
@@ -127,15 +128,17 @@ def import_features(
     layers: Sequence[Float32[np.ndarray, "n _"]],
     *,
     name: str,
-    modality: Literal["vision", "language"],
+    modality: str,
     replace: bool = False,
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
-    layers: one (n, dims) matrix per layer, in the dataset's order. Raises FeatureError for a wrong
-    number of rows, NaN or infinity, StoreError where the name is taken by other features and
-    `replace` is not set.
+    layers: one (n, dims) matrix per layer, in the dataset's order. modality: a name in
+    `core.modalities`. Raises UnknownNameError for any other, FeatureError for a wrong number of
+    rows, NaN or infinity, StoreError where the name is taken by other features and `replace` is not
+    set.
     """
+    find_modality(modality)
     names = tuple(f"layer {index}" for index in range(len(layers)))
     card = ModelCard(
         name, name, modality, f"import:{name}", IMPORTED, "unknown", None, _digest(layers), names
@@ -332,7 +335,7 @@ def _level(
     offered = offered_levels(dataset.levels, tuple(written))
     if given is not None and given not in offered:
         raise UnknownNameError("caption level", given, offered)
-    return (given or dataset.levels[0]) if card.modality == "language" else None
+    return (given or dataset.levels[0]) if modality_of(card).reads == "caption" else None
 
 
 def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str | None) -> ModelCard:

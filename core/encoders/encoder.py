@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from core.errors import UnknownNameError
+from core.modalities import Modality, find_modality
 
-Modality = Literal["vision", "language", "world"]
 REALITY = "reality"  # the model of a made world's known factors
 IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
 
@@ -22,16 +22,17 @@ IMPORTED = "imported"  # in place of the family of a model whose vectors alone a
 class ModelCard:
     """What is known of a model without its weights.
 
-    name: id in the store. title: short and human. spec: what opens it again (`timm:…`, `hf:…`,
-    `import:…`, `world:…`). family: architecture line (ViT, ResNet, GPT-2 …). objective: what it was
-    trained for (supervised, MAE, CLIP, language …). parameters: count, None where unknown. weights:
-    digest of the weights. layers: names in order, embedding first if any. training: whatever its
-    maker wrote beside the weights (config, seed, steps, loss, device, versions).
+    name: id in the store. title: short and human. modality: a name in `core.modalities`. spec: what
+    opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`). family: architecture line (ViT,
+    ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
+    parameters: count, None where unknown. weights: digest of the weights. layers: names in order,
+    embedding first if any. training: whatever its maker wrote beside the weights (config, seed,
+    steps, loss, device, versions).
     """
 
     name: str
     title: str
-    modality: Modality
+    modality: str
     spec: str
     family: str
     objective: str
@@ -75,6 +76,11 @@ class Encoder(Protocol):
         """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond
         rounding.
         """
+
+
+def modality_of(card: ModelCard) -> Modality:
+    """Return a model's modality; raises UnknownNameError for one that is not registered."""
+    return find_modality(card.modality)
 
 
 def find_layer(card: ModelCard, given: str | int) -> int:

@@ -29,6 +29,7 @@ from core.encoders.transformers_folder import (
     tokenizer_files,
 )
 from core.errors import EncoderError
+from core.modalities import LANGUAGE
 
 Pooling = Literal["mean", "last", "first"]
 POOLED: Mapping[Pooling, str] = {
@@ -201,7 +202,7 @@ def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard
     return ModelCard(
         name=name,
         title=notes.get("title") or name,
-        modality="language",
+        modality=LANGUAGE.name,
         spec=spec,
         family=notes.get("family") or naming.language_family(model.config.model_type),
         objective=notes.get("objective")

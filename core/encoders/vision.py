@@ -18,6 +18,7 @@ from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import forward_on, precision
 from core.encoders.timm_weights import Loaded, check_name, load_checkpoint, load_published
 from core.errors import EncoderError
+from core.modalities import VISION
 
 LONGEST = 8  # times the short side, of an image that is to be cropped to its middle
 
@@ -151,7 +152,7 @@ def _describe(spec: str, loaded: Loaded, *, layers: tuple[str, ...]) -> ModelCar
     return ModelCard(
         name=loaded.name,
         title=notes.get("title") or (naming.vision_title(published) if published else loaded.name),
-        modality="vision",
+        modality=VISION.name,
         spec=spec,
         family=notes.get("family") or naming.vision_family(type(loaded.model).__name__),
         objective=notes.get("objective")

@@ -20,7 +20,6 @@ import plotly.graph_objects as go
 Mode = Literal["light", "dark"]
 
 FONT = '"Source Sans", "Source Sans 3", system-ui, -apple-system, "Segoe UI", sans-serif'
-SYMBOLS: Mapping[str, str] = {"vision": "square", "language": "circle", "world": "star"}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,25 @@ class DatasetCard:
     levels: tuple[str, ...]
     size: int
 
+    @property
+    def knows_factors(self) -> bool:
+        """Return whether every event behind the stimuli is known in full."""
+        return self._is_cave
+
+    @property
+    def has_probes(self) -> bool:
+        """Return whether there are tasks and exams about the stimuli, to measure competence by."""
+        return self._is_cave
+
+    @property
+    def has_demo(self) -> bool:
+        """Return whether `platoscope demo` makes the dataset and its models."""
+        return self._is_cave
+
+    @property
+    def _is_cave(self) -> bool:
+        return self.source.get("kind") == "cave"
+
 
 @runtime_checkable
 class Dataset(Protocol):

@@ -5,13 +5,14 @@ stands in its training.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from core.encoders.encoder import IMPORTED, REALITY, ModelCard
+from core.encoders.encoder import IMPORTED, ModelCard, modality_of
+from core.modalities import MODALITIES, Item, Modality
 
 MODEL_COLUMNS = (
     "model",
@@ -41,7 +42,7 @@ UNTRAINED = "untrained"
 def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     """Return a row per model, from what its maker wrote down; what is unknown is NaN or empty.
 
-    group: what decides its hue: the objective (vision), the family (language) or reality itself;
+    group: what decides its hue: the objective (vision), the family (language) or its own name;
     untrained models, and supervised ones that learned fewer tasks than others of the table, form
     groups of their own. run, step: the training it comes from, its own name where that is unknown,
     and after how many steps. copy: taken before that training's end, so no model of its own in any
@@ -71,8 +72,8 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     run = config.get("name", card.name)
     size = run.rpartition("-")[2].upper() if config else ""
     tasks = config.get("options", {}).get("tasks", np.nan)
-    group = {"vision": card.objective, "language": card.family, "world": REALITY}[card.modality]
-    group = UNTRAINED if card.objective == UNTRAINED else group
+    own = {"objective": card.objective, "family": card.family, "own": card.name}
+    group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (
         card.name,
         card.title,
@@ -84,6 +85,25 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.layers,
     )
     return *about, run, step, bool(step < steps), tasks, size
+
+
+def reads(models: pd.DataFrame, item: Item) -> pd.Series:
+    """Tell for each model of `describe` whether it reads images, or captions."""
+    return _fits(models, lambda modality: modality.reads == item)
+
+
+def codes_text(models: pd.DataFrame) -> pd.Series:
+    """Tell for each model of `describe` whether it may code captions: those have bits per byte."""
+    return _fits(models, lambda modality: modality.codes_text)
+
+
+def is_reality(models: pd.DataFrame) -> pd.Series:
+    """Tell for each row of `describe` whether it is known reality and no model."""
+    return _fits(models, lambda modality: modality.is_reality)
+
+
+def _fits(models: pd.DataFrame, fits: Callable[[Modality], bool]) -> pd.Series:
+    return models["modality"].isin([name for name, one in MODALITIES.items() if fits(one)])
 
 
 def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
-from core.study.models import UNTRAINED
+from core.study.models import UNTRAINED, reads
 from core.study.study import Study
 
 PREFERRED = (
@@ -73,9 +73,7 @@ def default_spaces(study: Study) -> list[str]:
     CLIP fine-tuned.
     """
     models = study.models()
-    trained = models[
-        (models["modality"] == "vision") & ~models["copy"] & (models["objective"] != UNTRAINED)
-    ]
+    trained = models[reads(models, "image") & ~models["copy"] & (models["objective"] != UNTRAINED)]
     largest = (
         trained.sort_values(["parameters", "tasks"], kind="stable")
         .groupby("objective")["model"]
@@ -92,6 +90,6 @@ def default_language(study: Study) -> list[str]:
     """Return the language models that have finished their training."""
     models = study.models()
     return models.loc[
-        (models["modality"] == "language") & ~models["copy"] & (models["objective"] != UNTRAINED),
+        reads(models, "caption") & ~models["copy"] & (models["objective"] != UNTRAINED),
         "model",
     ].tolist()

@@ -16,7 +16,7 @@ import pandas as pd
 from jaxtyping import Float32, Float64, Int32, Int64
 
 from core.competence.records import COLUMNS, SKILL, measured_rows
-from core.encoders.encoder import REALITY, Modality
+from core.encoders.encoder import REALITY
 from core.errors import (
     FeatureError,
     MetricError,
@@ -29,6 +29,7 @@ from core.errors import (
 from core.metrics import METRICS
 from core.metrics.engines import make_engine
 from core.metrics.spec import PairChance
+from core.modalities import Item
 from core.pairs.engine import Engine
 from core.pairs.lists import NeighborLists
 from core.pairs.parts import EachPair, Predictions
@@ -41,7 +42,7 @@ from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
 from core.store import ModelEntry, Store, write_result
 from core.study.aligning import align, align_all_layers
 from core.study.layers import LayerChoice, concatenate, read_choice
-from core.study.models import describe
+from core.study.models import codes_text, describe, is_reality, reads
 from core.study.selections import decode
 
 # neighbors of each stimulus that are kept in the store; more are found when they are asked for
@@ -99,13 +100,12 @@ class Study:
         self._refused: dict[tuple[str, str], str] = {}
         self._chance_traits: dict[tuple[str, PairChance, bool], list[float]] = {}
 
-    def names(self, modality: Modality) -> list[str]:
-        """Return the names of the embedded models of one modality, in the store's order."""
-        return [
-            entry.card.name
-            for entry in self.store.models(self.dataset.name)
-            if entry.card.modality == modality
-        ]
+    def readers(self, item: Item) -> list[str]:
+        """Return the names of the embedded models that read images, or captions, in the store's
+        order.
+        """
+        models = self.models()
+        return list(models.loc[reads(models, item), "model"])
 
     def recipe(self, kind: str, models: Sequence[str], **choices: Any) -> Recipe:
         """Return all that an answer about `models` depends on: the embeddings' digests, the
@@ -354,7 +354,9 @@ class Study:
         Higher is better; at most 1. Only the captions of the stimuli studied count. Source:
         released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
         """
-        rows = [(name, *self._competence_of(name)) for name in self.names("language")]
+        models = self.models()
+        names = models.loc[codes_text(models), "model"]
+        rows = [(name, *self._competence_of(name)) for name in names]
         return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=SKILL)[
             ["model", "value", "unit", "reason"]
         ]
@@ -381,7 +383,7 @@ class Study:
         see `tasks_solved`.
         """
         rows = self.competence_rows()
-        vision = self.models().query("modality == 'vision'")["model"]
+        vision = self.readers("image")
         return tasks_solved(rows[rows["model"].isin(vision)], threshold=threshold)
 
     def findings(self, *, k: int = 10) -> pd.DataFrame:
@@ -393,13 +395,11 @@ class Study:
         check_k(k, self.size)
         models = self.models()
         models = models.loc[[self._has_neighbors(name) for name in models["model"]]]
-        names = {
-            kind: list(models.loc[models["modality"] == kind, "model"])
-            for kind in ("language", "vision", "world")
-        }
-        known = [name for name in names["world"] if name == REALITY]
-        crossed = self.align(names["language"], [*names["vision"], *known], k=k)
-        near = self.align(names["language"] + names["vision"], known, k=k)
+        language = list(models.loc[reads(models, "caption"), "model"])
+        vision = list(models.loc[reads(models, "image"), "model"])
+        known = [name for name in models.loc[is_reality(models), "model"] if name == REALITY]
+        crossed = self.align(language, [*vision, *known], k=k)
+        near = self.align(language + vision, known, k=k)
         found = (
             trends(crossed, self.competence(), models),
             solving(near, self.tasks_solved(), models),

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from core.errors import UnknownNameError
+from core.modalities import Item
 
 Tier = Literal["starter", "core", "family"]
 IMAGE = 48  # pixels: 36 patches of 8
@@ -59,9 +60,9 @@ class Config:
         return FAMILIES[self.architecture]
 
     @property
-    def modality(self) -> Literal["vision", "language"]:
-        """Return what it reads: images or captions."""
-        return "vision" if self.family in ("ViT", "ResNet") else "language"
+    def reads(self) -> Item:
+        """Return what it reads of a stimulus."""
+        return "image" if self.family in ("ViT", "ResNet") else "caption"
 
     @property
     def choices(self) -> dict[str, Any]:

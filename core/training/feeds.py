@@ -58,11 +58,11 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
     """
     tables: dict[str, Tensor] = {}
     texts: list[Tensor] = []
-    if config.modality == "vision":
+    if config.reads == "image":
         tables["images"] = pool.pictures().to(device)
     if "tasks" in config.options:
         tables["answers"] = pool.answers().to(device)
-    if config.modality == "language":
+    if config.reads == "caption":
         texts = [pool.passages()]
     elif config.objective == "CLIP":
         texts = list(pool.captions().unbind(1))
@@ -76,10 +76,8 @@ def world_of(config: Config, pool: Pool) -> str:
     """Return the digest of what a config's model is shown and told: another world, another
     model.
     """
-    shown = [pool.shown] * (config.modality == "vision")
-    return "-".join(
-        shown + [pool.said] * (config.modality == "language" or config.objective == "CLIP")
-    )
+    shown = [pool.shown] * (config.reads == "image")
+    return "-".join(shown + [pool.said] * (config.reads == "caption" or config.objective == "CLIP"))
 
 
 def _trim(tokens: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokeniz
     tokenizer.
     """
     torch.manual_seed(config.seed)
-    if config.modality == "vision":
+    if config.reads == "image":
         return build_vision(config), None
     tokenizer = pool.tokenizer()
     return build_language(config, tokenizer), tokenizer
@@ -108,7 +108,7 @@ def describe_device(device: torch.device) -> str:
 def print_progress(run: Run, speed: Speed) -> None:
     """Write one line to stderr: step, loss, images or tokens per second, time left."""
     config = run.config
-    what = "images" if config.modality == "vision" else "tokens"
+    what = "images" if config.reads == "image" else "tokens"
     left = f"{speed.seconds * (config.steps - run.step) / 60:.1f} min left"
     print(
         f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f},"

@@ -12,10 +12,11 @@ import streamlit as st
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.theme import INK, Mode
+from core.modalities import Item, reader_of
 from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import store_path
-from core.study.models import tell_apart
+from core.study.models import reads, tell_apart
 from pages._shared import queries
 from pages._shared.queries import Place
 
@@ -245,22 +246,17 @@ def need_stimuli(at: Place) -> None:
         )
 
 
-def need_models(at: Place, *modalities: str) -> None:
-    """Raise NeededError where no model of one of these modalities is embedded."""
-    present = set(queries.models(at)["modality"])
-    for modality in modalities:
-        if modality not in present:
-            made = queries.card(at).source.get("kind") == "cave"
-            spec = {"vision": "timm:vit_small_patch16_224", "language": "hf:gpt2"}[modality]
-            how = (
-                command("demo")
-                if made
-                else command("embed", "--dataset", at.dataset, "--model", spec)
-            )
+def need_readers(at: Place, *items: Item) -> None:
+    """Raise NeededError where no embedded model reads one of these: images, captions."""
+    models = queries.models(at)
+    for item in items:
+        if not reads(models, item).any():
+            modality = reader_of(item)
+            embed = command("embed", "--dataset", at.dataset, "--model", modality.example)
             raise NeededError(
-                f"No {modality} model is embedded over this dataset yet. Wait for the run that"
+                f"No {modality.title} is embedded over this dataset yet. Wait for the run that"
                 " does, or start one:",
-                how,
+                command("demo") if queries.card(at).has_demo else embed,
             )
 
 

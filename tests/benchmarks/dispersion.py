@@ -69,7 +69,7 @@ def answer(study: Study) -> None:
     """Print what the consensus of all vision models costs, then the effect on alignment at one set
     size after another.
     """
-    every = [str(find_space(study, name)) for name in study.names("vision")]
+    every = [str(find_space(study, name)) for name in study.readers("image")]
     timed(f"consensus of all {len(every)} vision models", lambda: disperse(study, every))
     four = default_spaces(study)
     timed("consensus of the default models", lambda: disperse(study, four))

@@ -29,6 +29,7 @@ from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset, write_embedding
 from core.store.versions import VERSIONS
 from core.study.layers import LayerChoice
+from core.study.roster import known_worlds
 from core.study.selections import encode
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
@@ -466,9 +467,9 @@ def test_k_outside_its_range_is_refused(study, k):
             ask()
 
 
-def test_names_are_those_of_one_modality(study):
-    assert study.names("vision") == ["bee", "cat"]
-    assert study.names("world") == ["reality"]
+def test_readers_read_images_and_worlds_are_known(study):
+    assert study.readers("image") == ["bee", "cat"]
+    assert known_worlds(study) == ["reality"]
 
 
 def test_a_recipe_holds_all_that_an_answer_depends_on(filled, study):

@@ -39,7 +39,7 @@ def parameters(config: Config) -> int:
     with torch.device("meta"):
         model = (
             build_vision(config)
-            if config.modality == "vision"
+            if config.reads == "image"
             else build_language(config, Vocabulary())
         )
     return sum(parameter.numel() for parameter in model.parameters())
@@ -91,16 +91,16 @@ def test_weights_of_the_whole_family_fit(sizes: dict[str, int]) -> None:
 def test_core_spans_objectives_sizes_and_architectures() -> None:
     core = select(tiers=("starter", "core"))
     vision = Counter(config.objective for config in core if config.family == "ViT")
-    language = Counter(config.family for config in core if config.modality == "language")
+    language = Counter(config.family for config in core if config.reads == "caption")
     assert all(vision[objective] >= 2 for objective in ("supervised", "MAE", "SimCLR", "CLIP"))
     assert set(language) == {"GPT-2", "LLaMA", "BLOOM"}
     assert sum(language.values()) >= 8
 
 
 def test_starters_are_four_and_four() -> None:
-    assert Counter(config.modality for config in select(tiers=("starter",))) == {
-        "vision": 4,
-        "language": 4,
+    assert Counter(config.reads for config in select(tiers=("starter",))) == {
+        "image": 4,
+        "caption": 4,
     }
 
 

@@ -34,8 +34,8 @@ def complete(question: Alignment, study: Study) -> Alignment:
     if calibration.null:
         check_count(calibration.null)
     study.engine(comparison.metric, **comparison.changed)
-    x = question.x or finished_models(study, "language", unfinished=question.unfinished)
-    vision = finished_models(study, "vision", unfinished=question.unfinished)
+    x = question.x or finished_models(study, "caption", unfinished=question.unfinished)
+    vision = finished_models(study, "image", unfinished=question.unfinished)
     y = question.y or (*vision, *known_worlds(study))
     return replace(question, x=tuple(x), y=y)
 

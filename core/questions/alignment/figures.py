@@ -16,7 +16,6 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -32,6 +31,7 @@ from core.figures.theme import (
     wrap,
 )
 from core.metrics.spec import MetricSpec
+from core.modalities import LANGUAGE
 from core.statistics.fits import Fit
 from core.study.layers import LayerChoice, pick
 
@@ -142,7 +142,7 @@ def _run(run: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
     marker = {
         "color": [hue(name, mode) for name in run["group_x"]],
         "size": [0.75 * marker_size(count) for count in run["parameters_x"]],
-        "symbol": SYMBOLS["language"],
+        "symbol": LANGUAGE.symbol,
         "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
@@ -205,7 +205,7 @@ def _name_axes(figure: go.Figure, rows: int, columns: int, panels: int, label: s
 
 def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
     for name in dict.fromkeys(points["group_x"]):
-        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS["language"]}
+        marker = {"color": hue(name, mode), "size": 10, "symbol": LANGUAGE.symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     ink = INK[mode].soft
     figure.add_scatter(

@@ -26,7 +26,7 @@ from core.stimuli.statistics import split_words
 from core.store.schema import embedding_file
 from core.study.keeping import keep
 from core.study.layers import read_choice
-from core.study.models import UNTRAINED
+from core.study.models import UNTRAINED, reads
 from core.study.spaces import default_language
 from core.study.study import Study
 
@@ -97,13 +97,12 @@ def told_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     """Return the share of each stimulus's facts that its caption tells, all NaN outside the Cave;
     see `share_told`.
     """
-    source = study.dataset.source
-    if source.get("kind") != "cave":
+    if not study.dataset.knows_factors:
         return np.full(study.size, np.nan)
     from core.stimuli.cave.events import events
     from core.stimuli.cave.mentions import share_told
 
-    known = list(events(source.get("split", "test"), study.dataset.size))
+    known = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
     rows = np.arange(study.size) if study.rows is None else study.rows
     return np.array(
         [
@@ -159,7 +158,7 @@ def default_models(study: Study) -> list[str]:
 def default_targets(study: Study) -> list[str]:
     """Return the finished, trained vision models, and reality where it is known."""
     models = study.models()
-    vision = (models["modality"] == "vision") & ~models["copy"] & (models["objective"] != UNTRAINED)
+    vision = reads(models, "image") & ~models["copy"] & (models["objective"] != UNTRAINED)
     return models.loc[vision | (models["model"] == REALITY), "model"].tolist()
 
 
@@ -246,7 +245,7 @@ def _readers(study: Study, models: Sequence[str] | None) -> list[str]:
 def _targets(study: Study, against: Sequence[str] | None) -> list[str]:
     """Check that no language model is among them: it would be compared with itself."""
     models = study.models()
-    known = models.loc[models["modality"] != "language", "model"].tolist()
+    known = models.loc[~reads(models, "caption"), "model"].tolist()
     named = list(dict.fromkeys(against or default_targets(study)))
     if not named:
         raise MetricError(
@@ -274,7 +273,7 @@ def compare_told(
     told, score, stimuli (see `by_share`), chance. Raises MetricError outside the Cave and as
     `compare_levels`.
     """
-    if study.dataset.source.get("kind") != "cave":
+    if not study.dataset.knows_factors:
         raise MetricError(f"{NOT_KNOWN}; ask for alignment by level instead")
     rows = compare_levels(study, models=models, against=against, k=k, report=report).dropna(
         subset="score"

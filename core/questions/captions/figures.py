@@ -16,7 +16,6 @@ from plotly.subplots import make_subplots
 from core.figures.panels import cell, grid, per_row
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     chance_line,
     clear,
@@ -31,6 +30,7 @@ from core.figures.theme import (
     template,
     wrap,
 )
+from core.modalities import LANGUAGE, VISION
 
 ABOUT: Mapping[str, tuple[str, str]] = {  # heading, how a value is written
     "words": ("Words", ".1f"),
@@ -141,7 +141,7 @@ def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
         "marker": {
             "color": color,
             "size": 0.6 * size,
-            "symbol": SYMBOLS["vision"],
+            "symbol": VISION.symbol,
             "line": {"color": INK[mode].paper, "width": 1},
         },
         "error_y": {
@@ -172,7 +172,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
         "y": run["score"],
         "mode": "lines+markers",
         "line": {"color": clear(color, 0.6), "width": 1},
-        "marker": {"color": color, "size": 4, "symbol": SYMBOLS["language"]},
+        "marker": {"color": color, "size": 4, "symbol": LANGUAGE.symbol},
         "showlegend": False,
         "hovertext": cards,
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -192,11 +192,11 @@ def _name(figure: go.Figure, points: pd.DataFrame, lines: pd.DataFrame, mode: Mo
         y=[None],
         mode="lines+markers",
         line={"color": ink, "width": 2},
-        marker={"color": ink, "symbol": SYMBOLS["vision"], "size": 8},
+        marker={"color": ink, "symbol": VISION.symbol, "size": 8},
         name="a model, mean ± deviation over language models",
     )
     for name in dict.fromkeys(lines["group"]):
-        marker = {"color": hue(str(name), mode), "size": 8, "symbol": SYMBOLS["language"]}
+        marker = {"color": hue(str(name), mode), "size": 8, "symbol": LANGUAGE.symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     if points["chance"].notna().any():
         figure.add_scatter(x=[None], y=[None], **chance_line(mode))

@@ -172,7 +172,7 @@ def compare_models(
     color_words(survey, words)
     competence = study.competence().set_index("model")["value"]
     rows = []
-    names = list(models or study.names("language"))
+    names = list(models or study.readers("caption"))
     for done, name in enumerate(names, start=1):
         source = Language(name, layer=layer, sentences=tuple(sentences))
         known = _known(

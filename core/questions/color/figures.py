@@ -15,7 +15,6 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -31,6 +30,7 @@ from core.figures.theme import (
     template,
     wrap,
 )
+from core.modalities import LANGUAGE
 from core.questions.alignment.figures import COMPETENCE
 from core.questions.color.space_figures import MOST_WORDS, color_card
 from core.statistics.correlations import Correlation
@@ -268,7 +268,7 @@ def _add_models(
             "color": [INK[mode].paper if copy else color for copy in group["copy"]],
             "opacity": 1.0,
             "size": [0.75 * marker_size(count) for count in group["parameters"]],
-            "symbol": SYMBOLS["language"],
+            "symbol": LANGUAGE.symbol,
             "line": {"color": color, "width": 1.5},
         }
         cards = [_model_card(row, measure) for row in group.to_dict("records")]
@@ -297,7 +297,7 @@ def _model_card(row: Mapping[Hashable, Any], measure: str) -> str:
 
 def _name_groups(figure: go.Figure, points: pd.DataFrame, measure: str, mode: Mode) -> go.Figure:
     for name in dict.fromkeys(points["group"]):
-        marker = {"color": hue(str(name), mode), "size": 10, "symbol": SYMBOLS["language"]}
+        marker = {"color": hue(str(name), mode), "size": 10, "symbol": LANGUAGE.symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     if points["copy"].any():
         line = {"color": INK[mode].soft, "width": 1.5}
@@ -309,7 +309,7 @@ def _name_groups(figure: go.Figure, points: pd.DataFrame, measure: str, mode: Mo
             marker={
                 "color": INK[mode].paper,
                 "size": 10,
-                "symbol": SYMBOLS["language"],
+                "symbol": LANGUAGE.symbol,
                 "line": line,
             },
         )

@@ -242,7 +242,7 @@ class Language:
 
     def choices(self, study: Study) -> dict[str, Any]:
         name = choose_model(study, self.model)
-        card = study.entry(name).card if name in study.names("language") else None
+        card = study.entry(name).card if name in study.readers("caption") else None
         known = (
             {"weights": card.weights, "words": "the Cave's" if _of_the_cave(card) else "all"}
             if card
@@ -261,7 +261,7 @@ class Language:
 
         name, device = choose_model(study, self.model), choose_device(self.device)
         layer, words = self.layer or LAST, color_words(survey)
-        if name in study.names("language"):
+        if name in study.readers("caption"):
             from core.competence.opened import reopen
 
             entry = study.entry(name)
@@ -328,7 +328,7 @@ def choose_model(study: Study, name: str) -> str:
                 " causal model"
             )
         return str(values.idxmax() if name == BEST else values.idxmin())
-    known = study.names("language")
+    known = study.readers("caption")
     if name not in known and name not in PRESETS and not name.startswith("hf:"):
         raise UnknownNameError("language model", name, [*known, *PRESETS, BEST, WORST])
     return name

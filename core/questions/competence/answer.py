@@ -68,7 +68,7 @@ def study_trends(
     COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises UnknownNameError for
     what is no vision model, and as `bin_models`.
     """
-    if vision is not None and vision not in (known := study.names("vision")):
+    if vision is not None and vision not in (known := study.readers("image")):
         raise UnknownNameError("vision model", vision, known)
     models = trained(study.models())
     names = {

@@ -16,7 +16,6 @@ from plotly.subplots import make_subplots
 from core.figures.panels import cell, grid
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -35,6 +34,7 @@ from core.figures.theme import (
     template,
     wrap,
 )
+from core.modalities import VISION, find_modality
 from core.questions.competence.bins import ALL, DIFFERENT, SAME
 from core.statistics.emergence import Stick
 
@@ -116,7 +116,7 @@ def _pairs(points: pd.DataFrame, mode: Mode, *, showlegend: bool) -> dict[str, A
         "hovertemplate": "%{hovertext}<extra></extra>",
         "name": "two models of one bin",
         "showlegend": showlegend,
-        "marker": {"color": clear(INK[mode].ember, 0.5), "size": 6, "symbol": SYMBOLS["vision"]},
+        "marker": {"color": clear(INK[mode].ember, 0.5), "size": 6, "symbol": VISION.symbol},
     }
 
 
@@ -234,7 +234,7 @@ def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, Any]:
         **color,
         "size": [marker_size(count) for count in points["parameters"]],
         "opacity": 1.0,
-        "symbol": [SYMBOLS[modality] for modality in points["modality"]],
+        "symbol": [find_modality(modality).symbol for modality in points["modality"]],
         "line": {"color": INK[mode].text, "width": 1},
     }
     cards = [_score_card(row) for row in points.to_dict("records")]
@@ -336,7 +336,7 @@ def training(
     )
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), col=1)
     for modality, group in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        marker = {"color": hue(group, mode), "size": 10, "symbol": SYMBOLS[modality]}
+        marker = {"color": hue(group, mode), "size": 10, "symbol": find_modality(modality).symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=heading(group))
     return figure
 
@@ -355,7 +355,7 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
     marker = {
         "color": color,
         "size": 8,
-        "symbol": SYMBOLS[run["modality"].iloc[0]],
+        "symbol": find_modality(run["modality"].iloc[0]).symbol,
         "line": {"color": INK[mode].paper, "width": 1},
     }
     return {

@@ -10,18 +10,18 @@ from typing import Any
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.modalities import MODALITIES
 from core.study.models import trained
 
 COLUMNS = ("model", "run", "step", "modality", "target", "score", "models")
 ABREAST = "trainings at the same step"
-FINISHED = {"vision": "trained vision models", "language": "trained language models"}
 
 
 def along_training(pairs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return the alignment of every checkpoint, by training and step, with each target: its mean
     over the target's models.
 
-    Targets: reality; the vision and the language models that finished a training, other than the
+    Targets: reality; the models of each modality that finished a training, other than the
     checkpoint's own; and the checkpoints of other trainings of the same modality after as many
     steps. Only trainings with two checkpoints or more are followed; pairs without a score are left
     out of the means, and a target without any is no row. pairs: model_x, model_y, score, each pair
@@ -59,8 +59,9 @@ def _rows(
     targets = {
         REALITY: others.loc[others["group"] == REALITY, "model"],
         **{
-            title: finished.loc[finished["modality"] == modality, "model"]
-            for modality, title in FINISHED.items()
+            f"trained {one.plural}": finished.loc[finished["modality"] == one.name, "model"]
+            for one in MODALITIES.values()
+            if not one.is_reality
         },
         ABREAST: abreast.loc[abreast["modality"] == checkpoint["modality"], "model"],
     }

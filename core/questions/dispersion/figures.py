@@ -14,7 +14,6 @@ import plotly.graph_objects as go
 from core.figures.panels import cell, grid, per_row
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -29,6 +28,7 @@ from core.figures.theme import (
     sized,
     wrap,
 )
+from core.modalities import LANGUAGE, VISION
 
 SETS: Mapping[str, str] = {"low": "low", "random": "random", "high": "high"}
 DROPS: Mapping[str, str] = {
@@ -147,7 +147,7 @@ def _add_sets(
         marker = {
             "color": color,
             "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
-            "symbol": SYMBOLS["language"],
+            "symbol": LANGUAGE.symbol,
             "line": {"color": INK[mode].paper, "width": 1},
         }
         joined = run[
@@ -267,7 +267,7 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
         color = hue(str(run["group_y"].iloc[0]), mode)
         names = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
         look = _mean_look(run, color) | {
-            "marker": {"color": color, "size": 9, "symbol": SYMBOLS["vision"]}
+            "marker": {"color": color, "size": 9, "symbol": VISION.symbol}
         }
         look["error_y"] = {**look["error_y"], "color": clear(color, 0.5), "width": 0}
         shift = 0.06 * (
@@ -369,7 +369,7 @@ def _name_rows(figure: go.Figure, panels: int, narrow: bool, label: str) -> None
 
 def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
     for name in dict.fromkeys(seen.loc[seen["language"] != "", "group_x"]):
-        marker = {"color": hue(str(name), mode), "size": 10, "symbol": SYMBOLS["language"]}
+        marker = {"color": hue(str(name), mode), "size": 10, "symbol": LANGUAGE.symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     diamond = {"color": INK[mode].text, "size": 10, "symbol": "diamond"}
     figure.add_scatter(

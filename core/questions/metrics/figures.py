@@ -16,7 +16,6 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -30,6 +29,7 @@ from core.figures.theme import (
     wrap,
 )
 from core.metrics import METRICS
+from core.modalities import LANGUAGE
 from core.questions.alignment.figures import COMPETENCE
 
 LEAST_DRAWN = -1.0  # linear R² has no least value: what lies lower is drawn here with its number
@@ -150,7 +150,7 @@ def _run(run: pd.DataFrame, k: int, color: str) -> dict[str, Any]:
         )
         for row in run.to_dict("records")
     ]
-    marker = {"color": color, "size": 7, "symbol": SYMBOLS["language"]}
+    marker = {"color": color, "size": 7, "symbol": LANGUAGE.symbol}
     return {
         "x": run["competence"],
         "y": run["scaled"],

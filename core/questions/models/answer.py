@@ -109,7 +109,7 @@ def solve_tasks(
     """
     if not tasks:
         return study.tasks_solved(threshold=threshold)
-    vision = study.models().query("modality == 'vision'")["model"]
+    vision = study.readers("image")
     table = registry(study)
     rows = pd.concat([select(table, task=task, origin=MEASURED) for task in dict.fromkeys(tasks)])
     return tasks_solved(

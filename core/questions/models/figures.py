@@ -16,7 +16,6 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     clear,
@@ -32,6 +31,7 @@ from core.figures.theme import (
     template,
     wrap,
 )
+from core.modalities import find_modality
 
 NAMED: Mapping[str, str] = {"group": "objective", "family": "family"}  # columns that color by name
 SCALED: Mapping[str, str] = {
@@ -157,13 +157,13 @@ def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode)
         known = shown[kind.index].notna()
         marks = {"color": shown[kind.index][known], "coloraxis": "coloraxis"}
         figure.add_scatter(**_marks(kind[known], marks, mode), showlegend=False)
-        name = f"{modality} model"
+        kind_of = find_modality(str(modality))
         figure.add_scatter(
             x=[None],
             y=[None],
             mode="markers",
-            name=name,
-            marker={"color": INK[mode].soft, "symbol": SYMBOLS[str(modality)], "size": 10},
+            name=kind_of.title,
+            marker={"color": INK[mode].soft, "symbol": kind_of.symbol, "size": 10},
         )
         figure.add_scatter(
             **_marks(kind[~known], {"color": "rgba(0,0,0,0)"}, mode, edge=INK[mode].soft),
@@ -203,7 +203,7 @@ def _marks(
         **color,
         "size": [SHRUNK * marker_size(count) for count in points["parameters"]],
         "opacity": 1.0,
-        "symbol": [SYMBOLS[modality] for modality in points["modality"]],
+        "symbol": [find_modality(modality).symbol for modality in points["modality"]],
         "line": {"color": edge or INK[mode].paper, "width": 1.5 if edge else 1},
     }
     return {

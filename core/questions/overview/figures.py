@@ -14,7 +14,6 @@ from plotly.subplots import make_subplots
 
 from core.figures.theme import (
     INK,
-    SYMBOLS,
     Mode,
     blank,
     chance_line,
@@ -30,6 +29,7 @@ from core.figures.theme import (
     sized,
     template,
 )
+from core.modalities import LANGUAGE, find_modality
 from core.questions.alignment.figures import COMPETENCE
 
 
@@ -101,7 +101,7 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "marker": {
             "color": color,
             "size": sizes,
-            "symbol": SYMBOLS["language"],
+            "symbol": LANGUAGE.symbol,
             "opacity": 1.0,
             "line": {"color": INK[mode].paper, "width": 1.5},
         },
@@ -125,7 +125,7 @@ def _card(row: Mapping[Hashable, Any]) -> str:
 
 def _add_names(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
     for name in dict.fromkeys(points["group"]):
-        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS["language"]}
+        marker = {"color": hue(name, mode), "size": 10, "symbol": LANGUAGE.symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
     figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
@@ -157,10 +157,9 @@ def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
     )
     figure.add_scatter(x=[None], y=[None], **chance_line(mode))
     for modality in dict.fromkeys(order["modality"]):
-        marker = {"color": INK[mode].soft, "symbol": SYMBOLS[modality], "size": 10}
-        figure.add_scatter(
-            x=[None], y=[None], mode="markers", marker=marker, name=f"{modality} model"
-        )
+        kind = find_modality(modality)
+        marker = {"color": INK[mode].soft, "symbol": kind.symbol, "size": 10}
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=kind.title)
     figure.update_xaxes(
         title_text=f"alignment (mutual k-NN, k = {seen['k'].iloc[0]})", rangemode="tozero"
     )
@@ -210,7 +209,7 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
     figure.update_yaxes(rangemode="tozero", matches="y")
     figure.update_yaxes(title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", col=1)
     for modality, name in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        marker = {"color": hue(name, mode), "size": 10, "symbol": SYMBOLS[modality]}
+        marker = {"color": hue(name, mode), "size": 10, "symbol": find_modality(modality).symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=heading(name))
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
@@ -273,7 +272,7 @@ def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
             "color": colors,
             "opacity": 0.85,
             "size": sizes,
-            "symbol": SYMBOLS[modality],
+            "symbol": find_modality(modality).symbol,
             "line": {"color": INK[mode].paper, "width": 1},
         },
         "customdata": group[["model"]].to_numpy(),

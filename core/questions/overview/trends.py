@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.statistics.fits import competence_fit
-from core.study.models import FEWER, UNTRAINED, trained
+from core.study.models import FEWER, UNTRAINED, reads, trained
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
 TREND = "Spearman of competence and alignment, with"
@@ -35,8 +35,8 @@ def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFra
     pairs = alignment[
         alignment["model_x"].isin(known.index) & alignment["model_y"].isin(known.index)
     ]
-    group, modality = pairs["model_y"].map(known["group"]), pairs["model_y"].map(known["modality"])
-    vision = pairs[modality == "vision"]
+    group = pairs["model_y"].map(known["group"])
+    vision = pairs[pairs["model_y"].isin(known.index[reads(known, "image")])]
     targets = [
         *vision.groupby(group, sort=False),
         (OVERALL, vision),
@@ -61,10 +61,8 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     `core.questions.competence.tasks_solved.tasks_solved` gives it. Empty where no task has been
     measured.
     """
-    vision = trained(models)
-    pairs = alignment[
-        alignment["model_x"].isin(vision.loc[vision["modality"] == "vision", "model"])
-    ]
+    finished = trained(models)
+    pairs = alignment[alignment["model_x"].isin(finished.loc[reads(finished, "image"), "model"])]
     row = _trend(REALITY, pairs, solved.rename(columns={"solved": "value"}))
     return pd.DataFrame([(SOLVED, *row[1:])] if len(solved) else [], columns=list(COLUMNS))
 

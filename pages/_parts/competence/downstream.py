@@ -134,7 +134,7 @@ def _pick_target(at: Place) -> tuple[str, str]:
     every = queries.models(at)
     titles = every[every["modality"].isin(("vision", "world"))].set_index("model")["title"]
     if titles.empty:
-        frame.need_models(at, "vision")
+        frame.need_readers(at, "image")
     solved = queries.tasks_solved(at).dropna(subset="solved").set_index("model")["solved"]
     best = solved.idxmax() if len(solved) else titles.index[0]
     controls.forget("target", titles.index)

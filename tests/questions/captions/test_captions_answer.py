@@ -84,7 +84,7 @@ def study(root: Path) -> Study:
 def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:
     table = tellings(study).query("model == 'llama-m'").set_index("level")["name"]
     assert table.to_dict() == {"20": "llama-m", "5": "llama-m~5", "40": "llama-m~40"}
-    assert study.names("language") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
+    assert study.readers("caption") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert not study.models()["model"].str.contains("~").any()
     assert study.competence()["model"].tolist() == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert study.findings(k=5).query("group == 'all vision models'")["models"].tolist() == [3]

@@ -214,7 +214,7 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
     table = compare_models(
         study, words=["red", "green", "blue", "yellow", "pink", "brown"], **QUICK
     )
-    assert table["model"].tolist() == study.names("language")
+    assert table["model"].tolist() == study.readers("caption")
     assert table["kendall"].tolist() == pytest.approx([1.0] * len(table))
     assert table["competence"].tolist() == pytest.approx(
         study.competence()["value"].tolist(), nan_ok=True
@@ -226,7 +226,7 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
 
 @pytest.mark.usefixtures("rainbow")
 def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
-    name = study.names("language")[0]
+    name = study.readers("caption")[0]
     assert len(Language(name).gather(study, "xkcd").colors) in (18, 24)
     monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
     trained = bool(study.entry(name).card.training.get("config"))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.competence.trajectories import ABREAST, FINISHED, along_training
+from core.questions.competence.trajectories import ABREAST, along_training
 
 MODELS = pd.DataFrame(
     [  # model, modality, group, run, step, copy
@@ -40,21 +40,21 @@ def test_checkpoints_are_compared_with_what_others_finished_and_with_reality():
     found = along_training(PAIRS, MODELS).set_index(["model", "target"])["score"]
     assert found["gpt-10"].to_dict() == {
         "reality": 0.05,
-        FINISHED["vision"]: 0.1,
-        FINISHED["language"]: 0.2,
+        "trained vision models": 0.1,
+        "trained language models": 0.2,
         ABREAST: 0.4,
     }
     assert found["gpt"].to_dict() == {
         "reality": 0.6,
-        FINISHED["vision"]: 0.3,
-        FINISHED["language"]: 0.5,
+        "trained vision models": 0.3,
+        "trained language models": 0.5,
     }  # no other after 20 steps
 
 
 def test_a_model_of_one_step_is_not_followed_and_a_missing_score_is_no_row():
     found = along_training(PAIRS, MODELS)
     assert set(found["run"]) == {"gpt", "bloom"}
-    assert FINISHED["vision"] not in set(found.loc[found["model"] == "bloom", "target"])
+    assert "trained vision models" not in set(found.loc[found["model"] == "bloom", "target"])
     assert found["step"].tolist() == sorted(found.loc[found["run"] == "bloom", "step"]) + sorted(
         found.loc[found["run"] == "gpt", "step"]
     )
@@ -64,7 +64,9 @@ def test_a_mean_counts_its_models():
     models = pd.concat([MODELS, MODELS[MODELS["model"] == "mae"].assign(model="clip", run="clip")])
     pairs = pd.concat([PAIRS, pd.DataFrame([("clip", "gpt", 0.5)], columns=PAIRS.columns)])
     row = (
-        along_training(pairs, models).set_index(["model", "target"]).loc["gpt", FINISHED["vision"]]
+        along_training(pairs, models)
+        .set_index(["model", "target"])
+        .loc["gpt", "trained vision models"]
     )
     assert row["score"] == pytest.approx(0.4)
     assert row["models"] == 2

@@ -206,7 +206,7 @@ def solved(monkeypatch, shares: dict[str, float]) -> None:
 
 
 def test_vision_models_are_binned_by_what_they_solve(study, monkeypatch):
-    vision = [name for name in study.names("vision") if name not in (FLAT, HALF)]
+    vision = [name for name in study.readers("image") if name not in (FLAT, HALF)]
     solved(monkeypatch, dict(zip(vision, (0.1, 0.7, 0.75, 0.8, 0.15, 0.0), strict=True)))
     table = bin_models(study, vision, bins=2, permutations=19, k=5).set_index(["pairs_of", "bin"])
     assert table.loc["all", "models"].tolist() == [3, 3]
@@ -231,8 +231,8 @@ def test_competence_can_be_counted_in_some_of_the_probed_tasks(tmp_path):
     study = Study(Store(root), "cave")
     # of task 3 the two have 0.6 and 0.62, both at least 0.8 of the best, but not 0.99 of it
     assert solve_tasks(study)["tasks"].tolist() == [4, 4]
-    assert skill_of(study, study.names("vision"), tasks=["task 3"]).tolist() == [1.0, 1.0]
-    assert skill_of(study, study.names("vision"), tasks=["task 3"], threshold=0.99).tolist() == [
+    assert skill_of(study, study.readers("image"), tasks=["task 3"]).tolist() == [1.0, 1.0]
+    assert skill_of(study, study.readers("image"), tasks=["task 3"], threshold=0.99).tolist() == [
         0.0,
         1.0,
     ]
