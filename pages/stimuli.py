@@ -101,7 +101,7 @@ def show_pair(at: Place, index: int, k: int) -> None:
     st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
     left, right = st.columns(2, gap="large")
     pair = pick_pair(at, models, k=k, left=left, right=right)
-    x, layer_x, y, layer_y = pair.x, pair.layer_x, pair.y, pair.layer_y
+    (x, layer_x), (y, layer_y) = pair.places
     near_x, near_y = queries.neighbors(at, x, layer_x, k=k), queries.neighbors(at, y, layer_y, k=k)
     both = set(near_x[index].tolist()) & set(near_y[index].tolist())
     for side, near, key in ((left, near_x, "a"), (right, near_y, "b")):

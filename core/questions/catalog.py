@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from core.questions.alignment.question import Alignment
+from core.questions.metrics.question import (
+    CalibratedMetrics,
+    MetricAgreement,
+    Neighborhoods,
+    NeighborhoodSweep,
+    SampleSize,
+)
 from core.questions.question import Question
 from core.questions.score.question import Score
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Alignment,
+    MetricAgreement,
+    CalibratedMetrics,
+    Neighborhoods,
+    SampleSize,
+    NeighborhoodSweep,
     Score,
 )

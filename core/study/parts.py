@@ -145,6 +145,38 @@ class Calibration:
         return bool(self.null or self.bootstrap)
 
 
+@dataclass(frozen=True)
+class LayerPair:
+    """One layer of each of two models, counted from 0.
+
+    x, y: "" for the best-aligned two models. layer_x, layer_y: None for the best-aligned layers.
+    """
+
+    x: str = option(
+        "", name="a", label="One model", metavar="M", help="one model (of the best-aligned two)"
+    )
+    layer_x: int | None = option(
+        None, name="layer_a", least=0, label="Layer", help="its layer, from 0 (the best aligned)"
+    )
+    y: str = option(
+        "",
+        name="b",
+        label="Another model",
+        metavar="M",
+        help="another model (of the best-aligned two)",
+    )
+    layer_y: int | None = option(
+        None, name="layer_b", least=0, label="Layer", help="its layer, from 0 (the best aligned)"
+    )
+
+    @property
+    def places(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Return both models with their layers; of a complete pair."""
+        assert self.layer_x is not None
+        assert self.layer_y is not None
+        return (self.x, self.layer_x), (self.y, self.layer_y)
+
+
 def _find(metric: str) -> Metric:
     from core.metrics import find_metric  # numpy and scipy, which parsing must not cost
 

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
-from core.questions.metrics.agreement import COMPARED
 from core.recipe import Recipe
 from core.store import write_embedding
 from core.store.versions import VERSIONS
@@ -118,21 +117,28 @@ def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
         "55 pairs of 11 trained models" in text.value for text in app.markdown
     )  # 12 without the untrained one
     assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
-    command = next(code.value for code in app.code if "--metric cka " in code.value)
-    assert len(command.splitlines()) == len(COMPARED)
+    commands = [code.value.partition(" --store")[0] for code in app.code]
+    pair = "--a llama-m --layer-a 2 --b vit-clip-m --layer-b 2"
+    assert commands == [
+        "platoscope metrics agreement --size 60",
+        "platoscope metrics neighborhoods",
+        f"platoscope metrics sweep {pair}",
+        f"platoscope metrics sample-size {pair}",
+        f"platoscope metrics calibrated {pair}",
+    ]
     assert len(app.latex) == len(METRICS)
 
 
 def test_metrics_follows_its_controls(opened, demo):
     app = opened(demo, "metrics")
     app.selectbox(key="a").set_value("gpt-2-m")
-    app.selectbox(key="layer-a").set_value(3)
-    app.selectbox(key="layer-b").set_value(1)
+    app.selectbox(key="layer_a").set_value(3)
+    app.selectbox(key="layer_b").set_value(1)
     app.number_input(key="k").set_value(59).run()
     assert_calm(app, "metrics")
     assert not said(app)
-    command = next(code.value for code in app.code if "--metric cknna " in code.value)
-    assert "--x gpt-2-m --y vit-clip-m --metric cknna --layers 3:1 --null 100 --k 59" in command
+    command = next(code.value for code in app.code if "calibrated" in code.value)
+    assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
 
 
 def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):

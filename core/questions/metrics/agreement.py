@@ -4,7 +4,7 @@ metrics rank the pairs alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -33,8 +33,14 @@ def with_k(metric: str, k: int) -> dict[str, Any]:
     return {"k": k} if "k" in METRICS[metric].spec.defaults else {}
 
 
-def score_pairs(spaces: Spaces, *, k: int, report: Progress | None = None) -> pd.DataFrame:
-    """Score every pair of models by every metric with its default parameters, save k.
+def score_pairs(
+    spaces: Spaces,
+    *,
+    k: int,
+    metrics: Sequence[str] = COMPARED,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Score every pair of models by each of these metrics with its default parameters, save k.
 
     spaces: one layer of each model over the same stimuli, clamped by the caller; normalized here. A
     metric that is not symmetric gives the mean of both directions. Returns a row for each metric
@@ -42,10 +48,10 @@ def score_pairs(spaces: Spaces, *, k: int, report: Progress | None = None) -> pd
     refuses a pair.
     """
     rows = []
-    for done, metric in enumerate(COMPARED, start=1):
+    for done, metric in enumerate(metrics, start=1):
         rows += [(metric, *row) for row in _scored(spaces, metric, k)]
         if report:
-            report(done, len(COMPARED), "metrics compared over all pairs of models")
+            report(done, len(metrics), "metrics compared over all pairs of models")
     return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
 
 
@@ -91,19 +97,19 @@ def _refusal(metric: str, x: Space, y: Space, k: int) -> str:
 
 
 def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rank all pairs of models by two metrics, and tell how far the rankings agree: Spearman's ρ,
-    for every two metrics.
+    """Rank all pairs of models by two metrics, and return how far the rankings agree: Spearman's
+    ρ, for every two metrics.
 
     scores: as `score_pairs` gives them. A metric that is low where spaces are aligned is turned
     first, so that 1 says for any two metrics that they rank all pairs alike, 0 that their rankings
     are unrelated, −1 that they are opposite. Pairs that share a model are not independent: ρ has no
-    p-value here. Returns a row for every two metrics, in the order of COMPARED: metric_x, metric_y,
+    p-value here. Returns a row for every two metrics, in the order of METRICS: metric_x, metric_y,
     spearman, pairs (with both scores), reason; NaN where `reason` says why. Source: Huh et al.
     2024, figure 12.
     """
     wide = scores.pivot(index=["model_x", "model_y"], columns="metric", values="score")
     why = scores[scores["reason"] != ""].groupby("metric")["reason"].first()
-    turned = {name: wide[name].to_numpy() * _toward(name) for name in COMPARED if name in wide}
+    turned = {name: wide[name].to_numpy() * _toward(name) for name in METRICS if name in wide}
     rows = [
         (a, b, *_spearman(turned[a], turned[b], why.get(a) or why.get(b, "")))
         for a, b in product(turned, repeat=2)

@@ -1,44 +1,48 @@
-"""What an alignment owes to the metric: a study's models by every metric, over neighborhoods,
-against nulls and over sample sizes.
+"""What an alignment owes to the metric: models by every metric, over neighborhoods, over sample
+sizes and against nulls.
 
-Every table is kept in the store with its recipe. Kernels of all pairs of stimuli bound the work: of
-more than LARGEST stimuli as many are drawn, seeded.
+Kernels of all pairs of stimuli bound the work: of more than LARGEST stimuli as many are drawn,
+seeded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.metrics import METRICS
+from core.errors import MetricError
+from core.metrics import find_metric
 from core.progress import Progress
-from core.questions.metrics.agreement import COMPARED, score_pairs
+from core.questions.asking import answers
+from core.questions.metrics.agreement import COMPARED, rank_agreement, score_pairs
 from core.questions.metrics.calibrated import calibrate_metrics
-from core.questions.metrics.neighborhoods import curve_over_k, scores_over_k, spread_ks
-from core.questions.metrics.sample_size import fixed_k, fixed_share, size_curve
+from core.questions.metrics.neighborhoods import (
+    curve_over_k,
+    scale_trends,
+    scores_over_k,
+    spread_ks,
+)
+from core.questions.metrics.question import (
+    CalibratedMetrics,
+    MetricAgreement,
+    Neighborhoods,
+    NeighborhoodSweep,
+    SampleSize,
+)
+from core.questions.metrics.sample_size import grow_sample
 from core.spaces.preprocess import normalize_rows
-from core.statistics.nulls import draw_orders
-from core.study.keeping import keep
+from core.statistics.nulls import check_count, draw_orders
+from core.study.layer_pairs import complete_pair
+from core.study.models import is_reality, trained
+from core.study.parts import LayerPair
+from core.study.roster import finished_models
 from core.study.study import Study
 
 LARGEST = 1024
-REPEATS = 10
-SMALLEST_SAMPLE = 16  # stimuli from which curves over the sample size start
-FIXED_K, FIXED_SHARE = "mutual k-NN, k fixed", "mutual k-NN, k/n fixed"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One layer of each of two models, counted from 0."""
-
-    x: str
-    layer_x: int
-    y: str
-    layer_y: int
 
 
 def sample_sizes(n: int) -> list[int]:
@@ -48,139 +52,138 @@ def sample_sizes(n: int) -> list[int]:
     return [size for size in (128, 256, 512) if size < n] + [min(n, LARGEST)]
 
 
+def usual_size(n: int, *, k: int) -> int:
+    """Return on how many stimuli metrics are compared at first: few that still distinguish models,
+    more than k; all where none are.
+    """
+    sizes = [size for size in sample_sizes(n) if size > k] or [min(n, LARGEST)]
+    return sizes[min(1, len(sizes) - 1)]
+
+
+def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreement:
+    """Name models, metrics and the number of stimuli; raises what none of them can be."""
+    size = question.size or usual_size(study.size, k=question.k)
+    if size > study.size:
+        raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
+    models = trained(study.models())
+    return replace(
+        question,
+        names=question.names or tuple(models.loc[~is_reality(models), "model"]),
+        size=size,
+        metrics=_named(question.metrics),
+    )
+
+
+@answers(MetricAgreement, version=1, complete=complete_agreement)
+def agree(question: MetricAgreement, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Rank all pairs of models by every metric, and compare the rankings; see `rank_agreement`."""
+    return rank_agreement(compare_metrics(question, study, report))
+
+
 def compare_metrics(
-    study: Study,
-    names: Sequence[str],
-    *,
-    size: int,
-    k: int,
-    seed: int = 0,
-    report: Progress | None = None,
+    question: MetricAgreement, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
-    """Score every pair of models by every metric in their last layers over `size` stimuli; see
-    `score_pairs`.
+    """Score every pair of models by every metric in their last layers over the same stimuli.
+
+    question: complete. See `score_pairs`.
     """
-    recipe = study.recipe(
-        "metrics", names, layers="last", size=size, k=k, seed=seed, metrics=list(COMPARED)
-    )
-    return keep(
-        study,
-        recipe,
-        lambda: score_pairs(_last_layers(study, names, size, seed), k=k, report=report),
-    )
+    assert question.size is not None
+    spaces = _last_layers(study, question.names, question.size, question.seed)
+    return score_pairs(spaces, k=question.k, metrics=question.metrics, report=report)
 
 
-def compare_neighborhoods(
-    study: Study,
-    x: Sequence[str],
-    y: Sequence[str],
-    *,
-    seed: int = 0,
-    report: Progress | None = None,
-) -> pd.DataFrame:
-    """Score the last layers of x's models against those of y's from k = 2 to n − 1; see
-    `scores_over_k`.
+def complete_neighborhoods(question: Neighborhoods, study: Study) -> Neighborhoods:
+    """Name the models, those of x from the smallest to the largest, then by competence.
+
+    Raises MetricError where a side has none.
     """
-    size = min(study.size, LARGEST)
-    recipe = study.recipe(
-        "neighborhoods", [*x, *y], x=list(x), y=list(y), layers="last", size=size, seed=seed
-    )
-
-    def score() -> pd.DataFrame:
-        left, right = (_last_layers(study, names, size, seed) for names in (x, y))
-        return scores_over_k(left, right, ks=spread_ks(size, count=8), report=report)
-
-    return keep(study, recipe, score)
-
-
-def sweep_neighborhood(
-    study: Study, pair: Pair, *, seed: int = 0, report: Progress | None = None
-) -> pd.DataFrame:
-    """Score one pair of layers from k = 2 to n − 1 beside its chance; see `curve_over_k`."""
-    size = min(study.size, LARGEST)
-    recipe = study.recipe("neighborhood", [pair.x, pair.y], **vars(pair), size=size, seed=seed)
-    return keep(
-        study,
-        recipe,
-        lambda: curve_over_k(
-            *_layers(study, pair, seed), ks=spread_ks(size), seed=seed, report=report
-        ),
-    )
-
-
-def calibrate_pair(
-    study: Study, pair: Pair, *, k: int, null: int, seed: int = 0, report: Progress | None = None
-) -> pd.DataFrame:
-    """Calibrate every metric on one pair of layers; see `calibrate_metrics`."""
-    recipe = study.recipe(
-        "calibrated-metrics",
-        [pair.x, pair.y],
-        **vars(pair),
-        size=min(study.size, LARGEST),
-        k=k,
-        null=null,
-        seed=seed,
-        metrics=list(COMPARED),
-    )
-    return keep(
-        study,
-        recipe,
-        lambda: calibrate_metrics(
-            *_layers(study, pair, seed), k=k, count=null, seed=seed, report=report
-        ),
-    )
-
-
-def grow_sample(
-    study: Study, pair: Pair, *, k: int, seed: int = 0, report: Progress | None = None
-) -> pd.DataFrame:
-    """Score one pair of layers over ever more stimuli, by mutual kNN at fixed k and at fixed k/n,
-    by CKA and by unbiased CKA.
-
-    Returns a row per curve and size: curve, metric, k (NaN for CKA) and the other columns of
-    `size_curve`. The share is that of k among all n stimuli, so that the two curves of mutual kNN
-    meet at n.
-    """
-    size = min(study.size, LARGEST)
-    recipe = study.recipe(
-        "sample-size", [pair.x, pair.y], **vars(pair), size=size, k=k, seed=seed, repeats=REPEATS
-    )
-
-    def grow() -> pd.DataFrame:
-        x, y = (normalize_rows(layer) for layer in _layers(study, pair, seed))
-        return _grown(x, y, k=k, seed=seed, report=report)
-
-    return keep(study, recipe, grow)
-
-
-def _grown(
-    x: np.ndarray, y: np.ndarray, *, k: int, seed: int, report: Progress | None
-) -> pd.DataFrame:
-    sizes, share = growing(len(x)), k / len(x)
-    shared = [
-        size for size in sizes if share * size >= 1 and round(share * size) < size
-    ]  # else no neighbor, or all of them
-    curves = {  # metric, parameters, sizes
-        FIXED_K: ("mutual_knn", fixed_k(k), [size for size in sizes if size > k]),
-        FIXED_SHARE: ("mutual_knn", fixed_share(share), shared),
-        "CKA": ("cka", lambda _: {}, sizes),
-        "unbiased CKA": ("unbiased_cka", lambda _: {}, sizes),
-    }
-    found = []
-    for done, (curve, (metric, parameters, few)) in enumerate(curves.items(), start=1):
-        table = size_curve(
-            METRICS[metric], x, y, sizes=few, parameters=parameters, seed=seed, repeats=REPEATS
+    skill = study.competence().dropna(subset="value").set_index("model")["value"]
+    x = question.x or [name for name in finished_models(study, "caption") if name in skill]
+    y = question.y or finished_models(study, "image")
+    if not (x and y):
+        raise MetricError(
+            "expected a finished language model of known competence and a finished vision model;"
+            f" got {len(x)} and {len(y)}: embed another one"
         )
-        found.append(table.assign(curve=curve, metric=metric))
-        if report:
-            report(done, len(curves), "curves over the number of stimuli")
-    return pd.concat(found, ignore_index=True)
+    parameters = study.models().set_index("model")["parameters"]
+    table = pd.DataFrame({"model": list(x), "parameters": parameters.reindex(list(x)).to_numpy()})
+    table = table.assign(skill=table["model"].map(skill)).sort_values(["parameters", "skill"])
+    return replace(question, x=tuple(table["model"]), y=tuple(y))
 
 
-def growing(n: int) -> list[int]:
-    """Return n and its halves, quarters … down to SMALLEST_SAMPLE, rising."""
-    halvings = range(max(0, int(np.log2(n / SMALLEST_SAMPLE))) + 1)
-    return sorted(n >> halving for halving in halvings)
+@answers(Neighborhoods, version=1, complete=complete_neighborhoods)
+def compare_neighborhoods(
+    question: Neighborhoods, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Score the last layers of x's models against those of y's from k = 2 to n − 1, scaled.
+
+    Returns `scale_trends` over `scores_over_k`, models from the smallest to the largest; what is
+    subtracted are the scores of the first model that has any.
+    """
+    size = min(study.size, LARGEST)
+    x, y = (_last_layers(study, names, size, question.seed) for names in (question.x, question.y))
+    scores = scores_over_k(x, y, ks=spread_ks(size, count=8), report=report)
+    return scale_trends(scores, smallest=smallest_scored(scores))
+
+
+def smallest_scored(scores: pd.DataFrame) -> str:
+    """Return the first model that has a score; the first of all where none has."""
+    names = scores.dropna(subset="score")["model"]
+    return str((names if len(names) else scores["model"]).iloc[0])
+
+
+def complete_sweep(question: NeighborhoodSweep, study: Study) -> NeighborhoodSweep:
+    """Name the models and layers that are left out; raises as `complete_pair`."""
+    k = min(10, study.size - 1)
+    return replace(question, pair=complete_pair(question.pair, study, k=k))
+
+
+@answers(NeighborhoodSweep, version=1, complete=complete_sweep)
+def sweep(question: NeighborhoodSweep, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Score one pair of layers from k = 2 to n − 1 beside its chance; see `curve_over_k`."""
+    x, y = _layers(study, question.pair, question.seed)
+    return curve_over_k(x, y, ks=spread_ks(len(x)), seed=question.seed, report=report)
+
+
+def complete_sample(question: SampleSize, study: Study) -> SampleSize:
+    """Name the models and layers that are left out; raises as `complete_pair`."""
+    return replace(question, pair=complete_pair(question.pair, study, k=question.k))
+
+
+@answers(SampleSize, version=1, complete=complete_sample)
+def grow(question: SampleSize, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Score one pair of layers over ever more stimuli; see `grow_sample`."""
+    x, y = (normalize_rows(layer) for layer in _layers(study, question.pair, question.seed))
+    return grow_sample(x, y, k=question.k, seed=question.seed, report=report)
+
+
+def complete_calibrated(question: CalibratedMetrics, study: Study) -> CalibratedMetrics:
+    """Name metrics, models and layers that are left out.
+
+    Raises as `complete_pair`, UnknownNameError for a metric, MetricError for too few permutations.
+    """
+    check_count(question.null)
+    pair = complete_pair(question.pair, study, k=question.k)
+    return replace(question, pair=pair, metrics=_named(question.metrics))
+
+
+@answers(CalibratedMetrics, version=1, complete=complete_calibrated)
+def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Calibrate every metric on one pair of layers; see `calibrate_metrics`."""
+    x, y = _layers(study, question.pair, question.seed)
+    return calibrate_metrics(
+        x,
+        y,
+        k=question.k,
+        metrics=question.metrics,
+        count=question.null,
+        seed=question.seed,
+        report=report,
+    )
+
+
+def _named(metrics: Sequence[str]) -> tuple[str, ...]:
+    return tuple(find_metric(name).spec.id for name in metrics) or COMPARED
 
 
 def _sample(study: Study, size: int, seed: int) -> Int64[np.ndarray, " size"]:
@@ -196,7 +199,8 @@ def _last_layers(
 
 
 def _layers(
-    study: Study, pair: Pair, seed: int
+    study: Study, pair: LayerPair, seed: int
 ) -> tuple[Float32[np.ndarray, "size dx"], Float32[np.ndarray, "size dy"]]:
     rows = _sample(study, min(study.size, LARGEST), seed)
-    return study.spaces(pair.x)[pair.layer_x][rows], study.spaces(pair.y)[pair.layer_y][rows]
+    x, y = (study.spaces(model)[layer][rows] for model, layer in pair.places)
+    return x, y

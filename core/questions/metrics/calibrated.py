@@ -4,7 +4,7 @@ score.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from core.statistics.nulls import (
 )
 
 PARTS = (
-    10  # of each metric's shuffles, after which progress is told; fewer than any null has shuffles
+    10  # of each metric's shuffles, between reports of progress; fewer than any null has shuffles
 )
 
 
@@ -38,10 +38,11 @@ def calibrate_metrics(
     k: int,
     count: int,
     seed: int,
+    metrics: Sequence[str] = COMPARED,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Calibrate every metric, with its default parameters save k, against `count` permutations of
-    y's stimuli.
+    """Calibrate each of these metrics, with its default parameters save k, against `count`
+    permutations of y's stimuli.
 
     x, y: one layer of each model, clamped by the caller; normalized here. All metrics see the same
     permutations. Returns a row per metric: metric and what `core.statistics.nulls.calibrate`
@@ -55,11 +56,11 @@ def calibrate_metrics(
         nonlocal done
         done += shuffles
         if report:
-            report(done, count * len(COMPARED), "shuffles for all metrics")
+            report(done, count * len(metrics), "shuffles for all metrics")
 
-    found = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in COMPARED]
-    table = pd.concat(found, ignore_index=True)
-    table.insert(0, "metric", list(COMPARED))
+    rows = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in metrics]
+    table = pd.concat(rows, ignore_index=True)
+    table.insert(0, "metric", list(metrics))
     return table
 
 

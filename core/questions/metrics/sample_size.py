@@ -12,11 +12,16 @@ import pandas as pd
 from jaxtyping import Float
 
 from core.errors import MetricError
+from core.metrics import METRICS
 from core.metrics.spec import Metric
+from core.progress import Progress
 from core.spaces.inputs import check_pair
 from core.statistics.nulls import draw_orders
 
 REPEATS = 20
+REPEATS_GROWN = 10  # of each of four curves
+SMALLEST_SAMPLE = 16  # stimuli from which curves over the sample size start
+FIXED_K, FIXED_SHARE = "mutual k-NN, k fixed", "mutual k-NN, k/n fixed"
 
 Parameters = Callable[[int], Mapping[str, Any]]
 
@@ -85,3 +90,51 @@ def fixed_share(share: float) -> Parameters:
             f"the share of stimuli that are neighbors must lie between 0 and 1; given {share}"
         )
     return lambda n: {"k": max(1, round(share * n))}
+
+
+def grow_sample(
+    x: Float[np.ndarray, "n dx"],
+    y: Float[np.ndarray, "n dy"],
+    *,
+    k: int,
+    seed: int,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Score two layers over ever more stimuli, by mutual kNN at fixed k and at fixed k/n, by CKA
+    and by unbiased CKA.
+
+    x, y: one layer of each model, clamped and normalized by the caller. Returns a row per curve and
+    size: curve, metric, k (NaN for CKA) and the other columns of `size_curve`. The share is that of
+    k among all n stimuli, so that the two curves of mutual kNN meet at n.
+    """
+    sizes, share = growing(len(x)), k / len(x)
+    shared = [
+        size for size in sizes if share * size >= 1 and round(share * size) < size
+    ]  # else no neighbor, or all of them
+    curves: Mapping[str, tuple[str, Parameters, list[int]]] = {  # metric, parameters, sizes
+        FIXED_K: ("mutual_knn", fixed_k(k), [size for size in sizes if size > k]),
+        FIXED_SHARE: ("mutual_knn", fixed_share(share), shared),
+        "CKA": ("cka", lambda _: {}, sizes),
+        "unbiased CKA": ("unbiased_cka", lambda _: {}, sizes),
+    }
+    tables = []
+    for done, (curve, (name, parameters, few)) in enumerate(curves.items(), start=1):
+        table = size_curve(
+            METRICS[name],
+            x,
+            y,
+            sizes=few,
+            parameters=parameters,
+            seed=seed,
+            repeats=REPEATS_GROWN,
+        )
+        tables.append(table.assign(curve=curve, metric=name))
+        if report:
+            report(done, len(curves), "curves over the number of stimuli")
+    return pd.concat(tables, ignore_index=True)
+
+
+def growing(n: int) -> list[int]:
+    """Return n and its halves, quarters … down to SMALLEST_SAMPLE, rising."""
+    halvings = range(max(0, int(np.log2(n / SMALLEST_SAMPLE))) + 1)
+    return sorted(n >> halving for halving in halvings)

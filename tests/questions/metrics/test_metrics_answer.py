@@ -8,21 +8,36 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import StoreWriteError
+from core.errors import PlatoscopeError, StoreWriteError
 from core.metrics import METRICS
+from core.questions.asking import ask, recipe_of
 from core.questions.metrics import answer as comparison
-from core.questions.metrics.agreement import COMPARED
-from core.questions.metrics.answer import FIXED_K, FIXED_SHARE, Pair
-from core.questions.metrics.sample_size import fixed_k, size_curve
+from core.questions.metrics.agreement import COMPARED, rank_agreement
+from core.questions.metrics.question import (
+    CalibratedMetrics,
+    MetricAgreement,
+    Neighborhoods,
+    NeighborhoodSweep,
+    SampleSize,
+)
+from core.questions.metrics.sample_size import (
+    FIXED_K,
+    FIXED_SHARE,
+    REPEATS_GROWN,
+    fixed_k,
+    growing,
+    size_curve,
+)
 from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study import keeping as kept
+from core.study.parts import LayerPair
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 NAMES = ("gpt-2-s", "gpt-2-m", "vit-mae-s", "vit-clip-m")
-PAIR = Pair("gpt-2-m", 2, "vit-clip-m", 1)
+PAIR = LayerPair("gpt-2-m", 2, "vit-clip-m", 1)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +57,17 @@ def study(root: Path) -> Study:
     return Study(Store(root), "cave")
 
 
+def scored(study: Study, **choices) -> pd.DataFrame:
+    question = MetricAgreement(names=NAMES, **choices)
+    return comparison.compare_metrics(comparison.complete_agreement(question, study), study)
+
+
+def grown(study: Study, **choices) -> pd.DataFrame:
+    return ask(SampleSize(pair=PAIR, **choices), study).set_index("curve")
+
+
 def test_last_layers_are_compared_on_a_seeded_sample(study):
-    table = comparison.compare_metrics(study, NAMES, size=30, k=4)
+    table = scored(study, size=30, k=4)
     rows = np.sort(np.random.default_rng(0).permuted(np.arange(80)[None], axis=1)[0, :30])
     x, y = (normalize_rows(study.spaces(name)[-1][rows]) for name in NAMES[1:3])
     row = table.set_index(["metric", "model_x", "model_y"]).loc["mutual_knn", NAMES[1], NAMES[2]]
@@ -52,9 +76,7 @@ def test_last_layers_are_compared_on_a_seeded_sample(study):
 
 
 def test_on_all_stimuli_scores_are_the_studys_own(study):
-    table = comparison.compare_metrics(study, NAMES, size=80, k=4).set_index(
-        ["metric", "model_x", "model_y"]
-    )["score"]
+    table = scored(study, size=80, k=4).set_index(["metric", "model_x", "model_y"])["score"]
     for metric, parameters in (("mutual_knn", {"k": 4}), ("cka", {})):
         own = study.align([NAMES[0]], [NAMES[3]], metric=metric, layers="last", **parameters)[
             "score"
@@ -63,31 +85,28 @@ def test_on_all_stimuli_scores_are_the_studys_own(study):
 
 
 def test_the_pair_is_calibrated_in_its_layers(study):
-    table = comparison.calibrate_pair(study, PAIR, k=4, null=20).set_index("metric")
+    table = ask(CalibratedMetrics(pair=PAIR, k=4, null=20), study).set_index("metric")
     own = study.align([PAIR.x], [PAIR.y], metric="cka", layers="2:1")["score"].item()
     assert table.loc["cka", "score"] == pytest.approx(own)
 
 
 def test_neighborhoods_reach_from_2_to_all_others(study):
-    swept = comparison.sweep_neighborhood(study, PAIR)
-    over = comparison.compare_neighborhoods(study, NAMES[:2], NAMES[2:])
+    swept = ask(NeighborhoodSweep(pair=PAIR), study)
+    over = ask(Neighborhoods(x=NAMES[:2], y=NAMES[2:]), study)
     for table in (swept, over):
         assert (table["k"].min(), table["k"].max()) == (2, 79)
     assert set(over["model"]) == set(NAMES[:2])
 
 
 def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
-    table = comparison.grow_sample(study, PAIR, k=10).set_index("curve")
+    table = grown(study, k=10)
     assert table.loc["CKA", "n"].tolist() == [20, 40, 80]
     assert table.loc[FIXED_SHARE, "k"].tolist() == [2, 5, 10]
     ends = [table.loc[curve].iloc[-1] for curve in (FIXED_K, FIXED_SHARE)]
     assert [end["n"] for end in ends] == [80, 80]
     assert ends[0]["score"] == pytest.approx(ends[1]["score"])
     rows = np.arange(80)
-    x, y = (
-        normalize_rows(study.spaces(name)[layer][rows])
-        for name, layer in ((PAIR.x, PAIR.layer_x), (PAIR.y, PAIR.layer_y))
-    )
+    x, y = (normalize_rows(study.spaces(name)[layer][rows]) for name, layer in PAIR.places)
     direct = size_curve(
         METRICS["mutual_knn"],
         x,
@@ -95,7 +114,7 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
         sizes=[20],
         parameters=fixed_k(10),
         seed=0,
-        repeats=comparison.REPEATS,
+        repeats=REPEATS_GROWN,
     )
     assert table.loc[FIXED_K].iloc[0]["score"] == pytest.approx(direct["score"].item())
 
@@ -104,7 +123,7 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
     ("k", "fixed", "share"), [(79, [80], [80]), (1, [20, 40, 80], [80]), (40, [80], [20, 40, 80])]
 )
 def test_samples_that_are_too_small_for_k_are_left_out(study, k, fixed, share):
-    table = comparison.grow_sample(study, PAIR, k=k).set_index("curve")
+    table = grown(study, k=k)
     assert table.loc[[FIXED_K], "n"].tolist() == fixed
     assert table.loc[[FIXED_SHARE], "n"].tolist() == share
 
@@ -112,7 +131,65 @@ def test_samples_that_are_too_small_for_k_are_left_out(study, k, fixed, share):
 def test_more_stimuli_than_kernels_allow_are_sampled(study, monkeypatch):
     monkeypatch.setattr(comparison, "LARGEST", 24)
     assert comparison.sample_sizes(study.size) == [24]
-    assert comparison.sweep_neighborhood(study, PAIR)["k"].max() == 23
+    assert ask(NeighborhoodSweep(pair=PAIR, seed=7), study)["k"].max() == 23
+
+
+def test_the_agreement_is_that_of_all_finished_models_by_all_metrics_but_costly_ones(study):
+    question = MetricAgreement(size=40, k=4)
+    complete = comparison.complete_agreement(question, study)
+    assert set(complete.names) == set(NAMES)
+    assert complete.metrics == COMPARED
+    direct = rank_agreement(comparison.compare_metrics(complete, study))
+    pd.testing.assert_frame_equal(ask(question, study), direct)
+    assert recipe_of(question, study) == recipe_of(complete, study)
+    two = ask(MetricAgreement(size=40, k=4, metrics=("cka", "rsa")), study)
+    assert set(two["metric_x"]) == {"cka", "rsa"}
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "size"), [(80, 4, 80), (1024, 10, 256), (1024, 300, 1024), (200, 10, 200)]
+)
+def test_the_usual_number_of_stimuli(n, k, size):
+    assert comparison.usual_size(n, k=k) == size
+
+
+def test_a_pair_that_is_left_out_is_the_best_aligned_one_in_its_best_layers(study):
+    best = study.align(NAMES[:2], NAMES[2:], k=5).sort_values("score").iloc[-1]
+    pair = comparison.complete_sample(SampleSize(k=5), study).pair
+    assert pair.places == (
+        (best["model_x"], best["layer_x"]),
+        (best["model_y"], best["layer_y"]),
+    )
+    fixed = SampleSize(pair=LayerPair(NAMES[0], 1, NAMES[2]), k=5)
+    layers = study.layer_scores([NAMES[0]], [NAMES[2]], k=5)[NAMES[0], NAMES[2]]
+    chosen = comparison.complete_sample(fixed, study).pair
+    assert (chosen.x, chosen.layer_x, chosen.y) == (NAMES[0], 1, NAMES[2])
+    assert chosen.layer_y == np.unravel_index(np.nanargmax(layers), layers.shape)[1]
+
+
+def test_models_are_centered_on_the_smallest(study):
+    complete = comparison.complete_neighborhoods(Neighborhoods(), study)
+    assert complete.x == ("gpt-2-s", "gpt-2-m")  # by parameters
+    table = ask(Neighborhoods(x=("gpt-2-m", "gpt-2-s")), study)
+    assert list(dict.fromkeys(table["model"])) == list(complete.x)
+    first = table[table["model"] == "gpt-2-s"].dropna(subset="scaled")
+    assert len(first)
+    assert set(first["scaled"]) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (MetricAgreement(size=81), "expected at most 80 stimuli, which is all; got 81"),
+        (NeighborhoodSweep(pair=LayerPair("gpt-2-s", 4)), "a layer of gpt-2-s from 0 to 3; got 4"),
+        (NeighborhoodSweep(pair=LayerPair("gpt-9")), "no model named 'gpt-9'"),
+        (CalibratedMetrics(pair=PAIR, null=5), "at least 19 permutations"),
+        (CalibratedMetrics(pair=PAIR, metrics=("ckaa",)), "no metric named 'ckaa'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, question, message):
+    with pytest.raises(PlatoscopeError, match=message):
+        recipe_of(question, study)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +205,7 @@ def test_the_sizes_that_are_offered(n, sizes):
     [(1024, [16, 32, 64, 128, 256, 512, 1024]), (16, [16]), (5, [5]), (33, [16, 33])],
 )
 def test_growing_samples(n, sizes):
-    assert comparison.growing(n) == sizes
+    assert growing(n) == sizes
 
 
 def test_a_table_is_made_once_and_anew_for_another_recipe(study):

@@ -1,0 +1,118 @@
+"""What the Metrics page and the `platoscope metrics` commands ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option, part
+from core.questions.question import StudyQuestion
+from core.study.parts import LayerPair
+
+NEIGHBORS = "neighbors per stimulus, 1 … n − 1"
+SEED = "seed of the stimuli drawn and shuffled"
+
+
+@dataclass(frozen=True)
+class MetricAgreement(StudyQuestion):
+    """Do metrics rank models alike?"""
+
+    command: ClassVar[str] = "metrics agreement"
+
+    names: tuple[str, ...] = option(
+        (), name="model", label="Models", metavar="M", help="models (all finished models)"
+    )
+    size: int | None = option(
+        None,
+        least=2,
+        label="Stimuli",
+        help="number of stimuli drawn, the same for all metrics (256, or all of fewer)",
+    )
+    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    metrics: tuple[str, ...] = option(
+        (),
+        name="metric",
+        label="Metrics",
+        metavar="METRIC",
+        help="metrics (all that do not take long)",
+    )
+    seed: int = option(0, least=0, label="Seed", help=SEED)
+
+    def models(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True)
+class Neighborhoods(StudyQuestion):
+    """Does the trend depend on the size of the neighborhood?"""
+
+    command: ClassVar[str] = "metrics neighborhoods"
+
+    x: tuple[str, ...] = option(
+        (),
+        label="Language models",
+        metavar="M",
+        help="language models of known competence (all finished ones)",
+    )
+    y: tuple[str, ...] = option(
+        (),
+        label="Compared with",
+        metavar="M",
+        help="models to compare them with (all finished vision models)",
+    )
+    seed: int = option(0, least=0, label="Seed", help=SEED)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.x, *self.y)))
+
+
+@dataclass(frozen=True)
+class _PairQuestion(StudyQuestion):
+    """A question about one layer of each of two models."""
+
+    pair: LayerPair = part(LayerPair)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))
+
+
+@dataclass(frozen=True)
+class NeighborhoodSweep(_PairQuestion):
+    """How does the alignment of two layers change as the neighborhood grows?"""
+
+    command: ClassVar[str] = "metrics sweep"
+
+    seed: int = option(0, least=0, label="Seed", help=SEED)
+
+
+@dataclass(frozen=True)
+class SampleSize(_PairQuestion):
+    """How does the alignment of two layers change with the number of stimuli?"""
+
+    command: ClassVar[str] = "metrics sample-size"
+
+    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    seed: int = option(0, least=0, label="Seed", help=SEED)
+
+
+@dataclass(frozen=True)
+class CalibratedMetrics(_PairQuestion):
+    """How far above chance are two layers aligned, by every metric?"""
+
+    command: ClassVar[str] = "metrics calibrated"
+
+    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    metrics: tuple[str, ...] = option(
+        (),
+        name="metric",
+        label="Metrics",
+        metavar="METRIC",
+        help="metrics (all that do not take long)",
+    )
+    null: int = option(
+        100,
+        least=1,
+        label="Permutations",
+        help="how often the stimuli of one model are shuffled to see what unrelated models reach",
+    )
+    seed: int = option(0, least=0, label="Seed", help=SEED)

@@ -1,0 +1,67 @@
+"""Which two models, and which layer of each, are meant where a pair leaves them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.study.layers import LayerChoice, pick
+from core.study.models import reads
+from core.study.parts import LayerPair
+from core.study.study import Study
+
+METRIC = "mutual_knn"
+
+
+def complete_pair(pair: LayerPair, study: Study, *, k: int) -> LayerPair:
+    """Name the models and layers that are left out: those that agree most by mutual k-NN.
+
+    Raises MetricError for a layer that is not there and where no two models are.
+    """
+    if not (pair.x and pair.y):
+        models = study.models()
+        first, second = best_models(study, models[~models["copy"]], k=k)
+        pair = replace(pair, x=pair.x or first, y=pair.y or second)
+    for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
+        _check_layer(study, name, layer)
+    if pair.layer_x is None or pair.layer_y is None:
+        best_x, best_y = best_layers(study, pair.x, pair.y, k=k)
+        x = best_x if pair.layer_x is None else pair.layer_x
+        y = best_y if pair.layer_y is None else pair.layer_y
+        pair = replace(pair, layer_x=x, layer_y=y)
+    return pair
+
+
+def best_models(study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
+    """Return the best-aligned language and vision model, any two models where one kind is missing.
+
+    models: as `core.study.models.describe` gives them. Raises MetricError for fewer than two.
+    """
+    if len(models) < 2:
+        raise MetricError(f"expected two models to compare; got {len(models)}: embed another one")
+    language, vision = (
+        models.loc[reads(models, item), "model"].tolist() for item in ("caption", "image")
+    )
+    if not (language and vision):
+        first, second = models["model"].iloc[:2]
+        return first, second
+    scores = study.align(language, vision, metric=METRIC, k=k).dropna(subset="score")
+    if scores.empty:
+        return language[0], vision[0]
+    best = scores.sort_values("score").iloc[-1]
+    return best["model_x"], best["model_y"]
+
+
+def best_layers(study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
+    """Return the layers of two models that agree most by mutual k-NN."""
+    scores = study.layer_scores([x], [y], metric=METRIC, k=k)[x, y]
+    return pick(scores, LayerChoice(), spec=METRICS[METRIC].spec)
+
+
+def _check_layer(study: Study, name: str, layer: int | None) -> None:
+    count = len(study.entry(name).dims)
+    if layer is not None and layer >= count:
+        raise MetricError(f"expected a layer of {name} from 0 to {count - 1}; got {layer}")
