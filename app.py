@@ -37,7 +37,7 @@ PAGES = [
         "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"
     ),
     st.Page(
-        "pages/theory_cooccurrence.py",
+        "pages/theory_contrastive.py",
         title="Theory: co-occurrence",
         icon=":material/graph_2:",
         url_path="theory-pmi",

@@ -25,7 +25,6 @@ from core.cli import (
     models,
     probe,
     questions,
-    theory,
     train,
 )
 from core.cli.shared import USER_MISTAKE, report_problems
@@ -47,7 +46,6 @@ GROUPS = (
     competence,
     color,
     train,
-    theory,
 )
 INTERRUPTED = 130
 

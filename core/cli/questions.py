@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, group, print_table
+from core.cli.shared import add_command, add_json, group, print_object, print_table
 from core.questions.catalog import QUESTIONS
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    Answered = tuple[pd.DataFrame, Sequence[str], Mapping[str, object]]
 
 
 def add(commands: Any) -> None:
@@ -38,26 +40,31 @@ def add(commands: Any) -> None:
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, beside no JSON."""
     question = read_question(kind, arguments)
-    table, findings = _answer(question, arguments)
-    print_table(table, as_json=arguments.json)
+    if isinstance(question, StudyQuestion):
+        table, findings, facts = _of_study(question, arguments)
+    else:
+        table, findings, facts = _alone(question)
+    if facts and arguments.json:
+        print_object(facts, table)
+    else:
+        print_table(table, as_json=arguments.json)
     for sentence in () if arguments.json else findings:
         print(sentence, file=sys.stderr)
 
 
-def _answer(
-    question: Question, arguments: argparse.Namespace
-) -> tuple[pd.DataFrame, Sequence[str]]:
-    from core.progress import ConsoleProgress  # pandas and duckdb, as all below
+def _of_study(question: StudyQuestion, arguments: argparse.Namespace) -> Answered:
+    from core.progress import ConsoleProgress
+    from core.questions.asking import ask, findings_of  # pandas and duckdb
+    from core.store import Store
 
-    if isinstance(question, StudyQuestion):
-        from core.questions.asking import ask, findings_of
-        from core.store import Store
+    study = question.scope.open(Store(arguments.store), device=arguments.device)
+    table = ask(question, study, ConsoleProgress())
+    return table, findings_of(question, table), {}
 
-        study = question.scope.open(Store(arguments.store), device=arguments.device)
-        table = ask(question, study, ConsoleProgress())
-        return table, findings_of(question, table)
 
-    from core.questions.alone import ask_alone, findings_alone
+def _alone(question: Question) -> Answered:
+    from core.progress import ConsoleProgress
+    from core.questions.alone import ask_alone, facts_alone, findings_alone  # pandas
 
     table = ask_alone(question, ConsoleProgress())
-    return table, findings_alone(question, table)
+    return table, findings_alone(question, table), facts_alone(question, table)

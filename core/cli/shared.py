@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
@@ -108,13 +108,7 @@ def named(text: str) -> tuple[str, str]:
 def print_table(table: pd.DataFrame, *, as_json: bool) -> None:
     """Print a table for people, or as a JSON list of rows with numbers in full."""
     if as_json:
-        print(
-            json.dumps(
-                json.loads(table.to_json(orient="records", double_precision=15)),
-                indent=1,
-                ensure_ascii=False,
-            )
-        )
+        _print_json(_rows(table))
     elif len(table):
         print(
             table.to_string(
@@ -123,6 +117,21 @@ def print_table(table: pd.DataFrame, *, as_json: bool) -> None:
         )
     else:
         print("nothing yet", file=sys.stderr)
+
+
+def print_object(facts: Mapping[str, object], table: pd.DataFrame) -> None:
+    """Print facts and a table's rows as one JSON object, numbers in full."""
+    defined = {name: value if value == value else None for name, value in facts.items()}  # no NaN
+    _print_json({**defined, "rows": _rows(table)})
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=1, ensure_ascii=False))
 
 
 def report_problems(store: Any) -> None:

@@ -12,6 +12,8 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import Question
 from core.questions.score.question import Score
+from core.theory.contrastive.question import Contrastive
+from core.theory.deep_linear.question import DeepLinear
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Alignment,
@@ -21,4 +23,6 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     SampleSize,
     NeighborhoodSweep,
     Score,
+    Contrastive,
+    DeepLinear,
 )

@@ -4,12 +4,15 @@ and stop it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 from jaxtyping import Float64
 from torch import Tensor
+
+from core.progress import Progress
 
 
 class Look(NamedTuple):
@@ -46,6 +49,24 @@ def in_one_thread(looks: Iterator[Look]) -> Iterator[Look]:
         if look is None:
             return
         yield look
+
+
+def watch(run: Run, report: Progress | None = None) -> pd.DataFrame:
+    """Take every look of a run and return a row per look."""
+    looks = []
+    for done, look in enumerate(run.looks, start=1):
+        looks.append(look)
+        if report and run.total:
+            report(done, run.total, "looks")
+    return tabulate(looks)
+
+
+def last_row(table: pd.DataFrame) -> dict[str, int | float | str | None]:
+    """Return a run's last look with the digits that JSON has of its rows; NaN is None."""
+    row: dict[str, int | float | str | None] = json.loads(
+        table.tail(1).to_json(orient="records", double_precision=15)
+    )[0]
+    return row
 
 
 def tabulate(looks: Iterable[Look]) -> pd.DataFrame:

@@ -233,6 +233,52 @@ def pick_switch(one: Option) -> bool:
     )
 
 
+def pick_number(one: Option, most: int, *, usual: int | None = None) -> int:
+    """Choose a whole number up to `most`. usual: what it is at first, in place of the default."""
+    value = one.default if usual is None else usual
+    number = st.number_input(
+        one.label,
+        int(one.least or 0),
+        most,
+        value,
+        key=one.name,
+        help=sentence(one.help),
+        bind="query-params",
+    )
+    return int(number)
+
+
+def pick_share(
+    one: Option, low: float, high: float, *, step: float, usual: float | None = None
+) -> float:
+    """Choose a number on a slider. usual: what it is at first, in place of the default."""
+    value = one.default if usual is None else usual
+    number = st.slider(
+        one.label,
+        low,
+        high,
+        value,
+        step,
+        key=one.name,
+        help=sentence(one.help),
+        bind="query-params",
+    )
+    return round(number, 6)
+
+
+def pick_choice(one: Option, choices: Sequence[str], *, usual: str | None = None) -> str:
+    """Choose one of a few words. usual: what it is at first, in place of the default."""
+    value = one.default if usual is None else usual
+    return st.selectbox(
+        one.label,
+        choices,
+        index=list(choices).index(value),
+        key=one.name,
+        help=sentence(one.help),
+        bind="query-params",
+    )
+
+
 def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
     """Choose how many permutations or draws are made. text: in place of the option's help."""
     return st.selectbox(

@@ -7,7 +7,6 @@ has drawn.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from core.errors import PlatoscopeError
-from core.recipe import Recipe
+from core.errors import PlatoscopeError, UnknownNameError
+from core.options import Option
+from core.questions.alone import recipe_alone
+from core.questions.question import Question
 from pages._shared import frame
 
 if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anything must not cost
@@ -67,13 +68,16 @@ class Experiment:
                 return
 
 
-def conduct(recipe: Recipe, begin: Callable[[], Run], show: Callable[[list[Look]], None]) -> None:
-    """Begin the run of a recipe, or go on with it; draw what it has shown, with a bar of its
+def conduct(
+    question: Question, begin: Callable[[], Run], show: Callable[[list[Look]], None]
+) -> None:
+    """Begin the run of a question, or go on with it; draw what it has shown, with a bar of its
     progress and a button to stop it.
     """
+    digest = recipe_alone(question).digest
     held = st.session_state.get(_KEY)
-    if held is None or held.digest != recipe.digest:
-        held = st.session_state[_KEY] = Experiment(recipe.digest, begin())
+    if held is None or held.digest != digest:
+        held = st.session_state[_KEY] = Experiment(digest, begin())
     go_on(held, show)
 
 
@@ -100,30 +104,42 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
     redraw()
 
 
-def presets(page: str, titles: Mapping[str, str], *, default: str) -> str:
-    """Draw a link for each preset and return the one that the address names."""
-    chosen = st.query_params.get("preset", default)
-    with st.container(horizontal=True, gap="small"):
-        for name, title in titles.items():
-            st.page_link(
-                page,
-                label=title,
-                icon=":material/check:" if name == chosen else None,
-                query_params={"preset": name},
-            )
-    return chosen
+def pick_preset(
+    one: Option,
+    titles: Mapping[str, str],
+    usual: Callable[[str], Mapping[str, object]] = lambda _: {},
+) -> str:
+    """Choose a preset; the address keeps it, whatever is changed or drawn anew after.
 
-
-def command(*words: str, **options: object) -> str:
-    """Return a `platoscope theory` command; options: None is left out, a tuple is several words,
-    True an option without any.
+    usual: what the other controls are set to, by key, when another preset is chosen.
     """
-    found = ["platoscope", "theory", *words]
-    for name, value in options.items():
-        if value is not None:
-            values = value if isinstance(value, tuple) else () if value is True else (value,)
-            found += [f"--{name}", *map(str, values)]
-    return shlex.join(found)
+    name = st.query_params.get(one.name, one.default)
+    if name not in titles:
+        error = UnknownNameError(one.name, name, titles)
+        st.warning(frame.plain(error), icon=":material/error:")
+        name = one.default
+    st.session_state[one.name] = name  # a link may say another than was shown
+    st.pills(
+        one.label,
+        list(titles),
+        format_func=lambda each: titles[each],
+        required=True,
+        key=one.name,
+        label_visibility="collapsed",
+        on_change=_keep_preset,
+        args=(one, usual),
+    )
+    return name
+
+
+def _keep_preset(one: Option, usual: Callable[[str], Mapping[str, object]]) -> None:
+    name = st.session_state[one.name]
+    if name == one.default:
+        st.query_params.pop(one.name, None)
+    else:
+        st.query_params[one.name] = name
+    for key, value in usual(name).items():
+        st.session_state[key] = value
 
 
 def _progress(held: Experiment) -> str:

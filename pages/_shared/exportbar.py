@@ -14,7 +14,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
-from core.questions.question import StudyQuestion
+from core.questions.alone import recipe_alone
+from core.questions.question import Question, StudyQuestion
+from core.questions.words import to_command
 from core.recipe import Recipe
 from pages._shared import frame, queries
 from pages._shared.queries import Place
@@ -79,6 +81,12 @@ def draw(
         on_select=on_select,
         brush=brush,
     )
+
+
+def draw_alone(question: Question, figure: go.Figure, *, key: str, table: pd.DataFrame) -> None:
+    """Draw the figure of a question that needs no store with its export bar: see `plot`."""
+    recipe, command = recipe_alone(question), to_command(question)
+    plot(figure, key=key, table=table, recipe=recipe, command=command)
 
 
 def plot(

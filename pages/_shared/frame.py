@@ -56,6 +56,12 @@ def plain(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])", r"\\\1", str(text)).replace("\n", " ")
 
 
+def say(sentences: Sequence[str]) -> None:
+    """Draw what is seen, a question's findings, as one paragraph; nothing where there are none."""
+    if sentences:
+        st.markdown(f"**What is seen.** {plain(' '.join(sentences))}")
+
+
 def command(*words: str) -> str:
     """Return a `platoscope` command over this store, ready for a shell."""
     store = ["--store", str(store_path())] if str(store_path()) != "store" else []
@@ -106,7 +112,9 @@ def mode() -> Mode:
 def watch_width() -> None:
     """Keep `narrow` in the session: whether the window is a phone's."""
     known = bool(st.session_state.get("narrow"))
-    found = _width(key="width", data={"narrow": known}, on_narrow_change=lambda: None, height=0)
+    found = _width(
+        key="window-width", data={"narrow": known}, on_narrow_change=lambda: None, height=0
+    )
     st.session_state["narrow"] = known if found.get("narrow") is None else bool(found["narrow"])
 
 

@@ -258,6 +258,27 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     assert chosen == shown > 0
 
 
+def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
+    page = visit("/theory-pmi?events=8")
+    chart(page, "training")
+    page.get_by_role("radio", name="Too narrow").click()
+    chart(page, "capacity")
+    page.locator(".st-key-stop").wait_for(state="detached")
+    assert page.url.endswith("?preset=capacity")  # a preset is a whole setup: 24 events again
+    events = page.locator(".st-key-events input")
+    assert events.input_value() == "24"
+    events.fill("9")
+    events.press("Enter")
+    page.wait_for_url("**/theory-pmi?*events=9*")
+    page.locator(".st-key-stop").wait_for()
+    page.locator(".st-key-stop").wait_for(state="detached")
+    assert "preset=capacity" in page.url
+    assert chart(page, "capacity").is_visible()
+    other = visit(page.url.removeprefix(page.url.split("/theory-pmi")[0]))
+    assert chart(other, "capacity").is_visible()
+    assert other.locator(".st-key-events input").input_value() == "9"
+
+
 def test_a_simulation_stops_and_goes_on(visit):
     page = visit("/theory-noise?preset=sgd")
     done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first

@@ -12,7 +12,7 @@ from core.theory.looks import Look, Run
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 
-PAGES = {"theory_cooccurrence": "sees in pieces", "theory_deep_linear": "come to see the same"}
+PAGES = {"theory_contrastive": "sees in pieces", "theory_deep_linear": "come to see the same"}
 
 
 @pytest.fixture
@@ -31,31 +31,32 @@ def on_nothing(opened, tmp_path, monkeypatch):
 
 
 def seen(app) -> str:
-    (text,) = [each.value for each in app.markdown if each.value.startswith("**Seen.**")]
-    return text
+    head = "**What is seen.**"
+    (text,) = [each.value for each in app.markdown if each.value.startswith(head)]
+    return text.replace("\\", "")
 
 
 def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
-    app = on_nothing("theory_cooccurrence", **{"events-infonce": "10"})
-    assert PAGES["theory_cooccurrence"] in app.title[0].value
+    app = on_nothing("theory_contrastive", events="10")
+    assert PAGES["theory_contrastive"] in app.title[0].value
     assert charts(app) == ["kernels", "products", "plane", "training"]
     assert "R² = 1 −" in seen(app) or "R² = 1." in seen(app)
     assert said(app) == ""
-    assert "platoscope theory contrastive --preset infonce --world ring" in app.code[0].value
+    assert app.code[0].value == "platoscope theory contrastive --events 10"
 
 
 def test_a_link_opens_a_preset(on_nothing):
-    app = on_nothing("theory_cooccurrence", preset="capacity", **{"events-capacity": "8"})
+    app = on_nothing("theory_contrastive", preset="capacity", events="8")
     assert charts(app) == ["capacity"]
     assert "R² is" in seen(app)
-    assert "--events 8" in app.code[0].value
+    assert app.code[0].value == "platoscope theory contrastive --preset capacity --events 8"
 
 
 def test_what_cannot_be_learned_is_said(on_nothing):
-    app = on_nothing("theory_cooccurrence", **{"jumps-infonce": "0.0", "window-infonce": "1"})
+    app = on_nothing("theory_contrastive", jumps="0.0", window="1")
     assert "never share a window" in said(app)
     assert "no preset named 'infnce'; did you mean infonce" in said(
-        on_nothing("theory_cooccurrence", preset="infnce")
+        on_nothing("theory_contrastive", preset="infnce")
     )
 
 

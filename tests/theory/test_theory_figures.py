@@ -43,11 +43,11 @@ def test_training_is_drawn_for_both_networks(narrow) -> None:
     way = linear.on_the_way(looks, steps="steps", mode="light", narrow=narrow)
     assert len(way.data) == 6
     assert np.isnan(way.data[0].y[1])
-    over = linear.over_training(looks, steps="steps", told=True, mode="light")
+    over = linear.over_training(looks, steps="steps", predicted=True, mode="light")
     assert len(over.data) == 2
     assert over.layout.annotations[0].text == "theory"
     assert not linear.over_training(
-        looks[["at", "min_alignment"]], steps="s", told=False, mode="light"
+        looks[["at", "min_alignment"]], steps="s", predicted=False, mode="light"
     ).layout.annotations
 
 

@@ -188,7 +188,7 @@ def widths(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     could have.
     """
     figure = blank(mode, height=380, title="R² against width")
-    _add_told(figure, points["width"], points["best"], "best of any embedding", mode)
+    _add_predicted(figure, points["width"], points["best"], "best of any embedding", mode)
     _add_measured(figure, points["width"], points["r2"], "learned", INK[mode].ember)
     return figure.update_xaxes(title_text="width of the embedding").update_yaxes(
         range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>"
@@ -200,7 +200,7 @@ def tasks(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     none.
     """
     figure = blank(mode, height=380, title="Alignment against the number of tasks")
-    _add_told(figure, points["tasks"], points["predicted"], "CKA of the exact kernels", mode)
+    _add_predicted(figure, points["tasks"], points["predicted"], "CKA of the exact kernels", mode)
     _add_measured(figure, points["tasks"], points["cka"], "CKA", INK[mode].ember)
     _add_measured(figure, points["tasks"], points["mutual_knn"], "mutual k-NN", INK[mode].text)
     figure.add_scatter(
@@ -215,7 +215,7 @@ def tasks(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     return figure.update_yaxes(range=[0, _EDGE], title_text="alignment")
 
 
-def _add_told(figure: go.Figure, x: pd.Series, y: pd.Series, name: str, mode: Mode) -> None:
+def _add_predicted(figure: go.Figure, x: pd.Series, y: pd.Series, name: str, mode: Mode) -> None:
     figure.add_scatter(
         x=x,
         y=y,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64
@@ -40,25 +40,39 @@ def start(setup: Setup) -> Run:
     return run._replace(looks=in_one_thread(run.looks))
 
 
-def describe(setup: Setup) -> Mapping[str, float | bool | str]:
-    """Return what is known of a world's kernel before any learning.
+@dataclass(frozen=True)
+class Kernel:
+    """What a world's kernel is before any learning.
 
     least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, found,
     proof_offset: proposition 1, as `smoothness`. given_offset: what binary NCE adds, NaN for
     InfoNCE, which adds what is needed.
     """
+
+    least_offset: float
+    smallest_eigenvalue: float
+    why_none: str
+    smooth: bool
+    needed: float
+    found: float
+    proof_offset: float
+    given_offset: float
+
+
+def describe(setup: Setup) -> Kernel:
+    """Return what a setup's kernel is before any learning."""
     kernel = pmi_kernel(setup.cooccur().joint)
     offset, condition = least_offset(kernel), smoothness(kernel)
-    return {
-        "least_offset": offset.value,
-        "smallest_eigenvalue": offset.smallest,
-        "why_none": offset.reason,
-        "smooth": condition.holds,
-        "needed": condition.needed,
-        "found": condition.found,
-        "proof_offset": condition.offset,
-        "given_offset": setup.learner.offset,
-    }
+    return Kernel(
+        least_offset=offset.value,
+        smallest_eigenvalue=offset.smallest,
+        why_none=offset.reason,
+        smooth=condition.holds,
+        needed=condition.needed,
+        found=condition.found,
+        proof_offset=condition.offset,
+        given_offset=setup.learner.offset,
+    )
 
 
 def watch(setup: Setup) -> Run:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive.learners import Learner
+from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.world import (
     Cooccurrence,
     Matrix,
@@ -20,6 +20,17 @@ from core.theory.contrastive.world import (
 
 EXPERIMENTS = ("learn", "modalities", "capacity", "tasks")
 MOST_TASKS = 1_000
+OPTIONAL = (  # of a question: what it leaves to the preset where it does not say
+    "world",
+    "events",
+    "window",
+    "jumps",
+    "uneven",
+    "loss",
+    "width",
+    "temperature",
+    "positives",
+)
 
 
 @dataclass(frozen=True)
@@ -121,25 +132,38 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def make_setup(preset: str, **changes: Any) -> Setup:
-    """Return a preset's setup with these changes; None changes nothing.
+def find_preset(name: str) -> Preset:
+    """Return a preset by its name; raises UnknownNameError."""
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def make_setup(question: Contrastive) -> Setup:
+    """Return the setup of a question's preset with all that the question says itself.
 
     Raises UnknownNameError for the preset; InputError for a choice that its learner or experiment
     does not have.
     """
-    if preset not in PRESETS:
-        raise UnknownNameError("preset", preset, PRESETS)
-    given = {name: value for name, value in changes.items() if value is not None}
-    setup = replace(PRESETS[preset].setup, **given)
-    foreign = {
-        "temperature": setup.loss == "nce",
-        "positives": setup.loss == "infonce",
-        "width": setup.experiment == "capacity",
-    }
-    for name, idle in foreign.items():
-        if idle and name in given:
-            other = (
-                "where every width is tried" if name == "width" else f"with the loss {setup.loss}"
-            )
-            raise InputError(f"{name} cannot be chosen {other}; leave it out")
+    preset = find_preset(question.preset).setup
+    values = {name: getattr(question, name) for name in OPTIONAL}
+    changes = {name: value for name, value in values.items() if value is not None}
+    setup = replace(preset, same=not question.apart, seed=question.seed, **changes)
+    for name, why in _unused(setup).items():
+        if name in changes:
+            raise InputError(f"{name} cannot be chosen {why}; leave it out")
     return setup
+
+
+def used(setup: Setup) -> tuple[str, ...]:
+    """Return the options of `OPTIONAL` that a setup depends on."""
+    return tuple(name for name in OPTIONAL if name not in _unused(setup))
+
+
+def _unused(setup: Setup) -> dict[str, str]:
+    """Return the options that make no difference to a setup, and why."""
+    idle = "positives" if setup.loss == "infonce" else "temperature"
+    unused = {idle: f"with the loss {setup.loss}"}
+    if setup.experiment == "capacity":
+        unused["width"] = "where every width is tried"
+    return unused

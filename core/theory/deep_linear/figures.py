@@ -25,11 +25,11 @@ PANELS = {
 _EDGE = 1.02  # of axes from 0 to 1, so that a point at 1 is whole
 
 
-def over_training(points: pd.DataFrame, *, steps: str, told: bool, mode: Mode) -> go.Figure:
+def over_training(points: pd.DataFrame, *, steps: str, predicted: bool, mode: Mode) -> go.Figure:
     """Draw the least alignment of any two layers over training.
 
     points: at, min_alignment, and max_disproportion where moments are known. steps: what `at`
-    counts. told: whether the theory says that alignment goes to 1.
+    counts. predicted: whether the theory says that alignment goes to 1.
     """
     figure = blank(mode, height=330, title="Least alignment over training")
     x = points["at"]
@@ -46,7 +46,7 @@ def over_training(points: pd.DataFrame, *, steps: str, told: bool, mode: Mode) -
             name="farthest from definition 1",
             **_line(INK[mode].text),
         )
-    if told:
+    if predicted:
         figure.add_hline(
             y=1,
             line={"color": INK[mode].soft, "dash": "dash", "width": 1.5},

@@ -4,14 +4,13 @@ minima, and what breaks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-import torch
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
-from core.theory.deep_linear.nets import Net
+from core.theory.deep_linear.nets import Net, make_nets
+from core.theory.deep_linear.question import DeepLinear
 from core.theory.deep_linear.runs import (
     SGD_COUNTS,
     draw_minima,
@@ -87,21 +86,38 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def start(preset: str, nets: tuple[Net, Net], *, strengths: Sequence[float] = ()) -> Run:
-    """Begin a preset, or a breaker by its name at these strengths, its own where none is given.
+def complete(question: DeepLinear) -> DeepLinear:
+    """Return a question that names the strengths of its breaker, if it has one."""
+    if question.strength or question.preset not in BREAKERS:
+        return question
+    return replace(question, strength=usual_strengths(question.preset, question.rank))
 
-    Raises UnknownNameError for the name, InputError for strengths of what is no breaker and for
-    those that it cannot have.
+
+def start(question: DeepLinear) -> Run:
+    """Begin a preset, or a breaker at the question's strengths, or at its own where there are none.
+
+    Raises UnknownNameError for the preset, InputError for a world or networks that cannot be, for
+    strengths of what is no breaker and for those that it cannot have.
     """
+    nets, preset = _draw_nets(question), question.preset
     if preset in BREAKERS:
-        chosen = strengths or usual_strengths(
-            preset, int(torch.linalg.matrix_rank(nets[0].world.target))
-        )
-        return Run(in_one_thread(sweep(preset, nets, strengths=chosen)), len(chosen))
+        strengths = complete(question).strength
+        return Run(in_one_thread(sweep(preset, nets, strengths=strengths)), len(strengths))
     if preset not in PRESETS:
         raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
-    if strengths:
+    if question.strength:
         raise InputError(f"{preset} has no strength; name a breaker: {', '.join(BREAKERS)}")
     return Run(
         in_one_thread(PRESETS[preset].begin(nets)), PRESETS[preset].total, ends=preset != "minima"
+    )
+
+
+def _draw_nets(question: DeepLinear) -> tuple[Net, Net]:
+    return make_nets(
+        d=question.inputs,
+        c=question.labels,
+        rank=question.rank,
+        widths=(question.a, question.b),
+        condition=question.condition,
+        seed=question.seed,
     )

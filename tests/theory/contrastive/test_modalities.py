@@ -23,6 +23,7 @@ from core.theory.contrastive.modalities import (
     see,
 )
 from core.theory.contrastive.pmi import pmi_kernel
+from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.runs import describe, start
 from core.theory.contrastive.setups import PRESETS, Setup, make_setup
 from core.theory.looks import tabulate
@@ -98,7 +99,7 @@ def test_width_and_tasks_raise_what_is_shared(monkeypatch) -> None:
     assert wide["r2"].iloc[0] < 0.6
     assert wide["r2"].iloc[-1] > 0.999
     monkeypatch.setattr(runs, "TASKS", (1, 24))
-    run = start(make_setup("tasks", events=8, window=4))
+    run = start(make_setup(Contrastive("tasks", events=8, window=4)))
     few, many = tabulate(run.looks)["cka"]
     assert run.total == 2
     assert many > few + 0.02
@@ -106,22 +107,22 @@ def test_width_and_tasks_raise_what_is_shared(monkeypatch) -> None:
 
 
 def test_a_world_is_described() -> None:
-    known = describe(SETUP)
-    assert known["why_none"] == ""
-    assert known["least_offset"] < known["proof_offset"]
-    assert math.isnan(known["given_offset"])
-    assert describe(make_setup("nce"))["given_offset"] == pytest.approx(math.log(1.5))
-    assert math.isnan(describe(make_setup("rough"))["least_offset"])
+    kernel = describe(SETUP)
+    assert kernel.why_none == ""
+    assert kernel.least_offset < kernel.proof_offset
+    assert math.isnan(kernel.given_offset)
+    assert describe(make_setup(Contrastive("nce"))).given_offset == pytest.approx(math.log(1.5))
+    assert math.isnan(describe(make_setup(Contrastive("rough"))).least_offset)
 
 
 def test_choices_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="no preset named 'info'; did you mean infonce"):
-        make_setup("info")
+        make_setup(Contrastive("info"))
     for preset, choice in (
         ("nce", {"temperature": 0.5}),
         ("infonce", {"positives": 0.5}),
         ("capacity", {"width": 3}),
     ):
         with pytest.raises(InputError, match="cannot be chosen"):
-            make_setup(preset, **choice)
-    assert make_setup("infonce", loss=None) == PRESETS["infonce"].setup
+            make_setup(Contrastive(preset, **choice))
+    assert make_setup(Contrastive()) == PRESETS["infonce"].setup

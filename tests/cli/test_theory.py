@@ -17,7 +17,7 @@ def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
     answer = json.loads(capsys.readouterr().out)
     assert answer["min_alignment"] > 1 - 1e-4
     assert answer["min_alignment"] == answer["rows"][-1]["min_alignment"]
-    assert "Theorem 1 says 1" in answer["verdict"]
+    assert "Theorem 1 predicts 1." in answer["verdict"]
 
 
 def test_a_sweep_answers_with_rows_alone(capsys) -> None:
@@ -47,7 +47,7 @@ def test_people_read_a_table_and_a_verdict(capsys) -> None:
     )
     shown = capsys.readouterr()
     assert shown.out.split()[:5] == ["at", "loss", "slope", "offset", "r2"]
-    assert "The theory says slope 1 and offset 0.405" in shown.err
+    assert "The theory predicts slope 1 and offset 0.405" in shown.err
 
 
 @pytest.mark.parametrize(

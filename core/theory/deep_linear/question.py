@@ -1,0 +1,51 @@
+"""What the page and `platoscope theory deep-linear` ask of deep linear networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option
+from core.questions.question import Question
+
+
+@dataclass(frozen=True)
+class DeepLinear(Question):
+    """Why would two networks come to see the same?
+
+    A preset trains two networks over one world, or breaks the theorem at several strengths.
+    """
+
+    command: ClassVar[str] = "theory deep-linear"
+
+    preset: str = option(
+        "theorem-1",
+        metavar="P",
+        help=(
+            "theorem-1, sgd, minima, tanh, relu, weight-decay, gradient-flow, labels, saddle,"
+            " private-data or edge-of-stability"
+        ),
+    )
+    strength: tuple[float, ...] = option(
+        (),
+        least=0,
+        metavar="S",
+        label="Strengths",
+        help="strengths of what breaks the theorem (those of the preset)",
+    )
+    inputs: int = option(5, least=1, help="inputs of the world")
+    labels: int = option(5, least=1, help="labels of the world")
+    rank: int = option(3, least=1, label="Rank of V", help="rank of the map from inputs to labels")
+    a: tuple[int, ...] = option(
+        (6, 7), least=1, label="Network a", help="widths of the first network's hidden layers"
+    )
+    b: tuple[int, ...] = option(
+        (5, 9, 8), least=1, label="Network b", help="widths of the second network's hidden layers"
+    )
+    condition: float = option(
+        4.0,
+        least=1,
+        label="Condition of M Z",
+        help="how unevenly frozen matrix and view stretch the inputs, 1 for a rotation",
+    )
+    seed: int = option(0, least=0, help="seed of the world and of both networks")
