@@ -40,7 +40,6 @@ bench: $(READY)
 
 screenshots: $(READY)
 	$(BIN)/python -m tests.browser.screenshots store build/screenshots
-	mkdir -p data/screenshots && cp build/screenshots/overview-light.png data/screenshots/overview.png
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

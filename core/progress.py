@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sys
-import time
 from io import TextIOBase
+from threading import RLock
 from typing import Protocol, TextIO, runtime_checkable
 
-SHOWN_EVERY = 0.2  # seconds, on a terminal
+from tqdm.auto import tqdm
+from tqdm.notebook import tqdm_notebook
+
+Stream = TextIO | TextIOBase  # what sys.stderr is, and what tests write to
+SHOWN_EVERY = 0.2  # seconds, on a terminal and in a notebook
 LOGGED_EVERY = 5.0  # seconds, in a log
+LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remaining}, {rate_fmt}]"
+IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
+
+tqdm.set_lock(RLock())  # one between processes would outlive a command that leaves at once
 
 
 @runtime_checkable  # tests check arguments against it
@@ -21,55 +29,56 @@ class Progress(Protocol):
 
 
 class ConsoleProgress:
-    """Say on a stream what is done, the rate since the work began here, and the time left.
+    """Show progress as a bar on a terminal or in a notebook, and as lines in a log.
 
-    On a terminal one line is redrawn; elsewhere a line is added every few seconds, and one at the
-    end.
+    A log gets a line when work begins, every few seconds, and when it ends. The rate is that since
+    the work began here, so that a resumed run is timed right.
     """
 
-    def __init__(self, stream: TextIO | TextIOBase | None = None) -> None:
-        self.stream = stream or sys.stderr
-        self._what, self._first, self._began, self._spoke = "", 0, 0.0, 0.0
+    def __init__(self, stream: Stream | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._bar: tqdm | None = None
+        self._what = ""
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        now = time.monotonic()
-        if what != self._what:
-            self._what, self._first, self._began, self._spoke = what, done, now, now
-        live = self.stream.isatty()
-        if done < total and now - self._spoke < (SHOWN_EVERY if live else LOGGED_EVERY):
-            return
-        self._spoke = now
-        line = progress_line(
-            done, total, what, gained=done - self._first, seconds=now - self._began
-        )
-        end = "\n" if done >= total or not live else ""
-        self.stream.write(f"\r{line}\033[K{end}" if live else f"{line}{end}")
-        self.stream.flush()
+        bar = self._bar
+        if bar is None or what != self._what or done < bar.n:
+            self._close()
+            bar = self._bar = self._open(done, total, what)
+            self._what = what
+        bar.update(done - bar.n)
         if done >= total:
-            self._what = ""
+            self._close()
+
+    def _open(self, done: int, total: int, what: str) -> tqdm:
+        live = IN_NOTEBOOK or self._stream.isatty()
+        return tqdm(
+            desc=what,
+            initial=done,
+            total=total,
+            unit="",
+            file=self._stream if live else _Lines(self._stream),
+            mininterval=SHOWN_EVERY if live else LOGGED_EVERY,
+            miniters=1,  # else tqdm skips reports after fast ones, and starts a thread to make up
+            smoothing=0,
+            bar_format=None if live else LOG_LINE,
+        )
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
-def progress_line(done: int, total: int, what: str, *, gained: int, seconds: float) -> str:
-    """Return `what: done/total (share), rate, time left`; rate and time only where `gained` items
-    in `seconds` tell them.
-    """
-    line = f"{what}: {done}/{total} ({done / max(total, 1):.0%})"
-    if gained <= 0 or seconds <= 0:
-        return line
-    rate = gained / seconds
-    line += f", {rate:.3g}/s"
-    return (
-        f"{line}, {_duration((total - done) / rate)} left"
-        if done < total
-        else f"{line}, took {_duration(seconds)}"
-    )
+class _Lines:
+    """A stream on which each redrawing of a bar becomes a line of its own."""
 
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
 
-def _duration(seconds: float) -> str:
-    """Return seconds as 8 s, 3 min 20 s or 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    def write(self, text: str) -> None:
+        if line := text.strip():
+            self._stream.write(f"{line}\n")
+
+    def flush(self) -> None:
+        self._stream.flush()

@@ -1,4 +1,4 @@
-"""Progress says what is done, the rate and the time left, and keeps quiet in a log."""
+"""Progress says what is done, the rate and the time left: a bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from core import progress
-from core.progress import ConsoleProgress, progress_line
+from core.progress import ConsoleProgress, Progress
 
 
 class Terminal(io.StringIO):
@@ -18,37 +17,41 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
     return now
 
 
-@pytest.mark.parametrize(
-    ("done", "gained", "seconds", "line"),
-    [
-        (0, 0, 0.0, "a: 0/200 (0%)"),
-        (50, 50, 10.0, "a: 50/200 (25%), 5/s, 30 s left"),
-        (150, 50, 250.0, "a: 150/200 (75%), 0.2/s, 4 min 10 s left"),
-        (100, 10, 1000.0, "a: 100/200 (50%), 0.01/s, 2 h 46 min left"),
-        (200, 100, 50.0, "a: 200/200 (100%), 2/s, took 50 s"),
-    ],
-)
-def test_a_line_counts_what_was_gained_here(
-    done: int, gained: int, seconds: float, line: str
+def test_it_is_what_long_work_reports_to() -> None:
+    assert isinstance(ConsoleProgress(), Progress)
+
+
+def test_a_log_gets_a_line_at_the_start_every_five_seconds_and_at_the_end(
+    clock: list[float],
 ) -> None:
-    assert progress_line(done, 200, "a", gained=gained, seconds=seconds) == line
-
-
-def test_a_log_gets_a_line_every_five_seconds_and_one_at_the_end(clock: list[float]) -> None:
     log = io.StringIO()
     report = ConsoleProgress(log)
     for done in range(0, 13):
         report(done, 12, "texts")
         clock[0] += 1.0
     assert log.getvalue().splitlines() == [
-        "texts: 5/12 (42%), 1/s, 7 s left",
-        "texts: 10/12 (83%), 1/s, 2 s left",
-        "texts: 12/12 (100%), 1/s, took 12 s",
+        "texts: 0/12 (0%) [00:00<?, ?/s]",
+        "texts: 5/12 (42%) [00:05<00:07,  1.00/s]",
+        "texts: 10/12 (83%) [00:10<00:02,  1.00/s]",
+        "texts: 12/12 (100%) [00:12<00:00,  1.00/s]",
     ]
+
+
+def test_slow_reports_after_fast_ones_are_not_skipped(clock: list[float]) -> None:
+    log = io.StringIO()
+    report = ConsoleProgress(log)
+    for done in range(0, 500, 5):
+        report(done, 1000, "texts")
+        clock[0] += 0.06
+    before = log.getvalue().count("\n")
+    for done in (496, 497, 498):
+        clock[0] += 6.0
+        report(done, 1000, "texts")
+    assert log.getvalue().count("\n") == before + 3
 
 
 def test_a_terminal_has_one_line_that_is_redrawn(clock: list[float]) -> None:
@@ -58,7 +61,8 @@ def test_a_terminal_has_one_line_that_is_redrawn(clock: list[float]) -> None:
         report(done, 2, "texts")
         clock[0] += 1.0
     assert screen.getvalue().count("\n") == 1
-    assert screen.getvalue().split("\r")[-1] == "texts: 2/2 (100%), 1/s, took 2 s\033[K\n"
+    assert screen.getvalue().split("\r")[-1].startswith("texts: 100%|")
+    assert screen.getvalue().endswith("| 2/2 [00:02<00:00,  1.00/s]\n")
 
 
 def test_a_resumed_run_is_timed_from_where_it_began(clock: list[float]) -> None:
@@ -67,10 +71,25 @@ def test_a_resumed_run_is_timed_from_where_it_began(clock: list[float]) -> None:
     report(90, 100, "texts")
     clock[0] += 5.0
     report(95, 100, "texts")
-    assert log.getvalue() == "texts: 95/100 (95%), 1/s, 5 s left\n"
+    assert log.getvalue().splitlines()[-1] == "texts: 95/100 (95%) [00:05<00:05,  1.00/s]"
+
+
+def test_other_work_and_a_new_beginning_get_a_line_of_their_own(clock: list[float]) -> None:
+    log = io.StringIO()
+    report = ConsoleProgress(log)
+    for done, what in ((1, "texts"), (1, "images"), (0, "images")):
+        report(done, 4, what)
+        clock[0] += 5.0
+    begun = [line.partition(" (")[0] for line in log.getvalue().splitlines()]
+    assert [line for place, line in enumerate(begun) if line not in begun[:place]] == [
+        "texts: 1/4",
+        "images: 1/4",
+        "images: 0/4",
+    ]
 
 
 def test_it_speaks_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     ConsoleProgress()(1, 1, "texts")
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "texts: 1/1 (100%)\n")
+    assert captured.out == ""
+    assert captured.err.startswith("texts: 1/1 (100%)")

@@ -47,7 +47,9 @@ def run_app(given: argparse.Namespace) -> None:
     os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
     if given.demo:
         subprocess.Popen(
-            [sys.executable, "-m", "core", "demo"], cwd=ROOT, preexec_fn=lambda: os.nice(5)
+            [sys.executable, "-m", "core", "demo"],
+            cwd=ROOT,
+            preexec_fn=(lambda: os.nice(5)) if hasattr(os, "nice") else None,
         )
     command = [
         sys.executable,

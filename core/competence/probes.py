@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Float32, Int64
+from scipy.stats import binomtest
 from torch import Tensor
 
 from core.errors import FeatureError
@@ -27,7 +27,6 @@ STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
 _HISTORY = 10  # steps that L-BFGS remembers
 _FLAT, _STILL = 1e-4, 1e-6  # gradient and change below which no answer changes any more
 _SHARES = (1 / 2, 1 / 6)  # of the samples, for training and validation; the rest is the test
-_Z = 1.959964  # 95 %
 
 
 @dataclass(frozen=True)
@@ -163,9 +162,8 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference
     (1927).
     """
-    share, room = right / n, _Z**2 / n
-    center, half = share + room / 2, _Z * sqrt(share * (1 - share) / n + room / (4 * n))
-    return max(0.0, (center - half) / (1 + room)), min(1.0, (center + half) / (1 + room))
+    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def _right(

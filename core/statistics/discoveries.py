@@ -19,9 +19,9 @@ def adjust(p: Float64[np.ndarray, "m"]) -> Float64[np.ndarray, "m"]:
     """
     if (wrong := p[(p < 0) | (p > 1)]).size:
         raise InputError(f"p-values must lie in [0, 1]; given {wrong[0]:g}")
-    tested = np.flatnonzero(~np.isnan(p))
-    falling = tested[np.argsort(-p[tested], kind="stable")]
-    steps = p[falling] * tested.size / np.arange(tested.size, 0, -1)
-    q = np.full(p.shape, np.nan)
-    q[falling] = np.minimum.accumulate(steps)
+    from scipy.stats import false_discovery_control  # a third of a second
+
+    tested, q = ~np.isnan(p), np.full(p.shape, np.nan)
+    if tested.any():
+        q[tested] = false_discovery_control(p[tested])
     return q

@@ -118,6 +118,7 @@ def _spearman(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "n"]) -> tuple
         return float(rho), float(p)
     ranks_x, ranks_y = stats.rankdata(x) - (len(x) + 1) / 2, stats.rankdata(y) - (len(y) + 1) / 2
     orders = np.array(list(permutations(range(len(x)))))
+    # ours, not scipy.stats.permutation_test, which counts ties by a tolerance and takes longer:
     # ranks are halves and their products quarters, so these sums are exact and ties with the
     # observed one are counted
     extreme = np.abs(ranks_y[orders] @ ranks_x) >= abs(ranks_y @ ranks_x)

@@ -8,13 +8,14 @@ with its process: a killed writer blocks nobody.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import duckdb
+from filelock import FileLock, Timeout, lock_descriptor
 
 from core.errors import StoreBusyError, StoreError, StoreWriteError
 from core.store.duck import CONFIG
@@ -22,6 +23,7 @@ from core.store.schema import SUFFIX
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
+SIGNED_AT = 1  # byte of a lock file: Windows lets nobody read the first one, which it locks
 _DUCKDB_REFUSED = (
     duckdb.OperationalError,
     duckdb.FatalException,
@@ -32,31 +34,29 @@ _DUCKDB_REFUSED = (
 def locked(target: Path) -> Iterator[None]:
     """Be the only writer of `target` until the block ends; makes its folder.
 
-    The lock file is removed while it is still held, and whoever opened it before that notices and
-    opens the next one, so that no two writers ever hold different files of one name. Raises
-    StoreBusyError at once where another writer has it.
+    The lock file is removed while it is still held: who opened it before that finds it gone, and
+    counts as having come too early. Raises StoreBusyError at once where another writer has it.
     """
-    path = target.with_name(f"{target.stem}.lock")
+    path = _lock_file(target)
+    lock = FileLock(path, blocking=False, on_acquired=partial(_sign, path))
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle = _acquire(path)
+        _acquire(lock, path)
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+        with suppress(PermissionError):  # Windows keeps an open file, which does no harm
+            path.unlink(missing_ok=True)
+        lock.release()
 
 
 def is_locked(target: Path) -> bool:
     """Tell whether a living process holds the lock of `target`."""
     try:
-        with target.with_name(f"{target.stem}.lock").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with _lock_file(target).open("rb") as file:
+            return not lock_descriptor(file.fileno(), blocking=False)
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def publish(target: Path, fill: Fill) -> Path:
@@ -90,53 +90,51 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of files, is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Wait until a file, or a folder's list of files, is on the disk; Windows has no way to wait
+    for the latter.
+    """
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _acquire(path: Path) -> int:
-    """Return an open lock file that is locked and still the one of that name."""
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(handle, path):
-                _sign(handle, path)
-                return handle
-        except BlockingIOError as error:
-            owner = os.pread(handle, 80, 0).decode(errors="replace") or "another process"
-            os.close(handle)
-            raise StoreBusyError(
-                f"{owner} is writing {path.stem!r} in {path.parent}; wait until it is done, or"
-                " stop it"
-            ) from error
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)  # the last owner removed this file after we had opened it
+def _lock_file(target: Path) -> Path:
+    return target.with_name(f"{target.stem}.lock")
 
 
-def _sign(handle: int, path: Path) -> None:
+def _acquire(lock: FileLock, path: Path) -> None:
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise StoreBusyError(
+            f"{_owner(path)} is writing {path.stem!r} in {path.parent}; wait until it is done, or"
+            " stop it"
+        ) from error
+
+
+def _sign(path: Path, handle: int) -> None:
     """Write into the lock file who holds it; where the disk has no room for that, remove the file
     while it is still held.
     """
     try:
         os.truncate(handle, 0)
+        os.lseek(handle, SIGNED_AT, os.SEEK_SET)
         os.write(handle, f"process {os.getpid()}".encode())
     except OSError:
         path.unlink(missing_ok=True)
         raise
 
 
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
+def _owner(path: Path) -> str:
+    """Return who holds a lock, as they signed it."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(SIGNED_AT)
+        return file.read(80).decode(errors="replace") or "another process"
+    return "another process"
 
 
 def _build(new: Path, fill: Fill) -> None:

@@ -8,7 +8,6 @@ tokenizer is never taken for it. No training event shares its signature with a t
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from filelock import FileLock
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from core.stimuli.cave.events import draw_event
@@ -125,6 +125,5 @@ def _digest(parts: Iterable[bytes]) -> str:
 def _locked(path: Path) -> Iterator[None]:
     """Let one process at a time make a part of the pool; the others wait and then find it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with FileLock(path.with_suffix(".lock")):
         yield

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from filelock import FileLock, Timeout
 from safetensors.torch import load_file
 from torch import nn
 from transformers import PreTrainedTokenizerBase
@@ -134,11 +134,14 @@ def _alone(folder: Path) -> Iterator[None]:
     training.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainingError(
-                f"another process is training {folder.name}; wait for it, or end it first"
-            ) from None
+    lock = FileLock(folder / "lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise TrainingError(
+            f"another process is training {folder.name}; wait for it, or end it first"
+        ) from error
+    try:
         yield
+    finally:
+        lock.release()

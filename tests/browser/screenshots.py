@@ -1,32 +1,24 @@
 """`python -m tests.browser.screenshots STORE FOLDER`: every page over a store, in both themes and
 on a phone, as PNG files.
 
-The README's picture is one of them: `make screenshots`.
+`make screenshots` renews the README's pictures from them.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from core.settings import ROOT
 from tests.browser.server import CHROMIUM, FLAGS, serve
 
-PAGES = {
-    "overview": "/",
-    "alignment": "/align",
-    "competence": "/skill",
-    "models": "/map",
-    "metrics": "/compare",
-    "dispersion": "/agree",
-    "captions": "/levels",
-    "adapters": "/adapt",
-    "color": "/hues",
-    "stimuli": "/gallery",
-    "theory_contrastive": "/theory-pmi",
-    "theory_deep_linear": "/theory-noise",
-}
+PAGES = dict(  # by file: its address
+    re.findall(r'"pages/(\w+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text())
+)
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 
@@ -37,7 +29,7 @@ def main(store: Path, folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for look in LOOKS:
             for page, link in PAGES.items():
-                shoot(browser, address + link, folder / f"{page}-{look}.png", look=look)
+                shoot(browser, f"{address}/{link}", folder / f"{page}-{look}.png", look=look)
         browser.close()
 
 
@@ -57,5 +49,20 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     context.close()
 
 
+def renew(folder: Path) -> None:
+    """Put the README's pictures in their places: the overview whole, every page small."""
+    data, small = ROOT / "data" / "screenshots", ROOT / "docs" / "pictures"
+    for place in (data, small):
+        place.mkdir(parents=True, exist_ok=True)
+    for page in PAGES:
+        picture = Image.open(folder / f"{page}-light.png").convert("RGB")
+        if page == "overview":
+            picture.save(data / "overview.png", optimize=True)
+        picture.crop((0, 0, 1280, 800)).resize((256, 160), Image.Resampling.LANCZOS).quantize(
+            64
+        ).save(small / f"{page}.png", optimize=True)
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]), Path(sys.argv[2]))
+    renew(Path(sys.argv[2]))

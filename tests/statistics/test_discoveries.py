@@ -34,7 +34,7 @@ def test_a_smaller_p_may_not_get_a_larger_q():
 def test_discoveries_are_those_of_the_step_up_procedure(p, alpha):
     """Reject the i smallest, for the largest i with p₍ᵢ₎ ≤ α · i/m."""
     falling_short = [
-        i for i, value in enumerate(np.sort(p), start=1) if value * len(p) / i <= alpha
+        i for i, value in enumerate(np.sort(p), start=1) if value * (len(p) / i) <= alpha
     ]
     cut = np.sort(p)[falling_short[-1] - 1] if falling_short else -1
     assert (adjust(p) <= alpha).tolist() == (p <= cut).tolist()

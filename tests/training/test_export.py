@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import timm
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file
 from timm.data import resolve_data_config
 from torch import nn
@@ -91,19 +91,16 @@ def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) 
 
 def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "vit-untrained-xs").mkdir()
-    with (tmp_path / "vit-untrained-xs" / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(
+    config, weights = tiny("vit-untrained-xs", steps=0), tmp_path / "weights"
+    with (
+        FileLock(tmp_path / "vit-untrained-xs" / "lock"),
+        pytest.raises(
             TrainingError,
             match="another process is training vit-untrained-xs; wait for it, or end it first",
-        ):
-            train(
-                tiny("vit-untrained-xs", steps=0),
-                pool,
-                device=CPU,
-                runs=tmp_path,
-                weights=tmp_path / "weights",
-            )
+        ),
+    ):
+        train(config, pool, device=CPU, runs=tmp_path, weights=weights)
+    train(config, pool, device=CPU, runs=tmp_path, weights=weights)
 
 
 def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
