@@ -15,7 +15,6 @@ from core.cli import (
     adapt,
     alignment,
     captions,
-    color,
     competence,
     datasets,
     demo,
@@ -44,7 +43,6 @@ GROUPS = (
     metrics,
     probe,
     competence,
-    color,
     train,
 )
 INTERRUPTED = 130

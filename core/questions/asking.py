@@ -11,7 +11,7 @@ of an answer and of all that it needs, so that a table of an older version is ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -33,6 +33,11 @@ def as_asked(question: S, _: Study) -> S:
     return question
 
 
+def unstamped(_: Question, __: Study) -> Mapping[str, Any]:
+    """Depend on nothing beside the question and the store."""
+    return {}
+
+
 def always(_: Question) -> bool:
     """Keep every table."""
     return True
@@ -50,7 +55,8 @@ class Answer(Generic[S]):
     complete: names what depends on the store, such as the models that are meant where none are
     named, and raises what cannot be asked before anything is computed. needs: the questions that
     `make` asks in turn. findings: what the table says, in sentences. kept: whether the store keeps
-    the table; not where it is made in a moment.
+    the table; not where it is made in a moment. stamp: what else the table depends on, such as
+    digests of files outside the store, as plain JSON values.
     """
 
     make: Make[S]
@@ -59,6 +65,7 @@ class Answer(Generic[S]):
     needs: tuple[type[StudyQuestion], ...] = ()
     findings: Findings[S] | None = None
     kept: Callable[[S], bool] = always
+    stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped
 
 
 ANSWERS: dict[type[Question], Answer[Any]] = {}
@@ -72,11 +79,12 @@ def answers(
     needs: tuple[type[StudyQuestion], ...] = (),
     findings: Findings[S] | None = None,
     kept: Callable[[S], bool] = always,
+    stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped,
 ) -> Callable[[Make[S]], Make[S]]:
     """Declare the function that answers a question."""
 
     def declare(make: Make[S]) -> Make[S]:
-        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept)
+        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept, stamp)
         return make
 
     return declare
@@ -103,7 +111,10 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     kind = type(complete)
     # in one part: an option may be named as a part of every recipe is, such as models
     choices, versions = choices_of(complete), versions_of(kind)
-    return study.recipe(kind.command, complete.models(), versions=versions, question=choices)
+    stamp = dict(answer_of(kind).stamp(complete, study))
+    more = {"stamp": stamp} if stamp else {}
+    models = complete.models()
+    return study.recipe(kind.command, models, versions=versions, question=choices, **more)
 
 
 def versions_of(kind: type[StudyQuestion]) -> dict[str, int]:

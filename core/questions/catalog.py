@@ -10,6 +10,7 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.question import Question
 from core.questions.score.question import Score
 from core.theory.contrastive.question import Contrastive
@@ -22,6 +23,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Neighborhoods,
     SampleSize,
     NeighborhoodSweep,
+    ColorAgreement,
+    ColorLayout,
+    ColorModels,
     Score,
     Contrastive,
     DeepLinear,

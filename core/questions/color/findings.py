@@ -1,4 +1,4 @@
-"""What the tables of colors say, in a sentence each, whichever way it goes."""
+"""What the tables of colors say, in plain sentences, whichever way it goes."""
 
 from __future__ import annotations
 
@@ -8,81 +8,110 @@ import numpy as np
 import pandas as pd
 
 from core.questions.color.geometry.agreement import DISSIMILARITIES
-from core.statistics.correlations import DEPENDENT, SURE, Correlation
+from core.questions.color.question import PERCEPTION, ColorAgreement, ColorModels
+from core.statistics.correlations import DEPENDENT, SURE, Correlation, spearman_interval
 from core.statistics.discoveries import adjust
 
 
-def tell_perception(agreement: pd.DataFrame, perception: str) -> str:
-    """Say which sources have colors as perception has them, by Kendall's τ of dissimilarities and
-    its adjusted p.
+def agreement_findings(_: ColorAgreement, agreement: pd.DataFrame) -> list[str]:
+    """Say which sources agree with perception, then how the others agree among each other.
 
-    Pairs without either are left out. agreement: as `core.questions.color.answer.compare_colors`
-    gives it. perception: what it is called there.
+    agreement: as `core.questions.color.answer.compare_colors` returns it.
+    """
+    sentences = [*perception_findings(agreement), other_findings(agreement)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def model_findings(_: ColorModels, models: pd.DataFrame) -> list[str]:
+    """Say how many models know perception, and whether the more competent know it better.
+
+    models: as `core.questions.color.answer.compare_models` returns them.
+    """
+    by_competence = finished_correlation(models, "competence", "kendall")
+    return model_sentences(models, by_competence)
+
+
+def finished_correlation(models: pd.DataFrame, x: str, y: str) -> Correlation:
+    """Return Spearman's ρ of two columns over the models whose training is finished."""
+    finished = models[~models["copy"] & ~models["untrained"]]
+    return spearman_interval(finished[x].to_numpy(np.float64), finished[y].to_numpy(np.float64))
+
+
+def perception_findings(agreement: pd.DataFrame) -> list[str]:
+    """Say which sources arrange colors as perception does, by Kendall's τ of dissimilarities and
+    its adjusted p; pairs without either are left out.
     """
     rows = _ranked(agreement)
-    near = rows[(rows["x"] == perception) | (rows["y"] == perception)]
-    near = near.assign(other=near["y"].where(near["x"] == perception, near["x"]))
+    near = rows[(rows["x"] == PERCEPTION) | (rows["y"] == PERCEPTION)]
+    near = near.assign(other=near["y"].where(near["x"] == PERCEPTION, near["x"]))
     sure = near["p_adjusted"] < SURE
-    parts = [
-        _those(
-            "Colors lie as perception has them, by more than chance, for {}.",
+    sentences = [
+        _about(
+            "Colors are arranged as in perception, beyond chance, by {}.",
             near[sure & (near["value"] > 0)],
         ),
-        _those("No perceptual geometry can be told from shuffled colors for {}.", near[~sure]),
+        _about("Agreement with perception is no better than by chance for {}.", near[~sure]),
     ]
-    return " ".join(part for part in parts if part) or "Nothing could be compared with perception."
+    return [one for one in sentences if one] or ["Nothing could be compared with perception."]
 
 
-def tell_others(agreement: pd.DataFrame, perception: str) -> str:
-    """Say how many pairs of other sources agree, and which two do most; "" where there is only one
-    other.
+def other_findings(agreement: pd.DataFrame) -> str:
+    """Say how many pairs of other sources agree, and which two agree most; "" where there is only
+    one other.
     """
     rows = _ranked(agreement)
-    rows = rows[(rows["x"] != perception) & (rows["y"] != perception)]
+    rows = rows[(rows["x"] != PERCEPTION) & (rows["y"] != PERCEPTION)]
     if rows.empty:
         return ""
     first, sure = rows.iloc[0], int((rows["p_adjusted"] < SURE).sum())
     return (
-        f"Without perception, {sure} of {len(rows)} pairs agree by more than chance; most alike are"
-        f" {first['x']} and {first['y']} (τ {_number(first['value'])})."
+        f"Of the {len(rows)} pairs without perception, {sure} agree beyond chance; the most similar"
+        f" are {first['x']} and {first['y']} (τ {_number(first['value'])})."
     )
 
 
-def tell_models(points: pd.DataFrame, by_competence: Correlation) -> str:
-    """Say how many finished and how many untrained models know perception, and whether the more
+def model_sentences(models: pd.DataFrame, by_competence: Correlation) -> list[str]:
+    """Say how many finished, unfinished and untrained models know perception, and whether the more
     competent know it better.
-
-    points: as `core.questions.color.answer.compare_models` gives them, with untrained: whether a
-    model was never trained.
     """
-    known = points.dropna(subset=["kendall", "kendall_p"])
+    measured = models.dropna(subset=["kendall", "kendall_p"])
     kinds = {
-        "finished": ~known["copy"] & ~known["untrained"],
-        "unfinished": known["copy"],
-        "untrained": known["untrained"],
+        "finished": ~measured["copy"] & ~measured["untrained"],
+        "unfinished": measured["copy"],
+        "untrained": measured["untrained"],
     }
-    found = pd.Series(adjust(known["kendall_p"].to_numpy(np.float64)) < SURE, known.index)
+    sure = pd.Series(adjust(measured["kendall_p"].to_numpy(np.float64)) < SURE, measured.index)
     counts = [
-        f"{int(found[rows].sum())} of {int(rows.sum())} {kind} models"
+        f"{int(sure[rows].sum())} of {int(rows.sum())} {kind} models"
         for kind, rows in kinds.items()
         if rows.any()
     ]
     if not counts:
-        return "No language model here can be asked for colors."
-    limit = f"p < {SURE}, adjusted for {len(known)} models"
-    return (
-        f"Perception's order of color differences is found ({limit}) in {_listed(counts)}."
-        f" {_trend(by_competence)}"
+        return ["No language model here can be asked about colors."]
+    return [
+        f"{_listed(counts)} order color differences as perception does (p < {SURE}, adjusted for"
+        f" {len(measured)} models).",
+        *_trend(by_competence),
+    ]
+
+
+def _trend(correlation: Correlation) -> list[str]:
+    if np.isnan(correlation.low):
+        return [
+            "Whether more competent models know color better cannot be tested:"
+            f" {correlation.reason}."
+        ]
+    rho = (
+        f"Spearman {_number(correlation.value)}, {_number(correlation.low)} to"
+        f" {_number(correlation.high)}, p = {correlation.p:.2g}"
     )
-
-
-def _trend(found: Correlation) -> str:
-    if np.isnan(found.low):
-        return f"Whether better ones know it better cannot be told: {found.reason}."
-    better = "better" if found.value > 0 else "worse"
-    answer = f"more competent ones know it {better}" if found.sure else "they do not tell apart"
-    rho = f"Spearman {_number(found.value)}, {_number(found.low)} to {_number(found.high)}"
-    return f"Among {found.n} finished models {answer} ({rho}, p = {found.p:.2g}). {DEPENDENT}"
+    better = "better" if correlation.value > 0 else "worse"
+    answer = (
+        f"the more competent know color {better}"
+        if correlation.sure
+        else "competence and knowledge of color show no significant correlation"
+    )
+    return [f"Among {correlation.n} finished models, {answer} ({rho}).", DEPENDENT]
 
 
 def _ranked(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +121,7 @@ def _ranked(agreement: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _those(sentence: str, rows: pd.DataFrame) -> str:
+def _about(sentence: str, rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     return sentence.format(

@@ -12,11 +12,11 @@ import pandas as pd
 from jaxtyping import Float64, Integer
 
 from core.errors import MetricError
+from core.questions.color.geometry.defaults import DRAWS, PERMUTATIONS, K
 from core.questions.color.geometry.superpose import disparity
 from core.statistics.intervals import LEVEL
 from core.statistics.nulls import draw_orders
 
-K, PERMUTATIONS, DRAWS = 3, 1000, 1000
 FEWEST = 5  # colors; of fewer, shuffling gives hardly any other order
 DISSIMILARITIES, LAYOUTS = "dissimilarities", "layouts"
 COLUMNS = ("of", "measure", "value", "chance", "p", "low", "high")

@@ -10,10 +10,8 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64, Integer, UInt8
 
 from core.errors import InputError, MetricError
+from core.questions.color.geometry.defaults import GRID, GRIDS, PAIRS, RADIUS, SMOOTHING
 
-RADIUS, PAIRS, GRID = 4.0, 300_000, 8
-GRIDS = (2, 16)  # fewest and most steps: of 16³ colors a table of all pairs takes 134 MB
-SMOOTHING = 1.0
 _BATCH = 1_000_000  # pairs that are in memory at a time
 
 Picture = UInt8[np.ndarray, "_ _ 3"]  # (height, width, RGB); pictures differ in size

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float64, Integer
+import pandas as pd
+from jaxtyping import Float, Float64, Integer
+from scipy.spatial.distance import pdist, squareform
 
-from core.errors import MetricError
+from core.errors import FeatureError, MetricError
 from core.questions.color.geometry.cooccurrence import dissimilarity, often, pmi
+from core.questions.color.geometry.words import LAB
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,16 @@ def common(
             "these sources have no color in common; compare sources that count the same words"
         )
     return [one.of(shared) for one in found]
+
+
+def from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Dissimilarities:
+    """Return the Euclidean distances of vectors, one for each row of `color_words`; raises
+    FeatureError where they are not finite.
+    """
+    if not np.isfinite(vectors).all():
+        raise FeatureError(
+            "vectors of color words must be finite; given NaN or infinity: choose another layer"
+        )
+    lab = words[LAB].to_numpy(np.float64)
+    distances = squareform(pdist(vectors.astype(np.float64)))
+    return Dissimilarities(tuple(words["word"]), lab, np.full(len(lab), np.nan), distances)

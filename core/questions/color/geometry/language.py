@@ -11,12 +11,11 @@ from jaxtyping import Float64
 
 from core.encoders.encoder import Encoder, ModelCard, find_layer
 from core.errors import InputError
+from core.questions.color.geometry.defaults import SENTENCES, SLOT
 
 if TYPE_CHECKING:
     from core.encoders.language import Pooling
 
-SLOT = "<col>"
-SENTENCES = ("The color <col>.", "This color is <col>.", "The color of this thing is <col>.")
 LAST, LAST_FOUR = "last", "last 4"
 
 

@@ -17,8 +17,8 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.progress import Progress
+from core.questions.color.geometry.defaults import STARTS
 
-STARTS = 1000
 ITERATIONS, TOLERANCE = 300, 1e-7  # of every start
 POLISH, POLISHED = 100_000, 1e-16  # of the best one
 MOST_DIMS = 3

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int64
 
-from core.questions.color.geometry.cooccurrence import GRID, RADIUS, count_colors
+from core.questions.color.geometry.cooccurrence import count_colors
+from core.questions.color.geometry.defaults import GRID, RADIUS
 from core.questions.color.geometry.pictures import read_pictures
 from core.settings import ROOT
 
-NAME = "cifar10"
 FILE = ROOT / "data" / "color" / "cifar10_counts.npz"
 PAIRS, SEED = 30_000_000, 0  # a hundred times the paper's, since rare colors meet rarely
 

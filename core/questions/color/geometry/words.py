@@ -11,10 +11,10 @@ import pandas as pd
 from jaxtyping import Float, Int64
 
 from core.errors import UnknownNameError
+from core.questions.color.geometry.defaults import SURVEYS
 from core.questions.color.geometry.perception import to_hex
 from core.settings import ROOT
 
-SURVEYS = ("xkcd", "uw")
 TABLE = ROOT / "data" / "color" / "words.csv"
 LAB = ["L", "a", "b"]
 

@@ -1,0 +1,104 @@
+"""Sources of words that need no model: perception, captions, and vectors made elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import FeatureError
+from core.questions.color.geometry.captions import count_together
+from core.questions.color.geometry.dissimilarities import (
+    Dissimilarities,
+    from_counts,
+    from_vectors,
+)
+from core.questions.color.geometry.perception import differences
+from core.questions.color.geometry.words import LAB, color_words
+from core.questions.color.question import Counting
+from core.questions.color.sources.pixels import check_finite
+from core.study.study import Study
+
+LEAST = 20  # captions that a color was seen in
+
+
+@dataclass(frozen=True)
+class Perception:
+    """CIELAB: color differences ΔE*ab of the words' centroids."""
+
+    title: str = "perception"
+
+    def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
+        return ""
+
+    def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
+        table = color_words(survey)
+        lab = table[LAB].to_numpy(np.float64)
+        return Dissimilarities(
+            tuple(table["word"]), lab, np.full(len(lab), np.nan), differences(lab)
+        )
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Captions: max PMI − PMI of the color words of one caption, without any model."""
+
+    counting: Counting = Counting()
+    title: str = "captions"
+
+    def __post_init__(self) -> None:
+        check_finite(smoothing=self.counting.smoothing)
+
+    def stamp(self, study: Study) -> str:  # noqa: ARG002 — the recipe names the dataset
+        return ""
+
+    def gather(self, study: Study, survey: str) -> Dissimilarities:
+        words = color_words(survey)
+        return from_counts(
+            count_together(_captions(study), list(words["word"])),
+            list(words["word"]),
+            words[LAB].to_numpy(np.float64),
+            least=LEAST if self.counting.least is None else self.counting.least,
+            most=len(words),
+            smoothing=self.counting.smoothing,
+        )
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors made elsewhere: Euclidean distances of a file's rows in its last layer, a row for
+    each of `words`; for each of all color words where none are named.
+    """
+
+    file: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return Path(self.file).stem
+
+    def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
+        file = Path(self.file)
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
+
+    def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
+        from core.encoders.imported import read_features  # torch, for some of the formats
+
+        words = color_words(survey, self.words or None)
+        vectors, expected = read_features(Path(self.file))[-1], len(self.words) or len(words)
+        if len(vectors) != expected or len(words) != expected:
+            raise FeatureError(
+                f"{self.file} has {len(vectors)} rows for {len(words)} words; expected a row for"
+                " each, in their order"
+            )
+        return from_vectors(vectors, words)
+
+
+def _captions(study: Study) -> Sequence[str]:
+    table = study.store.captions(study.dataset.name)
+    return list(
+        table["text"] if study.rows is None else table.loc[table["index"].isin(study.rows), "text"]
+    )
