@@ -30,9 +30,12 @@ def add(commands: Any) -> None:
         run = partial(run_question, kind)
         command = add_command(place, name, run, kind.title(), store=of_study)
         add_options(command, kind)
-        if of_study:
+        if issubclass(kind, StudyQuestion):
             command.add_argument(
-                "--device", default="cpu", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (cpu)"
+                "--device",
+                default=kind.device,
+                metavar="DEVICE",
+                help=f"cpu, cuda, cuda:1 or auto ({kind.device})",
             )
         add_json(command)
 

@@ -30,6 +30,8 @@ class Question:
 class StudyQuestion(Question):
     """A question about the models of one dataset in the store."""
 
+    device: ClassVar[str] = "cpu"  # where it is answered if nobody says; "auto" is a GPU's
+
     scope: Scope = part(Scope)
 
     def models(self) -> tuple[str, ...]:

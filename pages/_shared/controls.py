@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -216,6 +216,11 @@ depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
     return chosen
 
 
+def options_by_name(kind: type) -> dict[str, Option]:
+    """Return the options of a question or part."""
+    return {one.name: one for one in options_of(kind)}
+
+
 def option_named(kind: type, name: str) -> Option:
     """Return a question's, or a part's, option by its name."""
     return next(one for one in options_of(kind) if one.name == name)
@@ -287,6 +292,55 @@ def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
         format_func=lambda count: f"{count:,}" if count else "none",
         key=one.name,
         help=text or sentence(one.help),
+        bind="query-params",
+    )
+
+
+def pick_between(
+    one: Option, low: float, high: float, step: float, *, text: str = "", **look: Any
+) -> float:
+    """Choose a number, a whole one where the option is. text: in place of the option's help."""
+    whole = one.kind == "whole"
+    low, high, start, step = (
+        int(value) if whole else float(value) for value in (low, high, one.default, step)
+    )
+    return st.number_input(
+        one.label,
+        low,
+        high,
+        start,
+        step,
+        key=one.name,
+        help=text or sentence(one.help),
+        bind="query-params",
+        **look,
+    )
+
+
+def pick_labeled(one: Option, labels: Mapping[T, str], *, text: str = "") -> T:
+    """Choose one of a few values by its label. text: in place of the option's help."""
+    values = list(labels)
+    return st.selectbox(
+        one.label,
+        values,
+        index=values.index(one.default),
+        format_func=labels.get,
+        key=one.name,
+        help=text or sentence(one.help),
+        bind="query-params",
+    )
+
+
+def pick_segment(label: str, labels: Mapping[T, str], key: str, *, default: T) -> T:
+    """Choose one of a few values that stand side by side."""
+    return st.segmented_control(
+        label,
+        list(labels),
+        default=default,
+        required=True,
+        wrap=True,
+        format_func=labels.get,
+        key=key,
         bind="query-params",
     )
 

@@ -199,7 +199,7 @@ def _agreement_of(question: ColorModels, study: Study, model: str) -> dict[str, 
         table = ask(layout, study)
     except PlatoscopeError as error:
         return {"colors": 0, **dict.fromkeys(OF_ALL, np.nan), "reason": str(error)}
-    return {"colors": len(table), **table[OF_ALL].iloc[0].to_dict(), "reason": ""}
+    return {"colors": len(table), **{name: table[name].iloc[0] for name in OF_ALL}, "reason": ""}
 
 
 def _gather(study: Study, question: SourceQuestion) -> list[Dissimilarities]:

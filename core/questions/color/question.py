@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from core.options import option, part
+from core.options import build, option, part, values_of
 from core.questions.color.geometry.defaults import (
     DRAWS,
     GRID,
@@ -30,6 +30,7 @@ SOURCES = (
     " vectors:FILE, or a language model: best, worst, one of the dataset, simcse, roberta, hf:ID"
 )
 
+Survey = Literal["xkcd", "uw"]
 SourceKind = Literal["perception", "pixels", "captions", "language", "vectors"]
 S = TypeVar("S", bound="SourceQuestion")
 
@@ -115,7 +116,7 @@ class Palette:
         help="some of the 24 color words, all if none; a file of vectors has a row for each, in"
         " this order",
     )
-    survey: Literal["xkcd", "uw"] = option(
+    survey: Survey = option(
         "xkcd", label="Colors of words by", help="the survey that says which color a word means"
     )
 
@@ -137,7 +138,9 @@ class Precision:
 
 @dataclass(frozen=True)
 class SourceQuestion(StudyQuestion):
-    """What is asked of sources of colors: things that say how unlike colors are."""
+    """What is asked of sources of colors: of what says how unlike colors are."""
+
+    device: ClassVar[str] = "auto"
 
     source: tuple[str, ...] = option(
         (), label="Sources", metavar="SOURCE", help=f"{SOURCES} (one of each kind)"
@@ -153,12 +156,8 @@ class SourceQuestion(StudyQuestion):
         has.
         """
         foreign = foreign_options(sources)
-        return replace(
-            self,
-            source=sources,
-            counting=_without(self.counting, foreign),
-            reading=_without(self.reading, foreign),
-        )
+        kept = {name: value for name, value in values_of(self).items() if name not in foreign}
+        return build(type(self), kept | {"source": sources})
 
 
 @dataclass(frozen=True)
@@ -190,6 +189,7 @@ class ColorModels(StudyQuestion):
     """Do better language models know color better?"""
 
     command: ClassVar[str] = "color models"
+    device: ClassVar[str] = "auto"
 
     reading: Reading = part(Reading)
     palette: Palette = part(Palette)
@@ -215,12 +215,3 @@ def foreign_options(sources: tuple[str, ...]) -> dict[str, SourceKind]:
     if not any(kind_of(one) == "pixels" and one != PIXELS + SHIPPED for one in sources):
         own -= {"radius", "pairs", "grid", "side"}
     return {name: kind for kind in OWN for name in OWN[kind] if name not in own}
-
-
-P = TypeVar("P", Counting, Reading)
-
-
-def _without(choices: P, names: dict[str, SourceKind]) -> P:
-    """Return a part with the named options at their defaults."""
-    usual = {one.name: one.default for one in fields(choices) if one.name in names}
-    return replace(choices, **usual)

@@ -12,59 +12,54 @@ import streamlit as st
 from core.questions.color import space_figures as figures
 from core.questions.color.geometry.words import color_words
 from pages._parts.color import turning
-from pages._parts.color.hues import Asked
-from pages._shared import exportbar, frame, queries
+from pages._parts.color.hues import Hues
+from pages._shared import exportbar, frame
 from pages._shared.queries import Place
 
-READING = """**How to read it.** A dot is a color, drawn in itself. Near dots are colors that the
-source finds alike. Each layout is turned, scaled and, where that fits better,
-mirrored onto perception, so that all have the axes {axes}. τ says how far all pairs
-of colors keep perception's order of unlikeness (0 is chance), disparity what of the
-layout's shape is not perception's (0 is the same, 1 nothing). {turn}**Point at a
-color** to find it in all."""
+READING = """**How to read it.** Each dot is a color, drawn in that color. Dots that are close are
+colors that the source finds similar. Each layout is rotated, scaled and, where that fits better,
+mirrored onto perception, so that all share the axes {axes}. τ says how well the order of color
+differences matches perception's (0 is chance), disparity how much of the layout's shape does not
+(0 is the same, 1 nothing in common). {turn}**Point at a color** to find it in all."""
 AXES = {
     3: "of CIELAB: L* dark to light, a* green to red, b* blue to yellow",
     2: "of perception's own plane",
 }
-WORDS = """The words are 24 of two public surveys that asked which color a word means. The
-published figure has 20 words of another survey; neither they nor where it puts them
-are public, so these are not they. A layout has the colors that its source has:"""
+WORDS = """The words are 24 from two public surveys that asked which color a word means. The
+published figure has 20 words of another survey; neither they nor their coordinates are public, so
+these words differ. A layout has the colors that its source has:"""
+
+Tables = Mapping[str, pd.DataFrame]  # layouts by source
 
 
 @st.fragment
-def show(at: Place, asked: Asked, tables: Mapping[str, pd.DataFrame], dims: int) -> None:
+def show(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw the layouts and the overlay.
 
     A fragment: turning them, or choosing what is overlaid, draws nothing else anew.
     """
-    above = st.container()
+    dims, above = hues.question.dims, st.container()
     st.subheader("Two of them over each other", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        x, y = _pick_two(list(tables))
+        x, y = _pick_two(hues, list(tables))
     with above:
         turn, tilt = _pick_angles(dims)
     seen: dict[str, Any] = {"turn": turn, "tilt": tilt, "mode": frame.mode()}
     with above:
         figure = figures.layouts(list(tables.values()), **seen, narrow=frame.narrow())
-        table = pd.concat(list(tables.values()), ignore_index=True)
-        _plot(at, asked, figure, table, "layouts", list(tables), dims=dims, turn=turn, tilt=tilt)
-        st.markdown(
-            READING.format(axes=AXES[dims], turn="**Drag a panel** to turn all. " * (dims == 3))
-        )
-        _tell_words(tables)
-    both = pd.concat([tables[x], tables[y]], ignore_index=True)
-    _plot(
-        at,
-        asked,
-        figures.overlay(tables[x], tables[y], **seen),
-        both,
-        "overlay",
-        [x, y],
-        dims=dims,
-        turn=turn,
-        tilt=tilt,
-    )
+        draw(at, hues, figure, tables, key="layouts")
+        turning_text = "**Drag a panel** to turn all. " * (dims == 3)
+        st.markdown(READING.format(axes=AXES[dims], turn=turning_text))
+        _show_words(tables)
+    figure = figures.overlay(tables[x], tables[y], **seen)
+    draw(at, hues, figure, {name: tables[name] for name in (x, y)}, key="overlay")
     turning.link(["layouts", "overlay"], turn=turn, tilt=tilt, flat=dims == 2)
+
+
+def draw(at: Place, hues: Hues, figure: go.Figure, tables: Tables, *, key: str) -> None:
+    """Draw a figure of some layouts with its export bar."""
+    table = pd.concat(list(tables.values()), ignore_index=True)
+    exportbar.draw(at, hues.layout(*tables), figure, key=key, table=table)
 
 
 def _pick_angles(dims: int) -> tuple[int, int]:
@@ -74,47 +69,28 @@ def _pick_angles(dims: int) -> tuple[int, int]:
         return turning.pick()
 
 
-def _pick_two(names: list[str]) -> tuple[str, str]:
-    x = st.selectbox("Dots and words", names, key="over-x", bind="query-params", width=320)
-    y = st.selectbox(
-        "Squares", names, index=min(1, len(names) - 1), key="over-y", bind="query-params", width=320
-    )
+def _pick_two(hues: Hues, names: list[str]) -> tuple[str, str]:
+    look: dict[str, Any] = {
+        "format_func": hues.titles.get,
+        "bind": "query-params",
+        "width": 320,
+    }
+    x = st.selectbox("Dots and words", names, key="over-x", **look)
+    y = st.selectbox("Squares", names, index=min(1, len(names) - 1), key="over-y", **look)
     return x, y
 
 
-def _plot(
-    at: Place,
-    asked: Asked,
-    figure: go.Figure,
-    table: pd.DataFrame,
-    key: str,
-    names: list[str],
-    **choices: int,
-) -> None:
-    sources = [asked.sources[name] for name in names]
-    given = [source.choices(queries.study(at)) for source in sources]
-    recipe = queries.recipe(at, f"color-{key}", [], sources=given, **asked.chosen, **choices)
-    commands = [asked.command(at, [source], "--dims", str(choices["dims"])) for source in sources]
-    exportbar.plot(
-        figure,
-        key=key,
-        table=table,
-        recipe=recipe,
-        command="\n".join(line for line in commands if line),
-    )
-
-
-def _tell_words(tables: Mapping[str, pd.DataFrame]) -> None:
-    """Say which words each source lays out and which it lacks."""
+def _show_words(tables: Tables) -> None:
+    """Show which words each source lays out and which it lacks."""
     every = list(color_words()["word"])
     with st.expander("Which colors, and why not others"):
         st.markdown(WORDS)
         lacks = {
-            name: [word for word in every if word not in set(table["color"])]
-            for name, table in tables.items()
+            table["source"].iloc[0]: [word for word in every if word not in set(table["color"])]
+            for table in tables.values()
         }
         rows = [
-            {"source": name, "colors": len(tables[name]), "words that it lacks": ", ".join(words)}
-            for name, words in lacks.items()
+            {"source": title, "colors": len(table), "missing words": ", ".join(words)}
+            for (title, words), table in zip(lacks.items(), tables.values(), strict=True)
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True)

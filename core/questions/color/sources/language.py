@@ -26,7 +26,7 @@ class LanguageModel:
     """
 
     model: str
-    reading: Reading = Reading()
+    reading: Reading
 
     @property
     def title(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -32,9 +33,9 @@ def name_sources(question: S, study: Study) -> S:
     Raises InputError for options that none of them has and for a source named twice,
     UnknownNameError and MetricError as `choose_model`.
     """
-    usual = usual_sources(study, best=ends(study)) if not question.source else question.source
+    chosen = question.source or usual_sources(study.dataset.name, [*ends(study)])
     sources = tuple(
-        choose_model(study, one) if kind_of(one) == "language" else one for one in usual
+        choose_model(study, one) if kind_of(one) == "language" else one for one in chosen
     )
     if twice := [one for one in dict.fromkeys(sources) if sources.count(one) > 1]:
         raise InputError(f"{twice[0]} is named twice; leave one out")
@@ -43,10 +44,9 @@ def name_sources(question: S, study: Study) -> S:
     return replace(question, source=sources)
 
 
-def usual_sources(study: Study, *, best: dict[str, str]) -> tuple[str, ...]:
-    """Return one source of each kind; best: the best and worst language models, if any."""
-    pixels = (PIXELS + SHIPPED, PIXELS + study.dataset.name)
-    return (PERCEPTION, *pixels, CAPTIONS, *best.values())
+def usual_sources(dataset: str, models: Sequence[str]) -> tuple[str, ...]:
+    """Return perception, pixels, captions and some language models, such as the best and worst."""
+    return (PERCEPTION, PIXELS + SHIPPED, PIXELS + dataset, CAPTIONS, *models)
 
 
 def open_source(question: SourceQuestion, name: str) -> Source:

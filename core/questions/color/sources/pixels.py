@@ -37,8 +37,8 @@ class Pixels:
     seen most often). The others: see `core.questions.color.geometry.cooccurrence`.
     """
 
-    images: str = SHIPPED
-    counting: Counting = Counting()
+    images: str
+    counting: Counting
 
     def __post_init__(self) -> None:
         check_finite(radius=self.counting.radius, smoothing=self.counting.smoothing)

@@ -46,7 +46,7 @@ class Perception:
 class Captions:
     """Captions: max PMI − PMI of the color words of one caption, without any model."""
 
-    counting: Counting = Counting()
+    counting: Counting
     title: str = "captions"
 
     def __post_init__(self) -> None:
