@@ -23,21 +23,29 @@ from pages._shared.queries import Place
 
 _HTML = """<div class="bar" role="toolbar" aria-label="Export the plot">
 <button type="button" data-format="svg" title="Vector graphic of the plot as shown">SVG</button>
-<button type="button" data-format="png" title="Image of the plot as shown, at three times its size">PNG</button>
+<button type="button" data-format="png" title="Image of the plot, at three times its size">PNG
+</button>
 <button type="button" data-format="link" title="Copy the address of this very view">Link</button>
 </div>"""
 _CSS = """
 .bar { display: flex; gap: 0.85rem; align-items: center; height: 2.5rem; }
-.bar button { all: unset; cursor: pointer; font: inherit; font-size: 0.875rem; color: var(--st-text-color); white-space: nowrap; }
+.bar button {
+  all: unset; cursor: pointer; font: inherit; font-size: 0.875rem;
+  color: var(--st-text-color); white-space: nowrap;
+}
 .bar button:hover { color: var(--st-primary-color); }
-.bar button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 3px; border-radius: 3px; }
+.bar button:focus-visible {
+  outline: 2px solid var(--st-primary-color); outline-offset: 3px; border-radius: 3px;
+}
 """
 _JS = """
 function shownChart(key) { return document.querySelector(`.st-key-${key} .js-plotly-plot`); }
 
+const DOWNLOAD = '.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download plot"]';
+
 function saveImage(chart, format, name) {
   chart._context.toImageButtonOptions = { format, filename: name, scale: format === "png" ? 3 : 1 };
-  chart.querySelector('.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download plot"]').click();
+  chart.querySelector(DOWNLOAD).click();
 }
 
 async function copyLink(button) {
@@ -49,7 +57,8 @@ async function copyLink(button) {
 export default function({ data, parentElement }) {
   for (const button of parentElement.querySelectorAll("button")) {
     const format = button.dataset.format;
-    button.onclick = () => format === "link" ? copyLink(button) : saveImage(shownChart(data.chart), format, data.name);
+    const save = () => saveImage(shownChart(data.chart), format, data.name);
+    button.onclick = () => format === "link" ? copyLink(button) : save();
   }
 }
 """

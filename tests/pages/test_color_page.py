@@ -7,7 +7,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial, update_wrapper
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,13 @@ from streamlit.testing.v1 import AppTest
 
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
-from core.questions.color import answer as coloring
+from core.questions.color import answer
 from core.questions.color.geometry.cooccurrence import count_colors
 from core.questions.color.geometry.words import LAB, color_words
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.words import read_question
 from core.settings import ROOT
+from tests.pages import printed
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -52,21 +54,23 @@ class Reader:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Start layouts from one place, shuffle colors once and count few pixels; language models are
-    readers of color.
+    """Start layouts from one place, shuffle and draw colors once and count few pixels; language
+    models are readers of color.
     """
-    for name, more in (
-        ("lay_out_colors", {}),
-        ("compare_models", {}),
-        ("compare_colors", {"draws": 1}),
-    ):
-        make = getattr(coloring, name)
-        monkeypatch.setattr(
-            coloring, name, update_wrapper(partial(make, starts=1, permutations=1, **more), make)
-        )
+    lay_out, agree = answer.lay_out, answer.agree
     monkeypatch.setattr(
-        "core.questions.color.sources.count_colors",
-        lambda given, **how: count_colors(given, **(how | {"pairs": 40_000})),
+        answer, "lay_out", lambda matrix, **how: lay_out(matrix, **(how | {"starts": 1}))
+    )
+    monkeypatch.setattr(
+        answer,
+        "agree",
+        lambda x, y, **how: agree(
+            x, y, **(how | {"permutations": 1, "draws": min(1, how["draws"])})
+        ),
+    )
+    monkeypatch.setattr(
+        "core.questions.color.sources.pixels.count_colors",
+        lambda pictures, **how: count_colors(pictures, **(how | {"pairs": 40_000})),
     )
     monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
 
@@ -115,7 +119,7 @@ def words(app) -> str:
 
 
 def commands(app) -> list[str]:
-    return [line for code in app.code for line in code.value.splitlines()]
+    return [code.value for code in app.code]
 
 
 def panels(app) -> list[str]:
@@ -139,23 +143,28 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
     text = words(app)
     assert text.count("**What is seen.**") == 2
     assert "GPT-2 M (best) (τ 1.00)" in text
-    assert "neither they nor where it puts them are public" in text
-    assert "a pair that was never seen has 1." in text
-    lacks = app.dataframe[0].value.set_index("source")["words that it lacks"]
+    assert "neither they nor their coordinates are public" in text.replace("\n", " ")
+    assert "a pair that was never seen counts 1." in text
+    lacks = app.dataframe[0].value.set_index("source")["missing words"]
     assert lacks["perception"] == ""
     assert "magenta" in lacks["captions of The Cave"]
 
 
-def test_every_command_is_one_that_the_command_line_takes(opened, store):
+def test_every_plot_has_the_command_of_its_question(opened, store):
     app = opened(store)
-    parser = make_parser()
-    given = [parser.parse_args(shlex.split(line)[1:]) for line in commands(app)]
-    assert [one.source for one in given if len(one.source) > 1] == [
-        ["perception", "cooccurrence", "captions", "language"]
+    read = [
+        read_question(kind, arguments)
+        for arguments, kind in (
+            (make_parser().parse_args(shlex.split(line)[1:]), kind)
+            for line, kind in zip(
+                commands(app),
+                (ColorLayout, ColorLayout, ColorAgreement, ColorLayout, ColorModels),
+                strict=True,
+            )
+        )
     ]
-    whole = next(one for one in given if len(one.source) > 1)
-    assert (whole.images, whole.model) == (["cifar10", "cave"], ["gpt-2-m", "gpt-2-s"])
-    assert given[-1].model == ["all"]
+    every = ("perception", PIXELS, "pixels:cave", "captions", "gpt-2-m", "gpt-2-s")
+    assert [getattr(one, "source", ()) for one in read] == [every, every[:2], every, every[1:], ()]
 
 
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
@@ -163,7 +172,8 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
     app.selectbox(key="survey").set_value("uw")
     app.multiselect(key="source").set_value([PIXELS, "best"])
     app.number_input(key="smoothing").set_value(2.5)
-    app.multiselect(key="word").set_value(["red", "orange", "yellow", "pink", "blue", "teal"]).run()
+    app.multiselect(key="words").set_value(["red", "orange", "yellow", "pink", "blue", "teal"])
+    app.run()
     assert not app.exception
     assert not app.slider
     assert (
@@ -171,20 +181,17 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
         in " ".join(commands(app))
     )
     assert "over the 6 colors" in words(app)
-    assert "a pair that was never seen has 2.5" in words(app)
+    assert "a pair that was never seen counts 2.5" in words(app)
 
 
-def test_no_command_is_given_where_none_asks_all_sources(opened, store):
+def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, store):
     app = opened(store)
     app.number_input(key="radius").set_value(2.0).run()
     assert not app.exception
     assert charts(app) == PLOTS
-    assert not any("captions language" in line for line in commands(app))
-    assert any("--images cave --radius 2.0" in line for line in commands(app))
-    assert any(
-        line.endswith("--images cifar10 --dims 3 " + " ".join(line.split()[-2:]))
-        for line in commands(app)
-    )
+    whole, overlay, *_ = commands(app)
+    assert "--radius 2.0" in whole
+    assert "--radius" not in overlay  # of perception and the counts that ship
 
 
 def test_the_address_has_the_angles_and_the_measure_and_disparity_is_of_layouts_alone(
@@ -226,7 +233,7 @@ def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, stor
     assert panels(app) == ["perception", *given[:3]]
     assert "no dataset, folder or file named" in words(app)
     assert charts(app)[:4] == PLOTS[:4]
-    assert any(f"--file {given[2]}" in line and "--words red" in line for line in commands(app))
+    assert any(f"vectors:{given[2]}" in line for line in commands(app))
     app.multiselect(key="source").set_value([given[0], given[4]]).run()
     assert "rename one of the files" in said(app)
     assert charts(app) == ["layouts", "overlay", "errors", "knowledge"]
@@ -244,7 +251,7 @@ def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(ope
     app.multiselect(key="source").set_value([]).run()
     assert "Choose a source beside perception" in said(app)
     assert charts(app) == ["layouts", "overlay", "knowledge"]
-    app.multiselect(key="word").set_value(["red", "blue", "pink"]).run()
+    app.multiselect(key="words").set_value(["red", "blue", "pink"]).run()
     assert not app.exception
     assert "more colors than that; given 3 colors in 3 dimensions" in words(app)
     assert charts(app) == ["knowledge"]
@@ -269,3 +276,15 @@ def test_an_empty_store_names_the_demo(opened, tmp_path):
     app = opened(tmp_path)
     assert not app.exception
     assert "is empty" in said(app)
+
+
+def test_the_command_of_each_plot_prints_what_the_page_drew(opened, store, monkeypatch, capsys):
+    record = printed.record(monkeypatch)
+    app = opened(store, source=["pixels of The Cave", "GPT-2 M"], radius="2.0", survey="uw")
+    assert not app.exception
+    assert list(record.drawn) == PLOTS
+    for question, table in record.drawn.values():
+        rows = printed.run(question, store, capsys)
+        printed.assert_same_numbers(rows, table)
+        if question in record.asked:
+            printed.assert_same(rows, record.asked[question])

@@ -206,12 +206,12 @@ OWN: dict[SourceKind, tuple[str, ...]] = {  # options that belong to a kind of s
 }
 
 
-def foreign_options(sources: tuple[str, ...]) -> dict[str, SourceKind]:
-    """Return each option that none of these sources has, with the kind of source that has it.
+def foreign_options(sources: tuple[str, ...]) -> set[str]:
+    """Return the options that none of these sources has.
 
     The counts that come with the project have a radius, pairs and a grid of their own.
     """
     own = {name for source in sources for name in OWN[kind_of(source)]}
     if not any(kind_of(one) == "pixels" and one != PIXELS + SHIPPED for one in sources):
         own -= {"radius", "pairs", "grid", "side"}
-    return {name: kind for kind in OWN for name in OWN[kind] if name not in own}
+    return {name for names in OWN.values() for name in names} - own

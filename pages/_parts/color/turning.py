@@ -16,7 +16,9 @@ _JS = """
 const CHART = ".js-plotly-plot";
 
 function charts(keys) {
-  return keys.map(key => document.querySelector(`.st-key-chart-${key} ${CHART}`)).filter(chart => chart && chart._fullLayout);
+  return keys
+    .map(key => document.querySelector(`.st-key-chart-${key} ${CHART}`))
+    .filter(chart => chart && chart._fullLayout);
 }
 
 function chartOf(event, keys) {
@@ -27,7 +29,8 @@ function chartOf(event, keys) {
 function project([, up, right, away], turn, tilt) {
   const around = turn * Math.PI / 180, over = tilt * Math.PI / 180;
   const depth = away * Math.cos(around) - right * Math.sin(around);
-  return [right * Math.cos(around) + away * Math.sin(around), up * Math.cos(over) + depth * Math.sin(over)];
+  const across = right * Math.cos(around) + away * Math.sin(around);
+  return [across, up * Math.cos(over) + depth * Math.sin(over)];
 }
 
 function draw(chart, turn, tilt) {
@@ -36,15 +39,21 @@ function draw(chart, turn, tilt) {
     if (!trace.customdata) continue;
     const axis = id => chart._fullLayout[id.replace(/^[xy]/, "$&axis")];
     const right = axis(trace.xaxis), up = axis(trace.yaxis);
-    const place = named => { const [x, y] = project(named, turn, tilt); return [right.l2p(x), up.l2p(y)]; };
+    const place = named => {
+      const [x, y] = project(named, turn, tilt);
+      return [right.l2p(x), up.l2p(y)];
+    };
     for (const mark of drawn.querySelectorAll(".points path"))
       mark.setAttribute("transform", `translate(${place(trace.customdata[mark.__data__.i])})`);
     for (const word of drawn.querySelectorAll(".textpoint")) {
       const [x, y] = place(trace.customdata[word.__data__.i]);
-      word.firstChild.setAttribute("transform", `translate(${x - right.l2p(word.__data__.x)},${y - up.l2p(word.__data__.y)})`);
+      const across = x - right.l2p(word.__data__.x), down = y - up.l2p(word.__data__.y);
+      word.firstChild.setAttribute("transform", `translate(${across},${down})`);
     }
-    const steps = trace.customdata.map((named, i) => named ? (i && trace.customdata[i - 1] ? "L" : "M") + place(named) : "");
-    for (const line of drawn.querySelectorAll("path.js-line")) line.setAttribute("d", steps.join(""));
+    const step = i => (i && trace.customdata[i - 1] ? "L" : "M");
+    const steps = trace.customdata.map((named, i) => named ? step(i) + place(named) : "");
+    for (const line of drawn.querySelectorAll("path.js-line"))
+      line.setAttribute("d", steps.join(""));
   }
 }
 
@@ -63,17 +72,21 @@ function drag(chart, keys) {
   dragged = chart;
   mark(keys, null);
   document.body.style.userSelect = chart ? "none" : "";
-  for (const each of charts(keys)) each.querySelector(".hoverlayer").style.visibility = chart ? "hidden" : "";
+  for (const each of charts(keys))
+    each.querySelector(".hoverlayer").style.visibility = chart ? "hidden" : "";
 }
 
 function listen(chart, keys) {
   if (chart.hasTurning) return;
   chart.hasTurning = true;
   chart.style.touchAction = "pan-y";  // a finger that moves up or down scrolls the page
-  chart.on("plotly_hover", ({ points }) => mark(keys, !dragged && points[0].customdata ? points[0].customdata[0] : null));
+  chart.on("plotly_hover", ({ points }) => {
+    mark(keys, !dragged && points[0].customdata ? points[0].customdata[0] : null);
+  });
   chart.on("plotly_unhover", () => mark(keys, null));
   chart.on("plotly_afterplot", () => {
-    for (const word of chart.querySelectorAll(".textpoint text[transform]")) word.removeAttribute("transform");
+    for (const word of chart.querySelectorAll(".textpoint text[transform]"))
+      word.removeAttribute("transform");
   });
 }
 
@@ -82,15 +95,20 @@ export default function({ data, setTriggerValue }) {
   let began = null, angles = null;
   for (const chart of charts(keys)) listen(chart, keys);
   const on = (name, act) => document.addEventListener(name, act, { signal: heard.signal });
-  on("pointerover", event => { const chart = chartOf(event, keys); if (chart) listen(chart, keys); });
+  on("pointerover", event => {
+    const chart = chartOf(event, keys);
+    if (chart) listen(chart, keys);
+  });
   on("pointerdown", event => {
-    const chart = !data.flat && event.button === 0 && !event.target.closest(".modebar, .legend") && chartOf(event, keys);
+    const turns = !data.flat && event.button === 0 && !event.target.closest(".modebar, .legend");
+    const chart = turns && chartOf(event, keys);
     if (chart) { began = event; drag(chart, keys); }
   });
   on("pointermove", event => {
     if (!began) return;
-    const turn = data.turn - (event.clientX - began.clientX) / 2, tilt = data.tilt + (event.clientY - began.clientY) / 2;
-    angles = [((Math.round(turn) + 540) % 360 + 360) % 360 - 180, Math.max(-90, Math.min(90, Math.round(tilt)))];
+    const turn = Math.round(data.turn - (event.clientX - began.clientX) / 2);
+    const tilt = Math.round(data.tilt + (event.clientY - began.clientY) / 2);
+    angles = [((turn + 540) % 360 + 360) % 360 - 180, Math.max(-90, Math.min(90, tilt))];
     for (const chart of charts(keys)) draw(chart, ...angles);
   });
   for (const end of ["pointerup", "pointercancel"]) on(end, () => {

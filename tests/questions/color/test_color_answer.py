@@ -10,33 +10,41 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from core.cli import main
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
+from core.options import build as build_question
+from core.questions.asking import ask
 from core.questions.color import answer as coloring
-from core.questions.color.answer import compare_colors, compare_models, lay_out_colors
 from core.questions.color.geometry.cooccurrence import count_colors
 from core.questions.color.geometry.shipped import FILE, PAIRS, read_counts, write_counts
 from core.questions.color.geometry.superpose import superpose
 from core.questions.color.geometry.words import LAB, color_words
-from core.questions.color.sources import (
+from core.questions.color.question import (
     BEST,
+    PERCEPTION,
+    PIXELS,
+    VECTORS,
     WORST,
-    Captions,
-    Cooccurrence,
-    Language,
-    Perception,
-    Vectors,
-    choose_model,
+    ColorAgreement,
+    ColorLayout,
+    ColorModels,
+    Counting,
+    Reading,
 )
+from core.questions.color.sources.language import LanguageModel, choose_model
+from core.questions.color.sources.pixels import Pixels
+from core.questions.color.sources.words import Captions, Vectors
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 QUICK = {"starts": 5, "permutations": 19}
+CIFAR = f"{PIXELS}cifar10"
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +63,28 @@ def study(root: Path) -> Study:
     return Study(Store(root), "cave")
 
 
+def lay_out(study: Study, *sources: str, **choices: object) -> pd.DataFrame:
+    return ask(build_question(ColorLayout, {"source": sources, **QUICK, **choices}), study)
+
+
+def compare(study: Study, *sources: str, **choices: object) -> pd.DataFrame:
+    return ask(build_question(ColorAgreement, {"source": sources, **QUICK, **choices}), study)
+
+
+def compare_models(study: Study, **choices: object) -> pd.DataFrame:
+    return ask(build_question(ColorModels, {**QUICK, **choices}), study)
+
+
 @pytest.fixture
-def vectors(tmp_path: Path) -> Vectors:
-    """Return vectors that are CIELAB itself, mirrored and scaled."""
+def vectors(tmp_path: Path) -> str:
+    """Return the name of vectors that are CIELAB itself, mirrored and scaled."""
     words = color_words()
     np.save(tmp_path / "mine.npy", words[LAB].to_numpy(np.float32) * (-2, 2, 2))
-    return Vectors(str(tmp_path / "mine.npy"), tuple(words["word"]))
+    return f"{VECTORS}{tmp_path / 'mine.npy'}"
 
 
 def test_perception_is_cielab_itself(study):
-    table = lay_out_colors(study, Perception(), **QUICK)
+    table = lay_out(study, PERCEPTION)
     assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-6)
     assert len(table) == 24
     first = table.iloc[0]
@@ -80,20 +100,20 @@ def test_perception_is_cielab_itself(study):
 
 
 def test_vectors_that_are_mirrored_cielab_are_laid_onto_it(study, vectors):
-    table = lay_out_colors(study, vectors, **QUICK)
+    table = lay_out(study, vectors)
     assert table[["x", "y", "z"]].to_numpy() == pytest.approx(table[LAB].to_numpy(), abs=1e-2)
     assert table["neighbors"].mean() == 1
     assert table["source"].unique() == ["mine"]
 
 
 def test_in_two_dimensions_perception_is_turned_onto_its_hues(study):
-    table = lay_out_colors(study, Perception(), dims=2, **QUICK).set_index("color")
+    table = lay_out(study, PERCEPTION, dims=2).set_index("color")
     assert "z" not in table
     assert table["error"].max() == pytest.approx(0, abs=1e-6)
     assert table.loc["red", "x"] > 0 > table.loc["green", "x"]
     assert table.loc["yellow", "y"] > 0 > table.loc["blue", "y"]
     with pytest.raises(InputError, match="colors are laid out in 2 or 3 dimensions; given 1"):
-        lay_out_colors(study, Perception(), dims=1, **QUICK)
+        lay_out(study, PERCEPTION, dims=1)
 
 
 def test_the_counts_that_come_along_are_of_all_their_pairs():
@@ -113,14 +133,14 @@ def test_written_counts_are_read_again(tmp_path, monkeypatch):
 
 
 def test_natural_images_know_something_of_color(study):
-    table = lay_out_colors(study, Cooccurrence(), **QUICK)
+    table = lay_out(study, CIFAR)
     assert table["kendall"].iloc[0] > 0.3
     assert table["kendall_p"].iloc[0] == 0.05
     assert (table["seen"] >= 100).all()
 
 
 def test_the_grids_own_colors_are_laid_out_by_their_hex(study):
-    table = lay_out_colors(study, Cooccurrence(by="cells", least=300_000), dims=2, **QUICK)
+    table = lay_out(study, CIFAR, by="cells", least=300_000, dims=2)
     assert table["color"].tolist() == table["hex"].tolist()
     assert (table["seen"] >= 300_000).all()
     assert table["seen"].sum() < 2 * PAIRS
@@ -134,11 +154,11 @@ def test_pictures_of_a_dataset_a_folder_and_an_npz_file_are_counted(study, tmp_p
     for place, image in enumerate(images):
         Image.fromarray(image).save(tmp_path / "folder" / f"{place}.png")
     found = [
-        Cooccurrence(str(tmp_path / name), pairs=4000, least=1).gather(study, "xkcd")
+        Pixels(str(tmp_path / name), Counting(pairs=4000, least=1)).gather(study, "xkcd")
         for name in ("images.npz", "folder")
     ]
     assert found[0].matrix.tolist() == found[1].matrix.tolist()
-    of_store = Cooccurrence("cave", pairs=4000, side=8, least=1).gather(study, "xkcd")
+    of_store = Pixels("cave", Counting(pairs=4000, side=8, least=1)).gather(study, "xkcd")
     assert len(of_store.colors) >= 2
     assert np.isfinite(of_store.matrix).all()
 
@@ -147,14 +167,14 @@ def test_images_that_are_not_there_and_choices_that_the_counts_lack_are_told(stu
     with pytest.raises(
         UnknownNameError, match="no dataset, folder or file named 'cifar'; did you mean cifar10"
     ):
-        lay_out_colors(study, Cooccurrence("cifar"), **QUICK)
+        lay_out(study, f"{PIXELS}cifar")
     with pytest.raises(InputError, match="to count otherwise, give the pictures as a folder"):
-        lay_out_colors(study, Cooccurrence(radius=2.0), **QUICK)
+        lay_out(study, CIFAR, radius=2.0)
     with pytest.raises(
         MetricError,
         match="1 colors were seen 20000000 times or more; count more pairs, or ask for fewer",
     ):
-        lay_out_colors(study, Cooccurrence(least=20_000_000), **QUICK)
+        lay_out(study, CIFAR, least=20_000_000)
 
 
 def test_captions_alone(study, monkeypatch):
@@ -165,8 +185,8 @@ def test_captions_alone(study, monkeypatch):
         "teal blue",
         "peach red orange blue",
     ] * 5
-    monkeypatch.setattr("core.questions.color.sources._captions", lambda _: texts)
-    found = Captions(least=10).gather(study, "xkcd")
+    monkeypatch.setattr("core.questions.color.sources.words._captions", lambda _: texts)
+    found = Captions(Counting(least=10)).gather(study, "xkcd")
     assert set(found.colors) == {"red", "orange", "blue", "teal", "maroon", "cyan", "peach"}
     near = found.of(["red", "orange", "teal"]).matrix
     assert near[0, 1] < near[0, 2]
@@ -176,7 +196,6 @@ def test_the_best_and_the_worst_language_model_are_so_by_competence(study):
     values = study.competence().dropna(subset="value").set_index("model")["value"]
     assert choose_model(study, BEST) == values.idxmax()
     assert choose_model(study, WORST) == values.idxmin()
-    assert Language(WORST).title(study) == f"{values.idxmin()} (worst)"
     assert choose_model(study, "hf:some/model") == "hf:some/model"
     with pytest.raises(
         UnknownNameError, match="no language model named 'simcze'; did you mean simcse"
@@ -211,15 +230,13 @@ def rainbow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("rainbow")
 def test_language_models_are_asked_and_shown_beside_their_competence(study):
-    table = compare_models(
-        study, words=["red", "green", "blue", "yellow", "pink", "brown"], **QUICK
-    )
+    table = compare_models(study, words=("red", "green", "blue", "yellow", "pink", "brown"))
     assert table["model"].tolist() == study.readers("caption")
     assert table["kendall"].tolist() == pytest.approx([1.0] * len(table))
     assert table["competence"].tolist() == pytest.approx(
         study.competence()["value"].tolist(), nan_ok=True
     )
-    silent = compare_models(study, layer="embedding", **QUICK)
+    silent = compare_models(study, layer="embedding")
     assert silent["reason"].str.contains("all dissimilarities are 0").all()
     assert silent[["kendall", "disparity_p"]].isna().all(axis=None)
 
@@ -227,108 +244,136 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
 @pytest.mark.usefixtures("rainbow")
 def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
     name = study.readers("caption")[0]
-    assert len(Language(name).gather(study, "xkcd").colors) in (18, 24)
-    monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
+    assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) in (18, 24)
+    monkeypatch.setattr(
+        "core.questions.color.sources.language._in_the_cave", lambda words: words.head(7)
+    )
     trained = bool(study.entry(name).card.training.get("config"))
-    assert len(Language(name).gather(study, "xkcd").colors) == (7 if trained else 24)
+    assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) == (
+        7 if trained else 24
+    )
 
 
 def test_the_caves_colors_are_eighteen_of_the_words():
-    from core.questions.color.sources import _in_the_cave
+    from core.questions.color.sources.language import _in_the_cave
 
     left_out = set(color_words()["word"]) - set(_in_the_cave(color_words())["word"])
     assert left_out == {"brown", "black", "white", "gray", "tan", "beige"}
 
 
 def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
-    part = Vectors(vectors.file, vectors.words)
-    table = compare_colors(study, [Perception(), Cooccurrence(), part], draws=20, **QUICK)
+    table = compare(study, PERCEPTION, CIFAR, vectors, bootstrap=20)
     assert len(table) == 3 * 7
-    assert table["colors"].unique().tolist() == [len(Cooccurrence().gather(study, "xkcd").colors)]
+    assert table["colors"].unique().tolist() == [
+        len(Pixels("cifar10", Counting()).gather(study, "xkcd").colors)
+    ]
     row = table.set_index(["x", "y", "of", "measure"]).loc[
         ("perception", "mine", "dissimilarities", "kendall")
     ]
     assert row["value"] == pytest.approx(1, abs=1e-3)
     assert (table["p_adjusted"] >= table["p"]).all()
-    few = compare_colors(
-        study,
-        [Perception(), part],
-        words=["red", "green", "blue", "pink", "teal"],
-        draws=0,
-        **QUICK,
+    few = compare(
+        study, PERCEPTION, CIFAR, words=("red", "green", "blue", "pink", "teal"), bootstrap=0
     )
     assert few["colors"].unique().tolist() == [5]
 
 
-def test_what_cannot_be_compared_is_told(study, vectors, tmp_path):
+def test_what_cannot_be_compared_is_refused(study, vectors, tmp_path):
     with pytest.raises(InputError, match="at least two sources expected"):
-        compare_colors(study, [Perception()])
+        compare(study, PERCEPTION)
+    with pytest.raises(InputError, match="perception is named twice; leave one out"):
+        compare(study, PERCEPTION, CIFAR, PERCEPTION)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.npy").write_bytes((tmp_path / "mine.npy").read_bytes())
+    with pytest.raises(InputError, match="two sources are called 'mine'; rename one of the files"):
+        compare(study, vectors, f"{VECTORS}{tmp_path / 'other' / 'mine.npy'}")
     with pytest.raises(MetricError, match="no color in common"):
-        compare_colors(study, [Perception(), Cooccurrence(by="cells")], **QUICK)
+        compare(study, PERCEPTION, CIFAR, by="cells")
     with pytest.raises(FeatureError, match="has 24 rows for 2 words; expected a row for each"):
-        lay_out_colors(study, Vectors(vectors.file, ("red", "blue")), **QUICK)
+        lay_out(study, vectors, words=("red", "blue"))
     np.save(tmp_path / "nan.npy", np.full((5, 3), np.nan, np.float32))
     with pytest.raises(FeatureError, match="must be finite"):
-        lay_out_colors(
+        lay_out(
             study,
-            Vectors(str(tmp_path / "nan.npy"), ("red", "blue", "teal", "pink", "gray")),
-            **QUICK,
+            f"{VECTORS}{tmp_path / 'nan.npy'}",
+            words=("red", "blue", "teal", "pink", "gray"),
         )
 
 
-def test_a_table_is_made_once_and_anew_for_other_choices(study, monkeypatch):
+def test_a_file_of_vectors_has_a_row_for_each_word_named_in_their_order(study, tmp_path):
+    words = ("blue", "red", "teal", "pink", "gray")
+    np.save(tmp_path / "five.npy", color_words("xkcd", words)[LAB].to_numpy(np.float32))
+    colors = Vectors(str(tmp_path / "five.npy"), words).gather(study, "xkcd")
+    assert colors.colors == words
+    table = lay_out(study, f"{VECTORS}{tmp_path / 'five.npy'}", words=words)
+    assert table["error"].max() == pytest.approx(0, abs=1e-2)
+
+
+def test_a_table_is_made_once_and_anew_for_other_choices_and_other_files(
+    study, vectors, tmp_path, monkeypatch
+):
     made = []
-    monkeypatch.setattr(coloring, "superpose", lambda *given: made.append(1) or superpose(*given))
+    monkeypatch.setattr(coloring, "superpose", lambda *pair: made.append(1) or superpose(*pair))
     for survey, times in (("uw", 1), ("uw", 1), ("xkcd", 2)):
-        lay_out_colors(study, Cooccurrence(smoothing=0.5), survey=survey, **QUICK)
+        lay_out(study, CIFAR, smoothing=0.5, survey=survey)
         assert len(made) == times
+    lay_out(study, vectors)
+    lay_out(study, vectors)
+    assert len(made) == 3
+    np.save(tmp_path / "mine.npy", color_words()[LAB].to_numpy(np.float32))
+    lay_out(study, vectors)
+    assert len(made) == 4
+
+
+def test_several_sources_are_laid_out_one_after_the_other(study, vectors):
+    several = lay_out(study, PERCEPTION, CIFAR, vectors)
+    each = [lay_out(study, name) for name in (PERCEPTION, CIFAR, vectors)]
+    pd.testing.assert_frame_equal(several, pd.concat(each, ignore_index=True))
+
+
+def test_an_option_reaches_the_sources_that_have_it_alone(study, tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3)).astype(np.uint8)
+    np.savez(tmp_path / "mine.npz", images=images)
+    mine, few = f"{PIXELS}{tmp_path / 'mine.npz'}", {"pairs": 4000, "radius": 2.0}
+    table = lay_out(study, CIFAR, mine, PERCEPTION, least=1, **few)
+    alone = [
+        lay_out(study, CIFAR, least=1),
+        lay_out(study, mine, least=1, **few),
+        lay_out(study, PERCEPTION),
+    ]
+    pd.testing.assert_frame_equal(table, pd.concat(alone, ignore_index=True))
+
+
+def test_without_any_source_one_of_each_kind_is_meant(study):
+    complete = coloring.complete_sources(ColorLayout(), study)
+    best, worst = choose_model(study, BEST), choose_model(study, WORST)
+    assert complete.source == (PERCEPTION, CIFAR, f"{PIXELS}cave", "captions", best, worst)
+
+
+def run(root: Path, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    quick = ["--starts", "5", "--permutations", "19"]
+    assert main(["color", *words, "--store", str(root), *quick, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 def test_the_command_prints_coordinates_stress_disparity_and_p(root, capsys):
-    assert (
-        main(
-            [
-                "color",
-                "--store",
-                str(root),
-                "--source",
-                "cooccurrence",
-                "--starts",
-                "5",
-                "--permutations",
-                "19",
-                "--json",
-            ]
-        )
-        == 0
-    )
-    rows = json.loads(capsys.readouterr().out)
-    assert {"color", "x", "y", "z", "stress", "disparity", "disparity_p", "kendall_p"} <= set(
-        rows[0]
-    )
+    rows = run(root, capsys, "layout", "--source", CIFAR)
+    expected = {"color", "x", "y", "z", "stress", "disparity", "disparity_p", "kendall_p"}
+    assert expected <= set(rows[0])
 
 
 def test_the_command_compares_several_sources(root, capsys):
-    given = [
-        "color",
-        "--store",
-        str(root),
-        "--source",
-        "perception",
-        "cooccurrence",
-        "--starts",
-        "5",
-        "--permutations",
-        "19",
-        "--bootstrap",
-        "5",
-        "--k",
-        "2",
-        "--json",
-    ]
-    assert main(given) == 0
-    rows = json.loads(capsys.readouterr().out)
+    sources = ["--source", "perception", CIFAR]
+    rows = run(root, capsys, "agreement", *sources, "--bootstrap", "5", "--k", "2")
     assert {(row["x"], row["y"]) for row in rows} == {("perception", "pixels of cifar10")}
+
+
+@pytest.mark.usefixtures("rainbow")
+def test_the_command_prints_a_row_per_model_and_what_is_seen(root, capsys):
+    models = [row["model"] for row in run(root, capsys, "models")]
+    assert models == Study(Store(root), "cave").readers("caption")
+    assert main(["color", "models", "--store", str(root), "--starts", "5"]) == 0
+    assert "order color differences as perception does" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -336,45 +381,53 @@ def test_the_command_compares_several_sources(root, capsys):
     [
         (
             ["captions", "--radius", "3"],
-            "--radius belongs to --source cooccurrence; leave it out, or add that source",
+            "--radius belongs to pixels:IMAGES; leave it out, or add such a source",
         ),
-        (["perception", "--layer", "last"], "--layer belongs to --source language"),
-        (["vectors"], "vectors need --file and --words"),
-        (["language", "perception", "--model", "all"], "--model all stands alone"),
-        (["perception", "--k", "2"], "--k belongs to several sources"),
+        (["perception", "--layer", "last"], "--layer belongs to language models; leave it out"),
+        (["perception", "--least", "3"], "--least belongs to pixels:IMAGES and captions"),
+        (["pixels:cifar10", "--grid", "4"], "to count otherwise, give the pictures as a folder"),
+        (["perception", "gpt-2-mm"], "no language model named 'gpt-2-mm'; did you mean gpt-2-m"),
+        (["vectors:none.npy"], "none.npy"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(root, capsys, options, message):
-    assert main(["color", "--store", str(root), "--source", *options]) == 2
+    assert main(["color", "layout", "--store", str(root), "--source", *options]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_word_that_no_source_knows_is_refused_beside_known_ones(study):
-    words = ["red", "green", "blue", "yellow", "pink", "reddish"]
-    for ask in (
-        lambda: lay_out_colors(study, Perception(), words=words, **QUICK),
-        lambda: compare_colors(
-            study, [Perception(), Cooccurrence()], words=words, draws=0, **QUICK
-        ),
-        lambda: compare_models(study, words=words, **QUICK),
+    words = ("red", "green", "blue", "yellow", "pink", "reddish")
+    for answer in (
+        lambda: lay_out(study, PERCEPTION, words=words),
+        lambda: compare(study, PERCEPTION, CIFAR, words=words, bootstrap=0),
+        lambda: compare_models(study, words=words),
     ):
         with pytest.raises(UnknownNameError, match="no color word named 'reddish'"):
-            ask()
+            answer()
     with pytest.raises(InputError, match="a sentence has <col> where the color stands"):
-        compare_models(study, sentences=["A color."], **QUICK)
+        compare_models(study, sentences=("A color.",))
 
 
 def test_numbers_that_are_none_are_refused():
-    for make, told in (
-        (lambda: Cooccurrence(radius=float("nan")), "radius is a finite number; given nan"),
-        (lambda: Cooccurrence(smoothing=float("inf")), "smoothing is a finite number; given inf"),
-        (lambda: Captions(smoothing=float("nan")), "smoothing is a finite number; given nan"),
+    for make, message in (
         (
-            lambda: Cooccurrence(side=0),
+            lambda: Pixels("cifar10", Counting(radius=float("nan"))),
+            "radius is a finite number; given nan",
+        ),
+        (
+            lambda: Pixels("cifar10", Counting(smoothing=float("inf"))),
+            "smoothing is a finite number; given inf",
+        ),
+        (
+            lambda: Captions(Counting(smoothing=float("nan"))),
+            "smoothing is a finite number; given nan",
+        ),
+        (
+            lambda: Pixels("cifar10", Counting(side=0)),
             "shrunk to 2 pixels or more, so that two can lie side by side; given 0",
         ),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             make()
 
 
@@ -383,6 +436,6 @@ def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
         tmp_path / "noise.png"
     )
     (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
-    assert len(lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=5000), **QUICK)) >= 5
+    assert len(lay_out(study, f"{PIXELS}{tmp_path}", pairs=5000)) >= 5
     with pytest.raises(InputError, match="at least one pair of pixels expected; given 0"):
-        lay_out_colors(study, Cooccurrence(str(tmp_path), pairs=0), **QUICK)
+        lay_out(study, f"{PIXELS}{tmp_path}", pairs=0)

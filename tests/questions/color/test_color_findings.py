@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.questions.color.findings import tell_models, tell_others, tell_perception
+from core.questions.color.findings import (
+    agreement_findings,
+    finished_correlation,
+    model_findings,
+    model_sentences,
+    other_findings,
+    perception_findings,
+)
+from core.questions.color.question import ColorAgreement, ColorModels
 from core.statistics.correlations import DEPENDENT, Correlation
 
 NAN = float("nan")
@@ -25,36 +33,33 @@ def test_sources_that_agree_with_perception_are_named_first_and_the_others_said_
         ("words", "perception", 0.7, 0.01),
         ("perception", "noise", -0.1, 0.9),
     )
-    assert (
-        tell_perception(table, "perception")
-        == "Colors lie as perception has them, by more than chance, for words (τ 0.70) and pixels"
-        " (τ 0.50). No perceptual geometry can be told from shuffled colors for noise (τ −0.10)."
-    )
+    assert perception_findings(table) == [
+        "Colors are arranged as in perception, beyond chance, by words (τ 0.70) and pixels"
+        " (τ 0.50).",
+        "Agreement with perception is no better than by chance for noise (τ −0.10).",
+    ]
 
 
 def test_where_nothing_agrees_it_is_said():
-    assert (
-        tell_perception(agreement(("perception", "captions", 0.1, 0.2)), "perception")
-        == "No perceptual geometry can be told from shuffled colors for captions (τ 0.10)."
-    )
-    assert (
-        tell_perception(agreement(("a", "b", 0.1, 0.2)), "perception")
-        == "Nothing could be compared with perception."
-    )
+    assert perception_findings(agreement(("perception", "captions", 0.1, 0.2))) == [
+        "Agreement with perception is no better than by chance for captions (τ 0.10)."
+    ]
+    assert perception_findings(agreement(("a", "b", 0.1, 0.2))) == [
+        "Nothing could be compared with perception."
+    ]
 
 
 def test_pairs_without_a_value_or_a_p_are_left_out():
     table = agreement(
         ("perception", "a", NAN, NAN), ("perception", "b", 0.5, 0.01), ("a", "b", NAN, NAN)
     )
-    assert (
-        tell_perception(table, "perception")
-        == "Colors lie as perception has them, by more than chance, for b (τ 0.50)."
-    )
-    assert tell_others(table, "perception") == ""
+    assert agreement_findings(ColorAgreement(), table) == [
+        "Colors are arranged as in perception, beyond chance, by b (τ 0.50)."
+    ]
+    assert other_findings(table) == ""
 
 
-def test_others_are_counted_and_the_most_alike_named():
+def test_others_are_counted_and_the_most_similar_named():
     table = agreement(
         ("perception", "a", 0.9, 0.01),
         ("a", "b", 0.2, 0.2),
@@ -62,11 +67,11 @@ def test_others_are_counted_and_the_most_alike_named():
         ("b", "c", 0.1, 0.4),
     )
     assert (
-        tell_others(table, "perception")
-        == "Without perception, 1 of 3 pairs agree by more than chance; most alike are a and c (τ"
-        " 0.60)."
+        other_findings(table)
+        == "Of the 3 pairs without perception, 1 agree beyond chance; the most similar are a and c"
+        " (τ 0.60)."
     )
-    assert tell_others(agreement(("perception", "a", 0.9, 0.01)), "perception") == ""
+    assert other_findings(agreement(("perception", "a", 0.9, 0.01))) == ""
 
 
 def points() -> pd.DataFrame:
@@ -81,14 +86,14 @@ def points() -> pd.DataFrame:
 
 
 def test_models_are_counted_by_kind():
-    told = tell_models(points(), Correlation(0.8, 0.3, 0.95, 0.01, 9))
-    assert (
-        "in 2 of 2 finished models, 0 of 1 unfinished models and 0 of 1 untrained models." in told
-    )
-    assert told.endswith(
-        "Among 9 finished models more competent ones know it better (Spearman 0.80, 0.30 to 0.95,"
-        f" p = 0.01). {DEPENDENT}"
-    )
+    sentences = model_sentences(points(), Correlation(0.8, 0.3, 0.95, 0.01, 9))
+    assert sentences == [
+        "2 of 2 finished models, 0 of 1 unfinished models and 0 of 1 untrained models order color"
+        " differences as perception does (p < 0.05, adjusted for 4 models).",
+        "Among 9 finished models, the more competent know color better (Spearman 0.80, 0.30 to"
+        " 0.95, p = 0.01).",
+        DEPENDENT,
+    ]
 
 
 def test_the_share_of_false_discoveries_is_held_over_all_models():
@@ -100,26 +105,42 @@ def test_the_share_of_false_discoveries_is_held_over_all_models():
             "untrained": True,
         }
     )
-    told = tell_models(many, Correlation(NAN, NAN, NAN, NAN, 0, "none"))
-    assert told.startswith(
-        "Perception's order of color differences is found (p < 0.05, adjusted for 20 models) in 0"
-        " of 20 untrained"
+    first = model_sentences(many, Correlation(NAN, NAN, NAN, NAN, 0, "none"))[0]
+    assert first == (
+        "0 of 20 untrained models order color differences as perception does (p < 0.05, adjusted"
+        " for 20 models)."
     )
 
 
-def test_a_trend_that_cannot_be_told_from_none_is_no_trend():
-    assert "they do not tell apart (Spearman −0.20, −0.80 to 0.50, p = 0.6)" in tell_models(
-        points(), Correlation(-0.2, -0.8, 0.5, 0.6, 9)
+def test_a_trend_that_is_not_significant_is_said_to_be_none():
+    def trend(*values: float, reason: str = "") -> str:
+        return model_sentences(points(), Correlation(*values, n=9, reason=reason))[1]
+
+    none = "competence and knowledge of color show no significant correlation"
+    assert f"{none} (Spearman −0.20, −0.80 to 0.50, p = 0.6)" in trend(-0.2, -0.8, 0.5, 0.6)
+    assert none in trend(0.5, 0.1, 0.8, 0.127)
+    assert "cannot be tested: ties." in trend(0.5, NAN, NAN, 0.127, reason="ties")
+    assert "know color worse" in trend(-0.9, -1.0, -0.5, 0.01)
+    few = trend(NAN, NAN, NAN, NAN, reason="2 are too few")
+    assert "cannot be tested: 2 are too few." in few
+    silent = points().assign(kendall=np.nan)
+    assert model_sentences(silent, Correlation(NAN, NAN, NAN, NAN, 0, "none")) == [
+        "No language model here can be asked about colors."
+    ]
+
+
+def test_only_finished_models_count_in_the_trend():
+    table = pd.DataFrame(
+        {
+            "kendall": [*np.linspace(0.1, 0.8, 8), -5.0, -6.0],
+            "competence": [*np.linspace(0.2, 0.9, 8), 5.0, 6.0],
+            "kendall_p": 0.01,
+            "copy": [False] * 8 + [True, False],
+            "untrained": [False] * 9 + [True],
+        }
     )
-    assert "they do not tell apart" in tell_models(points(), Correlation(0.5, 0.1, 0.8, 0.127, 9))
-    assert "cannot be told: ties." in tell_models(
-        points(), Correlation(0.5, NAN, NAN, 0.127, 9, "ties")
-    )
-    assert "know it worse" in tell_models(points(), Correlation(-0.9, -1.0, -0.5, 0.01, 9))
-    assert "cannot be told: 2 are too few." in tell_models(
-        points(), Correlation(NAN, NAN, NAN, NAN, 2, "2 are too few")
-    )
-    assert (
-        tell_models(points().assign(kendall=np.nan), Correlation(NAN, NAN, NAN, NAN, 0, "none"))
-        == "No language model here can be asked for colors."
+    trend = finished_correlation(table, "competence", "kendall")
+    assert (trend.n, trend.value) == (8, 1.0)
+    assert "Among 8 finished models, the more competent know color better" in " ".join(
+        model_findings(ColorModels(), table)
     )

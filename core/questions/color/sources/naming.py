@@ -11,6 +11,7 @@ from core.options import options_of, value_of
 from core.questions.color.geometry.defaults import SHIPPED
 from core.questions.color.question import (
     CAPTIONS,
+    OWN,
     PERCEPTION,
     PIXELS,
     VECTORS,
@@ -24,6 +25,7 @@ from core.questions.color.sources.source import Source
 from core.questions.color.sources.words import Captions, Perception, Vectors
 from core.study.study import Study
 
+SHOWN = {"pixels": f"{PIXELS}IMAGES", "language": "language models"}
 S = TypeVar("S", bound=SourceQuestion)
 
 
@@ -78,11 +80,11 @@ def _check_options(question: SourceQuestion, sources: tuple[str, ...]) -> None:
         for one in options_of(type(question))
         if one.name in foreign and value_of(question, one) != one.default
     ]
-    if changed and foreign[changed[0].name] == "pixels" and PIXELS + SHIPPED in sources:
+    if changed and PIXELS + SHIPPED in sources:
         check_shipped(question.counting)
     if changed:
-        kind = {"pixels": f"{PIXELS}IMAGES", "language": "a language model"}
-        belongs = kind.get(foreign[changed[0].name], foreign[changed[0].name])
+        kinds = [SHOWN.get(kind, kind) for kind in OWN if changed[0].name in OWN[kind]]
         raise InputError(
-            f"{changed[0].flag} belongs to {belongs}; leave it out, or add such a source"
+            f"{changed[0].flag} belongs to {' and '.join(kinds)}; leave it out, or add such a"
+            " source"
         )

@@ -1,0 +1,61 @@
+"""What a page asks and draws, beside what the printed commands print."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.cli import main
+from core.questions.question import Question
+from core.questions.words import to_words
+from pages._shared import exportbar, queries
+
+
+@dataclass
+class Record:
+    """The tables that a page asked for and the plots that it drew, the latest last."""
+
+    asked: dict[Question, pd.DataFrame] = field(default_factory=dict)
+    drawn: dict[str, tuple[Question, pd.DataFrame]] = field(default_factory=dict)
+
+
+def record(monkeypatch: pytest.MonkeyPatch) -> Record:
+    """Write down what pages ask and draw from now on."""
+    kept, ask, draw = Record(), queries.ask, exportbar.draw
+
+    def asking(at: Any, question: Question) -> pd.DataFrame:
+        kept.asked[question] = ask(at, question)
+        return kept.asked[question]
+
+    def drawing(at: Any, question: Question, figure: Any, *, key: str, table: Any, **how: Any):
+        kept.drawn[key] = question, table
+        return draw(at, question, figure, key=key, table=table, **how)
+
+    monkeypatch.setattr(queries, "ask", asking)
+    monkeypatch.setattr(exportbar, "draw", drawing)
+    return kept
+
+
+def run(question: Question, store: Path, capsys: pytest.CaptureFixture[str]) -> pd.DataFrame:
+    """Return the table that a question's command prints."""
+    capsys.readouterr()
+    assert main([*to_words(question), "--store", str(store), "--json"]) == 0
+    return pd.DataFrame(json.loads(capsys.readouterr().out))
+
+
+def assert_same(printed: pd.DataFrame, drawn: pd.DataFrame) -> None:
+    """Compare two tables as JSON has them."""
+    plain = pd.DataFrame(json.loads(drawn.to_json(orient="records", double_precision=15)))
+    pd.testing.assert_frame_equal(printed, plain, check_dtype=False, rtol=1e-9)
+
+
+def assert_same_numbers(printed: pd.DataFrame, drawn: pd.DataFrame) -> None:
+    """Compare the numbers of two tables: a page's has people's names of models and sources."""
+    numbers = [name for name in printed.select_dtypes("number") if name in drawn]
+    assert len(numbers) > 1
+    assert_same(printed[numbers], drawn[numbers].reset_index(drop=True))
