@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.questions.alignment.question import Alignment
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -10,7 +11,6 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
-from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.question import Question
 from core.questions.score.question import Score
 from core.theory.contrastive.question import Contrastive
@@ -18,14 +18,14 @@ from core.theory.deep_linear.question import DeepLinear
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Alignment,
+    ColorAgreement,
+    ColorLayout,
+    ColorModels,
     MetricAgreement,
     CalibratedMetrics,
     Neighborhoods,
     SampleSize,
     NeighborhoodSweep,
-    ColorAgreement,
-    ColorLayout,
-    ColorModels,
     Score,
     Contrastive,
     DeepLinear,
