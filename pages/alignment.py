@@ -15,7 +15,7 @@ from core.questions.alignment.points import calibrated_points, fits, trend_point
 from core.questions.alignment.question import Alignment
 from core.study.aligning import layer_matrix
 from core.study.layers import ALL
-from core.study.models import trained
+from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
@@ -88,11 +88,11 @@ def pick(at: Place) -> Alignment:
     every = queries.models(at)
     unfinished = controls.pick_unfinished(options["unfinished"], every)
     models = every if unfinished else trained(every)
-    language = models[models["modality"] == "language"]
-    others = models[models["modality"].isin(("vision", "world"))]
+    language = reads(models, "caption")
+    usual = reads(models, "image") | is_reality(models)
     return Alignment(
-        x=controls.choose_models(options["x"], language),
-        y=controls.choose_models(options["y"], others),
+        x=controls.choose_models(options["x"], models[language]),
+        y=controls.choose_models(options["y"], models[~language], usual=usual.sum()),
         unfinished=unfinished,
         scope=controls.pick_scope(at),
         comparison=controls.pick_comparison(queries.size(at)),

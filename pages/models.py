@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.study.models import UNTRAINED
+from core.study.models import UNTRAINED, is_reality
 from pages._parts.models import atlas, tree
 from pages._shared import among, controls, frame, queries
 from pages._shared.queries import Place
@@ -32,7 +32,7 @@ def show(at: Place) -> None:
 
 def _pick(every: pd.DataFrame) -> pd.DataFrame:
     """Choose what kinds of models are drawn, then some of them."""
-    unfinished, world = every["copy"] | (every["group"] == UNTRAINED), every["modality"] == "world"
+    unfinished, world = every["copy"] | (every["group"] == UNTRAINED), is_reality(every)
     text = "Copies of a model taken along its training, and models without any training."
     if unfinished.any() and not st.toggle(
         "Unfinished models", value=True, key="copies", help=text, bind="query-params"
@@ -42,7 +42,7 @@ def _pick(every: pd.DataFrame) -> pd.DataFrame:
     if world.any() and not st.toggle(
         "The world itself", value=True, key="world", help=text, bind="query-params"
     ):
-        every = every[every["modality"] != "world"]
+        every = every[~is_reality(every)]
     return (
         every[every["model"].isin(controls.pick_models("Models", every, "models"))]
         if len(every)

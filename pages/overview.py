@@ -7,10 +7,11 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import tables
+from core.modalities import Item, find_modality
 from core.questions.alignment.points import trend_points
 from core.questions.overview import figures as figures
 from core.questions.overview.trends import OVERALL, trends
-from core.study.models import trained
+from core.study.models import is_reality, reads, trained
 from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place
 
@@ -39,27 +40,18 @@ def show(at: Place) -> None:
     """
     card, every = queries.card(at), queries.models(at)
     models = every[~every["copy"]]
-    counts = models["modality"].value_counts()
-    known = ", and their reality is known" if counts.get("world") else ""
-    seen = (
-        f"seen by {counts.get('vision', 0)} vision models and read by {counts.get('language', 0)}"
-        " language models"
-    )
     st.markdown(
         f"{WHY} Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs"
-        f" {seen}{known}."
+        f" {_seen_by(models)}."
     )
     frame.need_stimuli(at)
-    names = {
-        modality: list(models.loc[models["modality"] == modality, "model"])
-        for modality in ("language", "vision", "world")
-    }
     k = min(K, card.size - 1)
-    both, either = names["language"] and names["vision"], names["language"] or names["vision"]
+    language, vision = _names(models, "caption"), _names(models, "image")
+    both, either = language and vision, language or vision
     if both:
-        show_headline(at, models, names, k)
-    if both or (either and REALITY in names["world"]):
-        show_ranking(at, models, names, k)
+        show_headline(at, models, k)
+    if both or (either and _knows_reality(models)):
+        show_ranking(at, models, k)
         show_growth(at, every, k)
     frame.need_readers(at, "caption", "image")
     frame.tell_left_out(at, list(every["model"]), k)
@@ -69,13 +61,32 @@ def show(at: Place) -> None:
         st.markdown(f":material/toys: {MADE}")
 
 
-def show_headline(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
+def _seen_by(models: pd.DataFrame) -> str:
+    """Return how many models of each modality there are, and whether reality is known."""
+    known = ", and their reality is known" if is_reality(models).any() else ""
+    counts = _others(models)["modality"].value_counts()
+    others = "".join(
+        f", beside {count} {find_modality(name).plural}" for name, count in counts.items()
+    )
+    seeing, reading = reads(models, "image").sum(), reads(models, "caption").sum()
+    return f"seen by {seeing} vision models and read by {reading} language models{others}{known}"
+
+
+def _names(models: pd.DataFrame, item: Item) -> list[str]:
+    return list(models.loc[reads(models, item), "model"])
+
+
+def _others(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models that read neither images nor captions."""
+    seeing, reading = reads(models, "image"), reads(models, "caption")
+    return models[~(seeing | reading | is_reality(models))]
+
+
+def show_headline(at: Place, models: pd.DataFrame, k: int) -> None:
     """Draw competence against alignment with vision models and, where it is known, with reality."""
     finished = trained(models)
-    reading, seeing = (
-        list(finished.loc[finished["modality"] == kind, "model"]) for kind in ("language", "vision")
-    )
-    targets = [*seeing, *(name for name in names["world"] if name == REALITY)]
+    reading = _names(finished, "caption")
+    targets = [*_names(finished, "image"), *([REALITY] if _knows_reality(models) else [])]
     if not (reading and targets):
         return
     pairs = trend_points(
@@ -112,18 +123,18 @@ def _seen(found: pd.DataFrame) -> str:
     )
 
 
-def show_ranking(at: Place, models: pd.DataFrame, names: dict[str, list[str]], k: int) -> None:
+def show_ranking(at: Place, models: pd.DataFrame, k: int) -> None:
     """Draw every model's alignment with reality, or with the other modality where reality is
     unknown.
     """
-    known = REALITY in names["world"]
-    against = _yardstick(models)
+    against, known = _yardstick(models), _knows_reality(models)
+    language, vision = _names(models, "caption"), _names(models, "image")
     st.subheader(
         "Who is closest to reality?" if known else "Who agrees most with vision models?",
         anchor=False,
     )
-    x = names["language"] + (names["vision"] if known else [])
-    y = [REALITY] if known else names["vision"]
+    x = [*language, *vision, *_others(models)["model"]] if known else language
+    y = [REALITY] if known else vision
     table = queries.alignment(at, x, y, k=k)
     points = tables.ranking_points(table, models)
     recipe = queries.recipe(at, "ranking", [*x, *y], metric="mutual_knn", k=k)
@@ -144,19 +155,10 @@ def show_growth(at: Place, models: pd.DataFrame, k: int) -> None:
     where there are any.
     """
     against = _yardstick(models)
-    x = list(
-        models.loc[
-            models["modality"].isin(
-                ("language", "vision") if against == REALITY else ("language",)
-            ),
-            "model",
-        ]
-    )
-    y = (
-        [REALITY]
-        if against == REALITY
-        else list(trained(models).query("modality == 'vision'")["model"])
-    )
+    known = _knows_reality(models)
+    compared = ~is_reality(models) if known else reads(models, "caption")
+    x = list(models.loc[compared, "model"])
+    y = [REALITY] if known else _names(trained(models), "image")
     points = tables.growth_points(
         tables.ranking_points(queries.alignment(at, x, y, k=k), models), queries.tasks_solved(at)
     )
@@ -176,7 +178,11 @@ def show_growth(at: Place, models: pd.DataFrame, k: int) -> None:
 
 
 def _yardstick(models: pd.DataFrame) -> str:
-    return REALITY if REALITY in set(models["model"]) else "vision models"
+    return REALITY if _knows_reality(models) else "vision models"
+
+
+def _knows_reality(models: pd.DataFrame) -> bool:
+    return REALITY in set(models["model"])
 
 
 def show_findings(at: Place, k: int) -> None:

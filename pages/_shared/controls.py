@@ -62,15 +62,17 @@ def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
     return chosen or list(titles.index)
 
 
-def choose_models(one: Option, models: pd.DataFrame) -> tuple[str, ...]:
-    """Choose some of these models; none chosen means all."""
+def choose_models(
+    one: Option, models: pd.DataFrame, *, usual: int | None = None
+) -> tuple[str, ...]:
+    """Choose some of these models; none chosen means all, or as many as are usual."""
     titles = models.set_index("model")["title"]
     chosen = st.multiselect(
         one.label,
         list(titles.index),
         format_func=titles.get,
         key=one.name,
-        placeholder=f"all {len(titles)}",
+        placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
         bind="query-params",
     )
     return tuple(chosen)

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import tables
+from core.modalities import MODALITIES
 from core.study import consensus
 from core.study.selections import ends
 from core.study.spaces import default_language, default_spaces, find_space
@@ -82,7 +83,7 @@ def _usual(at: Place, every: pd.DataFrame) -> list[str]:
         return usual
     first = every.sort_values(
         "modality",
-        key=lambda names: names.map(["vision", "language", "world"].index),
+        key=lambda names: names.map(list(MODALITIES).index),
         kind="stable",
     )
     shared = first.groupby("modality")["model"].transform("size") > 1

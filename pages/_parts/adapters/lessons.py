@@ -17,6 +17,7 @@ from core.figures import tables
 from core.metrics import METRICS
 from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
 from core.recipe import Recipe
+from core.study.models import is_reality, reads
 from core.study.spaces import default_spaces
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
@@ -167,9 +168,7 @@ def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
     the best vision model known.
     """
     large = models.sort_values("parameters", ascending=False, kind="stable")
-    seeing, reading = (
-        large.index[large["modality"] == modality].tolist() for modality in ("vision", "language")
-    )
+    seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     solved = (
         queries.tasks_solved(at)
         .dropna(subset="solved")
@@ -177,7 +176,8 @@ def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
         .astype("float64")
     )
     measured = solved[solved.index.isin(seeing)]
-    other = [name for name in large.index if large.loc[name, "modality"] == "world"]
+    worlds = is_reality(large)
+    other = [name for name in large.index if worlds[name]]
     best = [measured.idxmax()] if len(measured) else []
     reference = [*best, *(seeing if len(seeing) > 1 else [*other, *large.index[::-1]])][0]
     objectives = [space.rpartition(":")[0] for space in default_spaces(queries.study(at))]

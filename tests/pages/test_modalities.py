@@ -1,0 +1,42 @@
+"""A fourth modality, known by one line, on every page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.audio import NAMES, build_with_audio, register
+from tests.pages.seen import said
+from tests.pages.test_pages import PAGES, assert_calm
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        register(patch)
+        return build_with_audio(tmp_path_factory.mktemp("audio"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
+    register(monkeypatch)
+    app = opened(store, page)
+    assert_calm(app, page)
+    assert not said(app) or page in ("competence", "captions")  # nothing was measured or retold
+
+
+def test_the_overview_counts_its_models_and_ranks_them(opened, store, monkeypatch):
+    register(monkeypatch)
+    app = opened(store, "overview")
+    assert any("beside 2 audio models, and their reality" in text.value for text in app.markdown)
+    assert "audio model" in app.get("plotly_chart")[1].proto.spec
+
+
+def test_alignment_can_compare_with_its_models_and_does_not_unasked(opened, store, monkeypatch):
+    register(monkeypatch)
+    app = opened(store, "alignment")
+    assert set(NAMES) < set(app.multiselect(key="y").options)
+    assert not set(NAMES) & set(app.dataframe[0].value["compared with"])
+    app.multiselect(key="y").set_value([NAMES[0]]).run()
+    assert set(app.dataframe[0].value["compared with"]) == {NAMES[0]}
