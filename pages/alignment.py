@@ -92,7 +92,7 @@ def pick(at: Place) -> Alignment:
     usual = reads(models, "image") | is_reality(models)
     return Alignment(
         x=controls.choose_models(options["x"], models[language]),
-        y=controls.choose_models(options["y"], models[~language], usual=usual.sum()),
+        y=controls.choose_models(options["y"], models[~language], usual=int(usual.sum())),
         unfinished=unfinished,
         scope=controls.pick_scope(at),
         comparison=controls.pick_comparison(queries.size(at)),

@@ -66,7 +66,7 @@ def _seen_by(models: pd.DataFrame) -> str:
     known = ", and their reality is known" if is_reality(models).any() else ""
     counts = _others(models)["modality"].value_counts()
     others = "".join(
-        f", beside {count} {find_modality(name).plural}" for name, count in counts.items()
+        f", beside {count} {find_modality(str(name)).plural}" for name, count in counts.items()
     )
     seeing, reading = reads(models, "image").sum(), reads(models, "caption").sum()
     return f"seen by {seeing} vision models and read by {reading} language models{others}{known}"

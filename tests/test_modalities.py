@@ -93,6 +93,14 @@ def test_a_fourth_modality_is_placed_on_the_map_with_its_own_symbol_and_hue(stor
         assert marks[name].color == hue(name, "light")
 
 
+def test_a_model_of_an_unregistered_modality_is_left_out_with_its_reason(store, monkeypatch):
+    monkeypatch.delitem(MODALITIES, AUDIO.name)
+    held = Store(store)
+    assert not {*NAMES} & {entry.card.name for entry in held.models("cave")}
+    assert all("modality 'audio'" in problem for problem in held.problems())
+    assert len(held.problems()) == len(NAMES)
+
+
 def test_reality_cannot_be_imported(tmp_path, capsys):
     words = ["--dataset", "cave", "--name", "x", "--modality", WORLD.name]
     with pytest.raises(SystemExit):

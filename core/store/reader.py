@@ -24,6 +24,7 @@ from core.errors import (
     StoreVersionError,
     UnknownNameError,
 )
+from core.modalities import MODALITIES
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store.duck import attached
@@ -270,7 +271,7 @@ def _usable(
 
 def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
     """Raise StoreError for a file that was moved or renamed, or that was made over another revision
-    of its dataset.
+    of its dataset, or holds a model of an unknown modality.
     """
     if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
         raise StoreDamagedError(
@@ -281,6 +282,11 @@ def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str
         raise StoreVersionError(
             f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision}"
             " now; make it again, or add that revision again"
+        )
+    if kind == "embedding" and (modality := meta.card["modality"]) not in MODALITIES:
+        raise StoreVersionError(
+            f"{path} holds a model of modality {modality!r}, which this Platoscope does not have;"
+            " register it in core/modalities.py, or delete the file"
         )
 
 
