@@ -20,6 +20,7 @@ from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.store import Store, locked
+from core.study.comparing import align_models
 from core.study.study import Study
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
@@ -114,7 +115,7 @@ def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
 
 def test_a_trained_model_is_aligned_with_reality_and_raw_pixels_are_not(store: Path) -> None:
     study = Study(Store(store), "cave")
-    row = study.align(["vit-supervised-s"], [REALITY], k=10).iloc[0]
+    row = align_models(study, ["vit-supervised-s"], [REALITY], k=10).iloc[0]
     assert row["score"] > 8 * row["chance"]
     thumbnails = _pixels(Store(store))
     raw = METRICS["mutual_knn"](thumbnails, study.store.space("cave", REALITY, 0), k=10)

@@ -37,9 +37,9 @@ def run_findings(given: argparse.Namespace) -> None:
     """Print the study's answer to the hypothesis, a row per figure: `finding group models value p
     chance reason`.
     """
+    from core.questions.overview.answer import study_findings
     from core.store import Store
     from core.study.study import Study
 
-    print_table(
-        Study(Store(given.store), given.dataset, q=given.q).findings(k=given.k), as_json=given.json
-    )
+    study = Study(Store(given.store), given.dataset, q=given.q)
+    print_table(study_findings(study, k=given.k), as_json=given.json)

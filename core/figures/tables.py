@@ -146,7 +146,7 @@ def score_points(
     """Return a row per model for `core.questions.competence.figures.downstream`, the reason too
     where it has no alignment.
 
-    near: alignment of each model with the target, as `core.study.study.Study.align` gives it.
+    near: alignment of each model with the target, as `core.study.comparing.align_models` gives it.
     score, skill: by model; the rank is that in skill among these models.
     """
     table = near.rename(columns={"model_x": "model", "score": "near"})[

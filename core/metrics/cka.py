@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.metrics.cka_halves import halves_of_spaces
-from core.metrics.spec import Chance, Metric, MetricSpec, PairChance
-from core.pairs.engine import Engine
+from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec, PairChance
 from core.pairs.rows import PairRows, triangle
 from core.pairs.streamed import Sums
 from core.spaces.inputs import check_space
@@ -124,13 +123,13 @@ def _rbf_row(
     return triangle(centered(rbf(space, bandwidth=bandwidth, unit=unit)), diagonal=True)
 
 
-def _cka_on_torch(device: torch.device) -> Engine:
+def _cka_on_torch(device: torch.device) -> AnyEngine:
     from core.pairs import on_torch  # seconds of torch
 
     return on_torch.TorchKernels(device, on_torch.centered)
 
 
-def _unbiased_on_torch(device: torch.device) -> Engine:
+def _unbiased_on_torch(device: torch.device) -> AnyEngine:
     from core.pairs import on_torch  # seconds of torch
 
     return on_torch.TorchKernels(device, on_torch.u_centered)

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import MetricError
-from core.metrics.spec import Metric, MetricSpec
-from core.pairs.engine import Engine
+from core.metrics.spec import AnyEngine, Metric, MetricSpec
 from core.pairs.local import CenteredLocal
 from core.pairs.parts import EachPair, reorder_both
 from core.spaces.kernels import ROUNDING
@@ -106,13 +105,13 @@ def cknna(
     )
 
 
-def _engine(*, k: int, variant: str) -> Engine:
+def _engine(*, k: int, variant: str) -> AnyEngine:
     if variant == "paper":
         return CenteredLocal(k)
     return EachPair(partial(local_kernel, k=k, variant=variant), compare_masked, reorder_both)
 
 
-def _on_torch(device: torch.device, *, k: int, variant: str) -> Engine:
+def _on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
     from core.pairs.on_torch import TorchLocal  # seconds of torch
 
     if variant != "paper":

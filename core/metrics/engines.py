@@ -1,10 +1,12 @@
 """The engine of a metric by its id, on the CPU or on a device.
 
-engine = make_engine("cka")
-x, y = engine.prepare(layers_x), engine.prepare(layers_y)
-engine.scores(x, y)                                 # (Lx, Ly)
-engine.scores(x, engine.permuted(y, order))         # y's stimuli reordered, nothing made anew
-make_engine("cka", device="cuda")                   # the same on a GPU
+    engine = make_engine("cka")
+    x, y = engine.prepare(layers_x), engine.prepare(layers_y)
+    engine.scores(x, y).values                          # (Lx, Ly)
+    engine.scores(x, engine.permuted(y, order))         # y's stimuli reordered, nothing made anew
+    make_engine("cka", device="cuda")                   # the same on a GPU
+
+What `prepare` returns belongs to its engine.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from typing import Any
 
 from core.errors import DeviceError, MetricError
 from core.metrics import METRICS, find_metric
-from core.pairs.engine import Engine
+from core.metrics.spec import AnyEngine
 from core.settings import choose_device
 
 
-def make_engine(metric: str, *, device: str | None = None, **parameters: Any) -> Engine:
+def make_engine(metric: str, *, device: str | None = None, **parameters: Any) -> AnyEngine:
     """Return the engine of a metric; parameters that are not given have the metric's defaults.
 
     device: "cpu" or "cuda" for torch, which has the most used metrics; None for numpy, which has

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Float64, Int32, Int64
 
-from core.metrics.spec import Chance, Metric, MetricSpec
-from core.pairs.engine import Engine
+from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec
 from core.pairs.lists import NeighborLists, lists_of
 from core.pairs.overlap import overlaps
 from core.pairs.permuted import permuted_overlaps
@@ -122,7 +121,7 @@ def cycle_knn_chance(*, k: int, n: int) -> float:
     return 1 - (1 - k / (n - 1)) ** k
 
 
-def _mutual_on_torch(device: torch.device, *, k: int) -> Engine:
+def _mutual_on_torch(device: torch.device, *, k: int) -> AnyEngine:
     from core.pairs.on_torch import TorchLists  # seconds of torch
 
     return TorchLists(device, k)

@@ -20,6 +20,7 @@ Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
 UNBOUNDED = (-np.inf, np.inf)
 
+AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
 Lists = Int32[np.ndarray, "n k"]
 Space = Float[np.ndarray, "n _"]
 Halves = Bool[np.ndarray, "count n"]
@@ -95,8 +96,8 @@ class Metric:
 
     spec: MetricSpec
     function: Callable[..., float]
-    engine: Callable[..., Engine]
-    on_torch: Callable[..., Engine] | None = None
+    engine: Callable[..., AnyEngine]
+    on_torch: Callable[..., AnyEngine] | None = None
     chance: Chance | None = None
     pair_chance: PairChance | None = None
     terms: Callable[[Lists, Lists], Float64[np.ndarray, " n"]] | None = None

@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.spec import Metric, MetricSpec
-from core.pairs.engine import Engine
+from core.metrics.spec import AnyEngine, Metric, MetricSpec
 from core.pairs.parts import EachPair, reorder_basis
 from core.spaces.bases import Basis, basis_of, center, span, standardize
 
@@ -100,7 +99,7 @@ def mean_cca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> floa
     return mean_correlation(span(center(x)), span(center(y)))
 
 
-def _svcca_engine(*, rank: int) -> Engine:
+def _svcca_engine(*, rank: int) -> AnyEngine:
     return EachPair(partial(leading_basis, rank=rank), mean_correlation, reorder_basis)
 
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float64
 
 from core.pairs.engine import Engine
-from core.pairs.lists import Lists, NeighborLists
+from core.pairs.lists import NeighborLists
 from core.pairs.overlap import by_stimulus
+from core.pairs.prepared import Lists, Prepared, Scores, mean_of_both, split_rows
+
+P = TypeVar("P")
 
 HELD = 32  # models that are ready at once: kernels of all pairs of stimuli would fill the memory
 
-LayerScores = Float64[np.ndarray, "_ _"]
-Prepare = Callable[[Sequence[str]], Mapping[str, Any]]
+Prepare = Callable[[Sequence[str]], Mapping[str, Prepared[P]]]
 
 
 def scores_among(
-    engine: Engine, names: Sequence[str], prepare: Prepare, *, symmetric: bool
-) -> Iterator[tuple[str, str, LayerScores]]:
+    engine: Engine[P], names: Sequence[str], prepare: Prepare[P], *, symmetric: bool
+) -> Iterator[tuple[str, str, Scores]]:
     """Score all layers of every two models against each other: the earlier name, the later one, the
     scores of their layers.
 
@@ -31,9 +32,8 @@ def scores_among(
     for start in range(0, len(names), HELD):
         block = names[start : start + HELD]
         held = prepare(block)
-        against = _against(
-            engine, [held[name] for name in block if name in held], symmetric=symmetric
-        )
+        models = [held[name] for name in block if name in held]
+        against = _against(engine, models, symmetric=symmetric)
         for place in range(start + 1, len(names)):
             other = names[place]
             ready = held if other in block else prepare([other])
@@ -44,29 +44,33 @@ def scores_among(
 
 
 def _against(
-    engine: Engine, models: Sequence[Any], *, symmetric: bool
-) -> Callable[[Any, int], list[LayerScores]]:
+    engine: Engine[P], models: Sequence[Prepared[P]], *, symmetric: bool
+) -> Callable[[Prepared[P], int], list[Scores]]:
     """Return what scores the first so many of the models against another."""
-
-    def score(x: Any, y: Any) -> LayerScores:
-        back = engine.scores(
-            y, x
-        ).T  # of neighbor lists this is quicker than forth: the model with few layers comes first
-        return back if symmetric else (engine.scores(x, y) + back) / 2
-
-    if not (models and isinstance(engine, NeighborLists)):
-        return lambda other, first: [score(model, other) for model in models[:first]]
-    stacked, ends = _stacked(models, engine.k)  # one call for all: it costs more than a pair
-    return lambda other, first: np.split(
-        score(stacked[: ends[first - 1]], other), ends[: first - 1]
-    )
+    if models and isinstance(engine, NeighborLists):
+        return _lists_against(engine, models, symmetric=symmetric)
+    return lambda other, first: [
+        _score(engine, model, other, symmetric=symmetric) for model in models[:first]
+    ]
 
 
-def _stacked(models: Sequence[Lists], k: int) -> tuple[Lists, list[int]]:
-    """Stack the first k neighbors of all models' layers, each stimulus's side by side in memory;
-    and where each model ends.
-    """
-    stacked = by_stimulus(np.concatenate([lists[:, :, :k] for lists in models]), k).transpose(
-        1, 0, 2
-    )
-    return stacked, np.cumsum([len(lists) for lists in models]).tolist()
+def _score(engine: Engine[P], x: Prepared[P], y: Prepared[P], *, symmetric: bool) -> Scores:
+    # back is quicker than forth for neighbor lists: the model with few layers comes first
+    back = engine.scores(y, x).flipped
+    return back if symmetric else mean_of_both(engine.scores(x, y), back)
+
+
+def _lists_against(
+    engine: NeighborLists, models: Sequence[Prepared[Lists]], *, symmetric: bool
+) -> Callable[[Prepared[Lists], int], list[Scores]]:
+    """Stack all models: one call costs more than a pair of layers."""
+    lists = np.concatenate([model.layers[:, :, : engine.k] for model in models])
+    # each stimulus's lists side by side in memory
+    stacked = by_stimulus(lists, engine.k).transpose(1, 0, 2)
+    ends = np.cumsum([len(model.layers) for model in models]).tolist()
+
+    def against(other: Prepared[Lists], first: int) -> list[Scores]:
+        x = Prepared(stacked[: ends[first - 1]], ("",) * ends[first - 1])
+        return split_rows(_score(engine, x, other, symmetric=symmetric), ends[: first - 1])
+
+    return against

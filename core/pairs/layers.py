@@ -20,29 +20,28 @@ Preprocess = Callable[[Space], Space]
 
 def each_layer(
     part: Callable[[Space], T], layers: Sequence[Space], preprocess: Preprocess
-) -> list[T | None]:
-    """Preprocess every layer and return what `part` makes of it, several layers at once; None for a
-    layer that is refused.
+) -> tuple[list[T | None], tuple[str, ...]]:
+    """Preprocess every layer and make a part of it, several layers at once.
 
-    Raises MetricError where every layer is refused, with the first reason.
+    Returns the parts, None for a layer that is refused, and why each is refused, "" where it is
+    not. Raises MetricError where every layer is refused, with the first reason.
     """
 
-    def attempt(layer: Space) -> T | FeatureError | MetricError:
+    def attempt(layer: Space) -> tuple[T | None, str]:
         try:
             space = preprocess(layer)
             check_space(space)
-            return part(space)
+            return part(space), ""
         except (FeatureError, MetricError) as error:
-            return error
+            return None, str(error)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(attempt, layers))
-    refused = [one for one in made if isinstance(one, (FeatureError, MetricError))]
-    if len(refused) == len(made):
-        raise MetricError(
-            f"no layer can be compared: {refused[0] if refused else 'none was given'}"
-        )
-    return [None if isinstance(one, (FeatureError, MetricError)) else one for one in made]
+    refusals = tuple(why for _, why in made)
+    if all(refusals):
+        reason = refusals[0] if refusals else "none was given"
+        raise MetricError(f"no layer can be compared: {reason}")
+    return [one for one, _ in made], refusals
 
 
 def stacked(parts: Sequence[np.ndarray | None], missing: int | float) -> np.ndarray:

@@ -9,34 +9,41 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
+from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.overlap import check_lists
+from core.pairs.prepared import Lists, Prepared, Scores
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-
-Lists = Int32[np.ndarray, "_ _ _"]  # layers, stimuli, neighbors
 
 
 @dataclass(frozen=True)
 class NeighborLists:
-    """Layers as neighbor lists, most similar first; any cached lists of at least k neighbors will
-    do. -1 where there are none.
-    """
+    """Layers as neighbor lists, most similar first, at least k of them; -1 in a refused layer."""
 
     compare: Callable[..., np.ndarray]  # lists of two models and k to the scores of all layer pairs
     k: int
     shuffled: Callable[..., np.ndarray] | None = None  # the same for many orders of y's stimuli
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Lists:
-        return stacked(each_layer(partial(nearest, k=self.k), layers, preprocess), missing=-1)
+    @property
+    def from_neighbors(self) -> FromNeighbors[Lists]:
+        return FromNeighbors(self.k, lambda lists: lists)
 
-    def scores(self, x: Lists, y: Lists) -> Float64[np.ndarray, "Lx Ly"]:
-        return self.compare(x, y, k=self.k)
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Lists]:
+        lists, refusals = each_layer(partial(nearest, k=self.k), layers, preprocess)
+        return Prepared(stacked(lists, missing=-1), refusals)
 
-    def permuted(self, prepared: Lists, order: Integer[np.ndarray, "n"]) -> Lists:
-        lists = np.argsort(order).astype(np.int32)[prepared[:, order]]
-        lists[prepared[:, 0, 0] < 0] = -1
-        return lists
+    def scores(self, x: Prepared[Lists], y: Prepared[Lists]) -> Scores:
+        return Scores(self.compare(x.layers, y.layers, k=self.k), {})
+
+    def permuted(
+        self, prepared: Prepared[Lists], order: Integer[np.ndarray, "n"]
+    ) -> Prepared[Lists]:
+        lists = np.argsort(order).astype(np.int32)[prepared.layers[:, order]]
+        lists[prepared.layers[:, 0, 0] < 0] = -1
+        return Prepared(lists, prepared.refusals)
 
 
 def lists_of(terms: Callable[..., np.ndarray]) -> Callable[..., NeighborLists]:

@@ -18,7 +18,9 @@ from jaxtyping import Float64, Integer
 from torch import Tensor
 
 from core.errors import MetricError
+from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer
+from core.pairs.prepared import Lists, Prepared, Scores
 from core.spaces.inputs import check_k
 from core.spaces.kernels import ROUNDING, check_unbiased
 from core.spaces.neighbors import check_ties, tie_order, unit_scaled
@@ -43,18 +45,35 @@ class TorchLists:
     device: torch.device
     k: int
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Local:
-        lists = _stacked(each_layer(self._lists, layers, preprocess), missing=-1)
-        return Local(lists, torch.where(lists < 0, torch.nan, 1.0).double())
+    @property
+    def from_neighbors(self) -> FromNeighbors[Local]:
+        return FromNeighbors(self.k, self._take)
+
+    def _take(self, lists: Prepared[Lists]) -> Prepared[Local]:
+        nearest = np.ascontiguousarray(lists.layers[:, :, : self.k])
+        return _prepared_lists(torch.from_numpy(nearest).to(self.device).long(), lists.refusals)
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Local]:
+        lists, refusals = each_layer(self._lists, layers, preprocess)
+        return _prepared_lists(_stacked(lists, missing=-1), refusals)
 
     def _lists(self, space: Space) -> Tensor:
         return _nearest(space, self.k, self.device)
 
-    def scores(self, x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
-        return _common_products(x, y) / (x.lists.shape[1] * self.k)
+    def scores(self, x: Prepared[Local], y: Prepared[Local]) -> Scores:
+        products = _common_products(x.layers, y.layers)
+        return Scores(products / (x.layers.lists.shape[1] * self.k), {})
 
-    def permuted(self, prepared: Local, order: Integer[np.ndarray, "n"]) -> Local:
-        return _renamed(prepared, order)
+    def permuted(
+        self, prepared: Prepared[Local], order: Integer[np.ndarray, "n"]
+    ) -> Prepared[Local]:
+        return Prepared(_renamed(prepared.layers, order), prepared.refusals)
+
+
+def _prepared_lists(lists: Tensor, refusals: tuple[str, ...]) -> Prepared[Local]:
+    return Prepared(Local(lists, torch.where(lists < 0, torch.nan, 1.0).double()), refusals)
 
 
 @dataclass(frozen=True)
@@ -64,10 +83,17 @@ class TorchLocal:
     device: torch.device
     k: int
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Local:
-        parts = each_layer(self._local, layers, preprocess)
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Local]:
+        parts, refusals = each_layer(self._local, layers, preprocess)
         lists = _stacked([part and part.lists for part in parts], missing=-1)
-        return Local(lists, _stacked([part and part.values for part in parts], missing=torch.nan))
+        values = _stacked([part and part.values for part in parts], missing=torch.nan)
+        return Prepared(Local(lists, values), refusals)
 
     def _local(self, space: Space) -> Local:
         lists = _nearest(space, self.k, self.device)
@@ -75,11 +101,13 @@ class TorchLocal:
         similar = wide @ (wide - wide.mean(dim=0)).T
         return Local(lists, _of_length_one(similar.gather(1, lists), similar))
 
-    def scores(self, x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
-        return _common_products(x, y)
+    def scores(self, x: Prepared[Local], y: Prepared[Local]) -> Scores:
+        return Scores(_common_products(x.layers, y.layers), {})
 
-    def permuted(self, prepared: Local, order: Integer[np.ndarray, "n"]) -> Local:
-        return _renamed(prepared, order)
+    def permuted(
+        self, prepared: Prepared[Local], order: Integer[np.ndarray, "n"]
+    ) -> Prepared[Local]:
+        return Prepared(_renamed(prepared.layers, order), prepared.refusals)
 
 
 @dataclass(frozen=True)
@@ -91,25 +119,32 @@ class TorchKernels:
     device: torch.device
     center: Callable[[Tensor], Tensor]
 
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
-    ) -> Tensor:
-        return _stacked(each_layer(self._kernel, layers, preprocess), missing=torch.nan)
+    ) -> Prepared[Tensor]:
+        kernels, refusals = each_layer(self._kernel, layers, preprocess)
+        return Prepared(_stacked(kernels, missing=torch.nan), refusals)
 
     def _kernel(self, space: Space) -> Tensor:
         wide = torch.from_numpy(space).to(self.device, torch.float64)
         around = wide - wide.mean(dim=0)
         return self.center(around @ around.T).float()
 
-    def scores(self, x: Tensor, y: Tensor) -> Float64[np.ndarray, "Lx Ly"]:
-        _check_same_stimuli(x, y)
-        rows = max(1, BLOCK // ((len(x) + len(y)) * x.shape[1]))
-        tiles = zip(x.split(rows, dim=1), y.split(rows, dim=1), strict=True)
-        return _added(a.flatten(1).double() @ b.flatten(1).double().T for a, b in tiles)
+    def scores(self, x: Prepared[Tensor], y: Prepared[Tensor]) -> Scores:
+        _check_same_stimuli(x.layers, y.layers)
+        rows = max(1, BLOCK // ((len(x.layers) + len(y.layers)) * x.layers.shape[1]))
+        tiles = zip(x.layers.split(rows, dim=1), y.layers.split(rows, dim=1), strict=True)
+        return Scores(_added(a.flatten(1).double() @ b.flatten(1).double().T for a, b in tiles), {})
 
-    def permuted(self, prepared: Tensor, order: Integer[np.ndarray, "n"]) -> Tensor:
-        places = torch.from_numpy(order).to(prepared.device)
-        return prepared[:, places][:, :, places]
+    def permuted(
+        self, prepared: Prepared[Tensor], order: Integer[np.ndarray, "n"]
+    ) -> Prepared[Tensor]:
+        places = torch.from_numpy(order).to(prepared.layers.device)
+        return Prepared(prepared.layers[:, places][:, :, places], prepared.refusals)
 
 
 def _nearest(space: Space, k: int, device: torch.device) -> Tensor:

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Float64, Integer
 
 from core.errors import MetricError
 from core.pairs.layers import Preprocess, Space, each_layer
+from core.pairs.prepared import Prepared, Scores
 from core.spaces.bases import Basis, basis_of
 from core.spaces.preprocess import normalize_rows
 
+T = TypeVar("T")
+F = TypeVar("F")
+
+Order = Integer[np.ndarray, "n"]
+
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Generic[T]):
     """What was made of each layer over so many stimuli; None for a layer that was refused."""
 
-    layers: list[Any]
+    layers: list[T | None]
     stimuli: int
 
 
-def check_same_stimuli(x: Parts, y: Parts) -> None:
+def check_same_stimuli(x: Parts[T], y: Parts[T]) -> None:
     """Refuse models over other stimuli."""
     if x.stimuli != y.stimuli:
         raise MetricError(
@@ -32,76 +38,77 @@ def check_same_stimuli(x: Parts, y: Parts) -> None:
         )
 
 
-def reorder_rows(part: np.ndarray, order: Integer[np.ndarray, "n"]) -> np.ndarray:
+def make_parts(
+    part: Callable[[Space], T], layers: Sequence[Space], preprocess: Preprocess
+) -> Prepared[Parts[T]]:
+    """Preprocess each layer and make a part of it; raises as `each_layer`."""
+    parts, refusals = each_layer(part, layers, preprocess)
+    return Prepared(Parts(parts, len(layers[0])), refusals)
+
+
+def reorder_parts(
+    prepared: Prepared[Parts[T]], order: Order, reorder: Callable[[T, Order], T]
+) -> Prepared[Parts[T]]:
+    """Reorder the stimuli of every part."""
+    parts = prepared.layers
+    moved = [None if part is None else reorder(part, order) for part in parts.layers]
+    return Prepared(Parts(moved, parts.stimuli), prepared.refusals)
+
+
+def reorder_rows(part: np.ndarray, order: Order) -> np.ndarray:
     """Give stimulus i the row of stimulus order[i]."""
     return part[order]
 
 
-def reorder_basis(basis: Basis, order: Integer[np.ndarray, "n"]) -> Basis:
+def reorder_basis(basis: Basis, order: Order) -> Basis:
     """Reorder the stimuli of a basis; its loadings are over features and stay."""
     return basis._replace(directions=basis.directions[order])
 
 
-def reorder_both(kernel: Any, order: Integer[np.ndarray, "n"]) -> Any:
+def reorder_both(kernel: Any, order: Order) -> Any:
     """Reorder the rows and the columns of a matrix, sparse or not."""
     return kernel[order][:, order]
 
 
-def first_refusal(
-    compare: Callable[[Any, Any], Any], x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]
-) -> str:
-    """Return why the first two sound layers without a score are refused; empty where all sound
-    layers have one.
-    """
-    for a, b in np.argwhere(np.isnan(scores)):
-        if x.layers[a] is not None and y.layers[b] is not None:
+def compare_each(x: Parts[T], y: Parts[T], compare: Callable[[T, T], float]) -> Scores:
+    """Compare every two parts; keep the reason where `compare` raises MetricError."""
+    check_same_stimuli(x, y)
+    values, refusals = np.full((len(x.layers), len(y.layers)), np.nan), {}
+    for (a, one), (b, other) in product(enumerate(x.layers), enumerate(y.layers)):
+        if one is not None and other is not None:
             try:
-                compare(x.layers[a], y.layers[b])
+                values[a, b] = compare(one, other)
             except MetricError as error:
-                return f"layers {a} and {b}: {error}"
-    return ""
+                refusals[a, b] = str(error)
+    return Scores(values, refusals)
 
 
 @dataclass(frozen=True)
-class EachPair:
-    """Layers as whatever `part` makes of one, None where it refuses; a pair that `compare` refuses
-    has the score NaN.
-    """
+class EachPair(Generic[T]):
+    """Layers as whatever `part` makes of one, compared pair by pair; either may refuse."""
 
-    part: Callable[[Space], Any]
-    compare: Callable[[Any, Any], float]
-    reorder: Callable[[Any, np.ndarray], Any]
+    part: Callable[[Space], T]
+    compare: Callable[[T, T], float]
+    reorder: Callable[[T, Order], T]
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Parts:
-        return Parts(each_layer(self.part, layers, preprocess), len(layers[0]))
+    @property
+    def from_neighbors(self) -> None:
+        return None
 
-    def scores(self, x: Parts, y: Parts) -> Float64[np.ndarray, "Lx Ly"]:
-        check_same_stimuli(x, y)
-        return np.array([[self._score(a, b) for b in y.layers] for a in x.layers])
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Parts[T]]:
+        return make_parts(self.part, layers, preprocess)
 
-    def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
-        """Return why the first two sound layers without a score are refused, given the scores;
-        empty where there are none.
-        """
-        return first_refusal(self.compare, x, y, scores)
+    def scores(self, x: Prepared[Parts[T]], y: Prepared[Parts[T]]) -> Scores:
+        return compare_each(x.layers, y.layers, self.compare)
 
-    def _score(self, a: Any, b: Any) -> float:
-        if a is None or b is None:
-            return np.nan
-        try:
-            return self.compare(a, b)
-        except MetricError:
-            return np.nan
-
-    def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
-        return Parts(
-            [None if part is None else self.reorder(part, order) for part in prepared.layers],
-            prepared.stimuli,
-        )
+    def permuted(self, prepared: Prepared[Parts[T]], order: Order) -> Prepared[Parts[T]]:
+        return reorder_parts(prepared, order, self.reorder)
 
 
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(Generic[F]):
     """Layers as bases, each predicting the others: the mean of both directions.
 
     A layer is fitted once for all that it predicts, then forgotten: fits are large. fit: refuses a
@@ -109,39 +116,47 @@ class Predictions:
     as its principal coordinates.
     """
 
-    fit: Callable[[Basis], Any]
-    explained: Callable[[Any, Float64[np.ndarray, "n _"]], float]
+    fit: Callable[[Basis], F]
+    explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Parts:
-        return Parts(each_layer(basis_of, layers, preprocess), len(layers[0]))
+    @property
+    def from_neighbors(self) -> None:
+        return None
 
-    def scores(self, x: Parts, y: Parts) -> Float64[np.ndarray, "Lx Ly"]:
-        check_same_stimuli(x, y)
-        forth = np.stack([self._explained(basis, y.layers) for basis in x.layers])
-        back = np.stack([self._explained(basis, x.layers) for basis in y.layers])
-        return (forth + back.T) / 2
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Parts[Basis]]:
+        return make_parts(basis_of, layers, preprocess)
 
-    def refusal(self, x: Parts, y: Parts, scores: Float64[np.ndarray, "Lx Ly"]) -> str:
-        """Return why the first two sound layers without a score are refused, given the scores;
-        empty where there are none.
+    def scores(self, x: Prepared[Parts[Basis]], y: Prepared[Parts[Basis]]) -> Scores:
+        check_same_stimuli(x.layers, y.layers)
+        forth, why_x = self._each_explained(x.layers.layers, y.layers.layers)
+        back, why_y = self._each_explained(y.layers.layers, x.layers.layers)
+        refusals = {
+            (a, b): why_x[a] or why_y[b]
+            for a, b in product(range(len(why_x)), range(len(why_y)))
+            if (why_x[a] or why_y[b]) and not (x.refusals[a] or y.refusals[b])
+        }
+        return Scores((forth + back.T) / 2, refusals)
+
+    def _each_explained(
+        self, bases: Sequence[Basis | None], others: Sequence[Basis | None]
+    ) -> tuple[Float64[np.ndarray, "L others"], list[str]]:
+        """Return R² of predicting each of the others from each basis, NaN where either is missing
+        or nothing can be learned; and why nothing can be learned from a basis, else "".
         """
-        return first_refusal(lambda *pair: [self.fit(basis) for basis in pair], x, y, scores)
-
-    def _explained(
-        self, basis: Basis | None, others: Sequence[Basis | None]
-    ) -> Float64[np.ndarray, "L"]:
-        """Return R² of predicting each of the other layers from one; NaN where either is
-        degenerate.
-        """
-        found = np.full(len(others), np.nan)
-        with suppress(MetricError):
-            fits = basis and self.fit(basis)
+        values, reasons = np.full((len(bases), len(others)), np.nan), []
+        for a, basis in enumerate(bases):
+            try:
+                fit = None if basis is None else self.fit(basis)
+                reasons.append("")
+            except MetricError as error:
+                fit = None
+                reasons.append(str(error))
             for b, other in enumerate(others):
-                if fits and other:
-                    found[b] = self.explained(fits, other.scores)
-        return found
+                if fit is not None and other is not None:
+                    values[a, b] = self.explained(fit, other.scores)
+        return values, reasons
 
-    def permuted(self, prepared: Parts, order: Integer[np.ndarray, "n"]) -> Parts:
-        return Parts(
-            [basis and reorder_basis(basis, order) for basis in prepared.layers], prepared.stimuli
-        )
+    def permuted(self, prepared: Prepared[Parts[Basis]], order: Order) -> Prepared[Parts[Basis]]:
+        return reorder_parts(prepared, order, reorder_basis)

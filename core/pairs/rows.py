@@ -16,6 +16,7 @@ from jaxtyping import Float32, Float64, Int64, Integer
 
 from core.errors import MetricError
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
+from core.pairs.prepared import Prepared, Scores
 from core.spaces.preprocess import normalize_rows
 
 Rows = Float32[np.ndarray, "_ _"]  # layers, pairs of stimuli
@@ -30,30 +31,37 @@ class PairRows:
 
     row: Callable[[Space], Float64[np.ndarray, " pairs"]]
 
-    def prepare(self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows) -> Rows:
-        return stacked(
-            each_layer(lambda space: self.row(space).astype(np.float32), layers, preprocess),
-            missing=np.nan,
-        )
+    @property
+    def from_neighbors(self) -> None:
+        return None
 
-    def scores(self, x: Rows, y: Rows) -> Float64[np.ndarray, "Lx Ly"]:
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Rows]:
+        rows, refusals = each_layer(self._row, layers, preprocess)
+        return Prepared(stacked(rows, missing=np.nan), refusals)
+
+    def _row(self, space: Space) -> Float32[np.ndarray, " pairs"]:
+        return self.row(space).astype(np.float32)
+
+    def scores(self, x: Prepared[Rows], y: Prepared[Rows]) -> Scores:
         """Multiply tile by tile in float64, where products of float32 values are exact."""
-        if x.shape[1] != y.shape[1]:
+        pairs_x, pairs_y = x.layers.shape[1], y.layers.shape[1]
+        if pairs_x != pairs_y:
             raise MetricError(
-                f"rows over the same pairs of stimuli expected; given {x.shape[1]} and {y.shape[1]}"
-                " pairs"
+                f"rows over the same pairs of stimuli expected; given {pairs_x} and {pairs_y} pairs"
             )
-        tiles = [slice(start, start + TILE) for start in range(0, x.shape[1], TILE)]
-        return sum(
-            (x[:, tile].astype(np.float64) @ y[:, tile].astype(np.float64).T for tile in tiles),
-            np.zeros((len(x), len(y))),
-        )
+        values = np.zeros((len(x.layers), len(y.layers)))
+        for start in range(0, pairs_x, TILE):
+            a, b = (side.layers[:, start : start + TILE].astype(np.float64) for side in (x, y))
+            values += a @ b.T
+        return Scores(values, {})
 
-    def permuted(self, prepared: Rows, order: Integer[np.ndarray, "n"]) -> Rows:
+    def permuted(self, prepared: Prepared[Rows], order: Integer[np.ndarray, "n"]) -> Prepared[Rows]:
         places = _moved(order)
-        if prepared.shape[1] > len(places):  # the diagonal comes last
+        if prepared.layers.shape[1] > len(places):  # the diagonal comes last
             places = np.concatenate([places, len(places) + order])
-        return prepared[:, places]
+        return Prepared(prepared.layers[:, places], prepared.refusals)
 
 
 def triangle(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from core.pairs.engine import Engine
 from core.pairs.lists import NeighborLists
+from core.pairs.prepared import Lists, Prepared
 
+P = TypeVar("P")
+
+Order = Int64[np.ndarray, " n"]
 Orders = Int64[np.ndarray, "P n"]
 Scoring = Callable[[Orders], Float64[np.ndarray, "P Lx Ly"]]
 
 
-def shuffled_scores(engine: Engine, x: Sequence[Any], y: Sequence[Any]) -> Scoring:
+def shuffled_scores(
+    engine: Engine[P], x: Sequence[Prepared[P]], y: Sequence[Prepared[P]]
+) -> Scoring:
     """Return what scores all layers of x's models with all of y's, the stimuli of y in any order.
 
     x, y: one or more models each, as `engine.prepare` gives them.
@@ -23,17 +29,20 @@ def shuffled_scores(engine: Engine, x: Sequence[Any], y: Sequence[Any]) -> Scori
     if isinstance(engine, NeighborLists) and engine.shuffled is not None:
         return _at_once(engine.shuffled, engine.k, x, y)
 
-    def scores(orders: Orders) -> Float64[np.ndarray, "P Lx Ly"]:
-        shuffled = ([engine.permuted(model, order) for model in y] for order in orders)
-        return np.stack(
-            [np.block([[engine.scores(a, b) for b in models] for a in x]) for models in shuffled]
-        )
+    def score(order: Order) -> Float64[np.ndarray, "Lx Ly"]:
+        models = [engine.permuted(model, order) for model in y]
+        return np.block([[engine.scores(a, b).values for b in models] for a in x])
 
-    return scores
+    return lambda orders: np.stack([score(order) for order in orders])
 
 
 def _at_once(
-    shuffled: Callable[..., np.ndarray], k: int, x: Sequence[Any], y: Sequence[Any]
+    shuffled: Callable[..., np.ndarray],
+    k: int,
+    x: Sequence[Prepared[Lists]],
+    y: Sequence[Prepared[Lists]],
 ) -> Scoring:
-    lists_x, lists_y = (np.concatenate([lists[:, :, :k] for lists in models]) for models in (x, y))
+    lists_x, lists_y = (
+        np.concatenate([model.layers[:, :, :k] for model in models]) for models in (x, y)
+    )
     return lambda orders: shuffled(lists_x, lists_y, orders, k=k)

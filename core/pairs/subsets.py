@@ -8,7 +8,7 @@ anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int16, Int32, Int64
@@ -21,6 +21,8 @@ from core.pairs.local import CenteredLocal
 from core.spaces.kernels import ROUNDING
 from core.spaces.neighbors import check_ties, nearest, unit_scaled
 from core.spaces.preprocess import normalize_rows
+
+P = TypeVar("P")
 
 LARGEST = 2048  # stimuli whose rankings are held: n² of them for each space
 
@@ -40,7 +42,9 @@ class Held(NamedTuple):
     edges: Int64[np.ndarray, " L1"]
 
 
-def score_sets(engine: Engine, x: Sequence[Space], y: Sequence[Space], *, k: int = 0) -> SetScores:
+def score_sets(
+    engine: Engine[P], x: Sequence[Space], y: Sequence[Space], *, k: int = 0
+) -> SetScores:
     """Return what scores every space of x with every space of y over a set of stimuli, given by its
     indices, rising.
 
@@ -64,7 +68,7 @@ def score_sets(engine: Engine, x: Sequence[Space], y: Sequence[Space], *, k: int
     return scores
 
 
-def _scoring(engine: Engine, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _scoring(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     if len(x[0]) > LARGEST:
         return _anew(engine, x, y)
     if isinstance(engine, NeighborLists):
@@ -78,23 +82,25 @@ def _normalized(spaces: Sequence[Space]) -> list[Space]:
     return [normalize_rows(space) for space in spaces]
 
 
-def _anew(engine: Engine, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _anew(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         try:
-            return engine.scores(
-                *(engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
-            )
+            a, b = (engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
         except MetricError:  # all spaces of a side are degenerate on this set
             return np.full((len(x), len(y)), np.nan)
+        return engine.scores(a, b).values
 
     return score
 
 
 def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     orders = [_rank_all(spaces, engine.k) for spaces in (x, y)]
-    return lambda rows: engine.scores(
-        *(_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders)
-    )
+
+    def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
+        a, b = (_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders)
+        return engine.compare(a, b, k=engine.k)
+
+    return score
 
 
 def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space]) -> SetScores:

@@ -8,44 +8,50 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
 
 from core.metrics.spec import MetricSpec
 from core.study.layers import LayerChoice, pick
+from core.study.pair_scores import PairScores
 
-COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score")
+COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score", "reason")
 
 Pair = tuple[str, str]
-LayerScores = Float64[np.ndarray, "_ _"]
 
 
 def align(
-    scores: Mapping[Pair, LayerScores], *, choice: LayerChoice, spec: MetricSpec
+    pairs: Mapping[Pair, PairScores], *, choice: LayerChoice, spec: MetricSpec
 ) -> pd.DataFrame:
     """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted
-    from 0), score.
+    from 0), score, reason.
 
-    scores: of every layer of one model with every layer of the other. The score is that of the
-    chosen layers, NaN where one of them is degenerate. Where the best is sought and no pair of
-    layers has a score, both layers are -1. Raises MetricError for layers that are not there.
-    """
-    rows = []
-    for (x, y), found in scores.items():
-        layers = pick(found, choice, spec=spec)
-        rows.append((x, y, *layers, float(found[layers])))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def align_all_layers(scores: Mapping[Pair, LayerScores]) -> pd.DataFrame:
-    """Return a row for each pair of layers of each pair of models; NaN for a degenerate layer.
-    Columns as of `align`.
+    The score is that of the chosen layers, NaN where one of them is degenerate; reason says why,
+    and is empty where there is a score. Where the best is sought and no pair of layers has a score,
+    both layers are -1. Raises MetricError for layers that are not there.
     """
     rows = [
-        (x, y, a, b, float(score))
-        for (x, y), found in scores.items()
-        for (a, b), score in np.ndenumerate(found)
+        _row(names, scores, pick(scores.values, choice, spec=spec))
+        for names, scores in pairs.items()
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def align_all_layers(pairs: Mapping[Pair, PairScores]) -> pd.DataFrame:
+    """Return a row for each pair of layers of each pair of models; columns as of `align`."""
+    rows = [
+        _row(names, scores, place)
+        for names, scores in pairs.items()
+        for place in np.ndindex(scores.values.shape)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(
+    names: Pair, scores: PairScores, place: tuple[int, ...]
+) -> tuple[str, str, int, int, float, str]:
+    x, y = place
+    score = float(scores.values[x, y])
+    reason = scores.reason(names, (x, y)) if np.isnan(score) else ""
+    return *names, x, y, score, reason
 
 
 def layer_matrix(table: pd.DataFrame) -> pd.DataFrame:

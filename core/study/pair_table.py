@@ -13,8 +13,7 @@ from core.errors import MetricError, UnknownNameError
 from core.metrics.spec import MetricSpec
 from core.study.aligning import COLUMNS, align
 from core.study.layers import LayerChoice
-
-LayerScores = Float64[np.ndarray, "_ _"]
+from core.study.pair_scores import PairScores
 
 
 def check_choice(choice: LayerChoice, *, given: str) -> None:
@@ -30,22 +29,21 @@ def check_choice(choice: LayerChoice, *, given: str) -> None:
 
 def align_among(
     names: Sequence[str],
-    scores: Iterable[tuple[str, str, LayerScores]],
+    scores: Iterable[tuple[str, str, PairScores]],
     *,
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
     """Return a row for every two of the models, with the columns of `core.study.aligning.align`.
 
-    names: in the order that tells model_x from model_y. scores: of all layers of two models, as
-    `core.pairs.among.scores_among` gives them; a pair that is missing there has the score NaN and
-    the layers -1.
+    names: in the order that tells model_x from model_y. scores: of all layers of two models; a pair
+    that is missing there has the score NaN, the layers -1 and no reason.
     """
-    found = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)
+    aligned = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)
     every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))
-    table = every.merge(found, how="left", on=list(COLUMNS[:2]))
-    return table.fillna({"layer_x": -1, "layer_y": -1}).astype(
-        {"layer_x": int, "layer_y": int, "score": float}
+    table = every.merge(aligned, how="left", on=list(COLUMNS[:2]))
+    return table.fillna({"layer_x": -1, "layer_y": -1, "reason": ""}).astype(
+        {"layer_x": int, "layer_y": int, "score": float, "reason": str}
     )
 
 

@@ -1,24 +1,20 @@
-"""A dataset's models as a study: reads their spaces from a store, keeps neighbors there, and
-answers what pages and commands ask.
+"""A dataset's models as a study: reads their spaces from a store and keeps neighbors there.
 
-This is the only place that joins the store to the analyses.
+`core.study.comparing` compares them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Float64, Int32, Int64
+from jaxtyping import Float32, Int32, Int64
 
 from core.competence.records import COLUMNS, SKILL, measured_rows
-from core.encoders.encoder import REALITY
 from core.errors import (
-    FeatureError,
     MetricError,
     StimuliError,
     StoreBusyError,
@@ -26,38 +22,22 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
-from core.metrics import METRICS
-from core.metrics.engines import make_engine
-from core.metrics.spec import PairChance
 from core.modalities import Item
-from core.pairs.engine import Engine
-from core.pairs.lists import NeighborLists
-from core.pairs.parts import EachPair, Predictions
+from core.pairs.prepared import Lists, Prepared
 from core.questions.competence.tasks_solved import THRESHOLD, tasks_solved
-from core.questions.overview.trends import closeness, solving, trends
 from core.recipe import Recipe
-from core.spaces.inputs import check_k
-from core.spaces.neighbors import RULE, nearest
-from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
+from core.spaces.neighbors import RULE
+from core.spaces.preprocess import check_q, clamp_outliers
 from core.store import ModelEntry, Store, write_result
-from core.study.aligning import align, align_all_layers
-from core.study.layers import LayerChoice, concatenate, read_choice
-from core.study.models import codes_text, describe, is_reality, reads
+from core.study.layers import concatenate
+from core.study.models import codes_text, describe, reads
+from core.study.neighbor_lists import lists_table, read_lists, search
+from core.study.pair_scores import HeldScores
 from core.study.selections import decode
 
 # neighbors of each stimulus that are kept in the store; more are found when they are asked for
 KEPT = 100
-MOST_HELD = 4096  # pairs of models whose scores are held
 Q = 0.95
-
-
-class Compared(NamedTuple):
-    """The scores of two models' layers, and why the first two sound layers without one are refused,
-    "" where none are.
-    """
-
-    scores: Float64[np.ndarray, "Lx Ly"]
-    refusal: str
 
 
 class Study:
@@ -95,10 +75,8 @@ class Study:
             else None
         )
         self.size = self.dataset.size if self.rows is None else len(self.rows)
-        self._held: dict[tuple[str, bool], tuple[str, Int32[np.ndarray, "L n kept"]]] = {}
-        self._compared: dict[tuple[str, str, str], Compared] = {}
-        self._refused: dict[tuple[str, str], str] = {}
-        self._chance_traits: dict[tuple[str, PairChance, bool], list[float]] = {}
+        self.held_scores = HeldScores()
+        self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
 
     def readers(self, item: Item) -> list[str]:
         """Return the names of the embedded models that read images, or captions, in the store's
@@ -152,199 +130,31 @@ class Study:
         neighbors of all models would fill the memory. Raises UnknownNameError for the model,
         MetricError where no layer has neighbors.
         """
+        return self.neighbor_lists(model, k=k, concatenated=concatenated).layers
+
+    def neighbor_lists(
+        self, model: str, *, k: int = KEPT, concatenated: bool = False
+    ) -> Prepared[Lists]:
+        """Return `neighbors` with the reason of each layer that has none."""
         entry, depth = self.entry(model), min(max(k, KEPT), self.size - 1)
         digest, held = self._held.get((model, concatenated), ("", None))
-        if held is not None and digest == entry.digest and held.shape[2] >= depth:
+        if held is not None and digest == entry.digest and held.layers.shape[2] >= depth:
             return held
         if concatenated:
-            joined, _ = _search(self.spaces(model, concatenated=True)[-1:], depth)
-            found = np.concatenate([self.neighbors(model, k=k), joined])
+            lists = self._with_concatenated(model, k, depth)
         else:
-            found = self._kept(entry) if depth <= KEPT else self._found(entry, depth)
-        found.flags.writeable = False
+            lists = self._kept(entry) if depth <= KEPT else self._search(entry, depth)
+        lists.layers.flags.writeable = False
         if depth <= KEPT:
-            self._held[model, concatenated] = (entry.digest, found)
-        return found
+            self._held[model, concatenated] = (entry.digest, lists)
+        return lists
 
-    def align(
-        self,
-        x: Sequence[str],
-        y: Sequence[str],
-        *,
-        metric: str = "mutual_knn",
-        layers: str = "best",
-        **parameters: Any,
-    ) -> pd.DataFrame:
-        """Align every model of x with every model of y.
-
-        layers: `all` for a row per pair of layers, else as `core.study.layers.read_choice` reads
-        it. Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come
-        after the last), score, chance (of one pair of layers; NaN where no formula tells), n, the
-        metric's parameters and reason: why a score is NaN, else empty. Where the best is sought and
-        no pair of layers has a score, the layers are -1. Raises UnknownNameError for the metric or
-        a model, MetricError where no model of a side can be compared, and for the rest.
-        """
-        choice = LayerChoice() if layers == "all" else read_choice(layers)
-        compared = self._compare(
-            x, y, metric=metric, concatenated=choice.concatenated, **parameters
+    def _with_concatenated(self, model: str, k: int, depth: int) -> Prepared[Lists]:
+        each = self.neighbor_lists(model, k=k)
+        joined = search(self.spaces(model, concatenated=True)[-1:], depth)
+        return Prepared(
+            np.concatenate([each.layers, joined.layers]), (*each.refusals, *joined.refusals)
         )
-        scores = {pair: found.scores for pair, found in compared.items()}
-        table = (
-            align_all_layers(scores)
-            if layers == "all"
-            else align(scores, choice=choice, spec=METRICS[metric].spec)
-        )
-        complete, n = METRICS[metric].complete(parameters), self.size
-        formula = METRICS[metric].pair_chance
-        chance = (
-            METRICS[metric].chance_level(n, parameters)
-            if formula is None
-            else self._pair_chances(table, formula, choice)
-        )
-        reasons = self._reasons(table, compared, self.engine(metric, **parameters), choice)
-        return table.assign(chance=chance, n=n, **complete, reason=reasons)
-
-    def layer_scores(
-        self,
-        x: Sequence[str],
-        y: Sequence[str],
-        *,
-        metric: str = "mutual_knn",
-        concatenated: bool = False,
-        **parameters: Any,
-    ) -> dict[tuple[str, str], Float64[np.ndarray, "_ _"]]:
-        """Compare every layer of each model of x (rows) with every layer of each model of y
-        (columns), by pair of models.
-
-        NaN where a layer has no score. concatenated: as for `spaces`. What was compared once is
-        held. Raises as `align`.
-        """
-        compared = self._compare(x, y, metric=metric, concatenated=concatenated, **parameters)
-        return {pair: found.scores for pair, found in compared.items()}
-
-    def _compare(
-        self,
-        x: Sequence[str],
-        y: Sequence[str],
-        *,
-        metric: str,
-        concatenated: bool,
-        **parameters: Any,
-    ) -> dict[tuple[str, str], Compared]:
-        engine = self.engine(metric, **parameters)
-        digests = {name: self.entry(name).digest for name in dict.fromkeys((*x, *y))}
-        recipe = Recipe.of(
-            "scores",
-            metric=metric,
-            concatenated=concatenated,
-            **METRICS[metric].complete(parameters),
-        ).digest
-        keys = {(a, b): (recipe, digests[a], digests[b]) for a in x for b in y}
-        found = {pair: self._compared[key] for pair, key in keys.items() if key in self._compared}
-        missing = [pair for pair in keys if pair not in found]
-        ready, refused = self.prepare_each(
-            engine, [name for pair in missing for name in pair], concatenated=concatenated
-        )
-        self._refused |= {(recipe, digests[name]): reason for name, reason in refused.items()}
-        whys = {name: self._refused.get((recipe, digest), "") for name, digest in digests.items()}
-        for side in (x, y):
-            if side and all(whys[name] for name in side):
-                raise MetricError(whys[side[0]])
-        for a, b in missing:
-            refusal = whys[a] or whys[b]
-            shape = [len(self.entry(name).dims) + concatenated for name in (a, b)]
-            found[a, b] = (
-                Compared(np.full(shape, np.nan), refusal)
-                if refusal
-                else _compare_layers(engine, ready[a], ready[b])
-            )
-            self._compared[keys[a, b]] = found[a, b]
-        for oldest in list(self._compared)[:-MOST_HELD]:
-            self._compared.pop(oldest, None)
-        return {pair: found[pair] for pair in keys}
-
-    def engine(self, metric: str, **parameters: Any) -> Engine:
-        """Return the engine of a metric; raises UnknownNameError for the metric, MetricError for
-        its parameters.
-        """
-        engine = make_engine(metric, **parameters)
-        complete = METRICS[metric].complete(parameters)
-        if "k" in complete:
-            check_k(complete["k"], self.size)
-        return engine
-
-    def prepare_each(
-        self, engine: Engine, models: Sequence[str], *, concatenated: bool = False
-    ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Make models ready to be compared; neighbor metrics take the neighbors that are kept.
-        concatenated: as for `spaces`.
-
-        Returns what `engine.prepare` does of each model, and the reasons why the others are
-        refused.
-        """
-        ready, refused = {}, {}
-        for name in dict.fromkeys(models):
-            try:
-                if isinstance(engine, NeighborLists):
-                    ready[name] = self.neighbors(name, k=engine.k, concatenated=concatenated)
-                else:
-                    ready[name] = engine.prepare(self.spaces(name, concatenated=concatenated))
-            except MetricError as error:
-                refused[name] = str(error)
-        return ready, refused
-
-    def _reasons(
-        self,
-        table: pd.DataFrame,
-        compared: Mapping[tuple[str, str], Compared],
-        engine: Engine,
-        choice: LayerChoice,
-    ) -> list[str]:
-        """Return why each score of a table is NaN: a layer is refused, or both together; empty
-        where it is not.
-        """
-        spaces = lru_cache(maxsize=2)(
-            lambda model: self.spaces(model, concatenated=choice.concatenated)
-        )
-        why = cache(
-            lambda model, layer: _refusal(engine, spaces(model)[layer], f"layer {layer} of {model}")
-        )
-        reasons = []
-        for row in table.to_dict("records"):
-            x, y = row["model_x"], row["model_y"]
-            scores, refusal = compared[x, y]
-            if np.isnan(scores).all():
-                reasons.append(refusal)
-            else:
-                reasons.append(
-                    (why(x, row["layer_x"]) or why(y, row["layer_y"]) or refusal)
-                    if np.isnan(row["score"])
-                    else ""
-                )
-        return reasons
-
-    def _pair_chances(
-        self, table: pd.DataFrame, formula: PairChance, choice: LayerChoice
-    ) -> list[float]:
-        """Return the chance of the layers of each row that has a score."""
-        chances = []
-        for row in table.to_dict("records"):
-            if np.isnan(row["score"]):
-                chances.append(np.nan)
-            else:
-                x, y = (
-                    self._traits(row[f"model_{side}"], formula, choice)[row[f"layer_{side}"]]
-                    for side in ("x", "y")
-                )
-                chances.append(formula.level(x, y, n=self.size))
-        return chances
-
-    def _traits(self, model: str, formula: PairChance, choice: LayerChoice) -> list[float]:
-        key = self.entry(model).digest, formula, choice.concatenated
-        if key not in self._chance_traits:
-            spaces = self.spaces(model, concatenated=choice.concatenated)
-            self._chance_traits[key] = [_trait(space, formula) for space in spaces]
-        return self._chance_traits[key]
 
     def competence(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits /
@@ -386,34 +196,6 @@ class Study:
         vision = self.readers("image")
         return tasks_solved(rows[rows["model"].isin(vision)], threshold=threshold)
 
-    def findings(self, *, k: int = 10) -> pd.DataFrame:
-        """Return the study's answer to the hypothesis, a row per figure; see
-        `core.questions.overview.trends`.
-
-        Models without neighbors are left out. Raises MetricError for k.
-        """
-        check_k(k, self.size)
-        models = self.models()
-        models = models.loc[[self._has_neighbors(name) for name in models["model"]]]
-        language = list(models.loc[reads(models, "caption"), "model"])
-        vision = list(models.loc[reads(models, "image"), "model"])
-        known = [name for name in models.loc[is_reality(models), "model"] if name == REALITY]
-        crossed = self.align(language, [*vision, *known], k=k)
-        near = self.align(language + vision, known, k=k)
-        found = (
-            trends(crossed, self.competence(), models),
-            solving(near, self.tasks_solved(), models),
-            closeness(near, models),
-        )
-        return pd.concat([part for part in found if len(part)] or found[:1], ignore_index=True)
-
-    def _has_neighbors(self, name: str) -> bool:
-        try:
-            self.neighbors(name)
-        except MetricError:
-            return False
-        return True
-
     def _competence_of(self, model: str) -> tuple[float, str]:
         costs = self.store.text_costs(self.dataset.name, model)
         if costs is None:
@@ -437,45 +219,33 @@ class Study:
         """Return a model's entry in the store; raises UnknownNameError."""
         return self.store.model(self.dataset.name, model)
 
-    def _kept(self, entry: ModelEntry) -> Int32[np.ndarray, "L n kept"]:
+    def _kept(self, entry: ModelEntry) -> Prepared[Lists]:
         """Read a model's neighbors from the store, or find them and keep them there."""
         name, depth = f"neighbors-{entry.card.name}", min(KEPT, self.size - 1)
         recipe = self.recipe("neighbors", [entry.card.name], k=depth)
         stored = self.store.result(self.dataset.name, name) if self.rows is None else None
         if stored and stored[1] == recipe:
-            return (
-                stored[0]
-                .drop(columns=["layer", "index"])
-                .to_numpy(np.int32)
-                .reshape(len(entry.dims), -1, depth)
-            )
-        found = self._found(entry, depth)
-        if (
-            self.q == Q and self.rows is None
-        ):  # one file per model: other choices would push the default's out
+            return read_lists(stored[0], layers=len(entry.dims))
+        lists = self._search(entry, depth)
+        # one file per model: other choices would push the default's out
+        if self.q == Q and self.rows is None:
             # kept only to save seconds later: a store that cannot be written now still gives every
             # answer
             with suppress(StoreWriteError, StoreBusyError):
-                write_result(
-                    self.store.root,
-                    dataset=self.dataset,
-                    name=name,
-                    table=_as_table(found),
-                    recipe=recipe,
-                )
-        return found
+                table = lists_table(lists)
+                root = self.store.root
+                write_result(root, dataset=self.dataset, name=name, table=table, recipe=recipe)
+        return lists
 
-    def _found(self, entry: ModelEntry, depth: int) -> Int32[np.ndarray, "L n kept"]:
-        found, refused = _search(self.spaces(entry.card.name), depth)
-        if (
-            self.entry(entry.card.name).digest != entry.digest
-        ):  # then these may be layers of two embeddings
-            raise StoreError(
-                f"model {entry.card.name} was embedded again while it was read; ask once more"
-            )
-        if len(refused) == len(found):
-            raise MetricError(f"model {entry.card.name} has no layer with neighbors: {refused[0]}")
-        return found
+    def _search(self, entry: ModelEntry, depth: int) -> Prepared[Lists]:
+        name = entry.card.name
+        lists = search(self.spaces(name), depth)
+        # else these may be layers of two embeddings
+        if self.entry(name).digest != entry.digest:
+            raise StoreError(f"model {name} was embedded again while it was read; ask once more")
+        if all(lists.refusals):
+            raise MetricError(f"model {name} has no layer with neighbors: {lists.refusals[0]}")
+        return lists
 
 
 def choose_stimuli(
@@ -501,51 +271,3 @@ def choose_stimuli(
         asked = " and ".join(f"{factor} = {value}" for factor, value in where.items())
         raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {asked}; ask for less")
     return np.flatnonzero(kept)
-
-
-def _search(
-    layers: Sequence[Float32[np.ndarray, "n _"]], depth: int
-) -> tuple[Int32[np.ndarray, "L n depth"], list[FeatureError | MetricError]]:
-    """Find the neighbors in each layer; -1 in those that are refused, and why."""
-    found = np.full((len(layers), len(layers[0]), depth), -1, dtype=np.int32)
-    refused: list[FeatureError | MetricError] = []
-    for layer, space in enumerate(layers):
-        try:
-            found[layer] = nearest(normalize_rows(space), k=depth)
-        except (FeatureError, MetricError) as error:
-            refused.append(error)
-    return found, refused
-
-
-def _compare_layers(engine: Engine, x: Any, y: Any) -> Compared:
-    scores = engine.scores(x, y)
-    if isinstance(engine, (EachPair, Predictions)):  # the others refuse single layers alone
-        return Compared(scores, engine.refusal(x, y, scores))
-    return Compared(scores, "")
-
-
-def _refusal(engine: Engine, space: Float32[np.ndarray, "n _"], name: str) -> str:
-    """Return why an engine refuses a layer; empty where it does not."""
-    try:
-        engine.prepare([space])
-    except MetricError as error:
-        return f"{name}: {error}"
-    return ""
-
-
-def _trait(space: Float32[np.ndarray, "n _"], formula: PairChance) -> float:
-    try:
-        return formula.trait(normalize_rows(space))
-    except (FeatureError, MetricError):
-        return np.nan
-
-
-def _as_table(neighbors: Int32[np.ndarray, "L n kept"]) -> pd.DataFrame:
-    """Return a row per layer and stimulus: layer, index, then its neighbors in order of rank."""
-    layers, n, kept = neighbors.shape
-    ranks = pd.DataFrame(
-        neighbors.reshape(layers * n, kept), columns=[f"rank_{rank + 1}" for rank in range(kept)]
-    )
-    ranks.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
-    ranks.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
-    return ranks

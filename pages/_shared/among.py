@@ -29,7 +29,7 @@ class Among:
 
     @property
     def compared(self) -> dict[str, Any]:
-        """Return what `core.questions.models.answer` and `Study.align` are asked."""
+        """Return what `core.questions.models.answer` and `align_models` are asked."""
         return {"metric": self.metric, "layers": self.layers, **self.parameters}
 
     @property

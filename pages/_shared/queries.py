@@ -27,6 +27,7 @@ from core.questions.captions import answer as density
 from core.questions.competence.registry import registry
 from core.questions.competence.tasks_solved import THRESHOLD
 from core.questions.models.answer import solve_tasks
+from core.questions.overview.answer import study_findings
 from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
@@ -34,6 +35,7 @@ from core.statistics.correlations import Correlation, partial_correlation, spear
 from core.statistics.emergence import compare_fits
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
+from core.study.comparing import layer_scores
 from core.study.parts import Comparison, Scope
 from core.study.study import KEPT, Study
 
@@ -207,8 +209,8 @@ def foretold(
 
 @st.cache_data(max_entries=32, show_spinner="Comparing all models")
 def findings(at: Place, *, k: int) -> pd.DataFrame:
-    """Return the study's answer, a row per figure; see `core.study.study.Study.findings`."""
-    return study(at).findings(k=k)
+    """Return the study's answer, a row per figure."""
+    return study_findings(study(at), k=k)
 
 
 def alignment(
@@ -292,7 +294,7 @@ def layer_map(at: Place, x: str, y: str, **compared: Any) -> Float64[np.ndarray,
     """Return the alignment of every layer of x with every layer of y; the study holds what it has
     compared.
     """
-    return study(at).layer_scores([x], [y], **compared)[x, y]
+    return layer_scores(study(at), [x], [y], **compared)[x, y]
 
 
 def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:

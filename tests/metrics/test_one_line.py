@@ -17,10 +17,11 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.spaces.neighbors import nearest
 from core.store import Store, add_dataset
+from core.study.comparing import align_models
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
-from tests.study.test_study import layers_of, put
+from tests.study.stored import layers_of, put
 
 N = 40
 
@@ -69,10 +70,10 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def test_it_is_aligned_and_has_its_chance(study):
-    table = study.align(["ape"], ["bee", "cat"], metric="first_knn", layers="last")
+    table = align_models(study, ["ape"], ["bee", "cat"], metric="first_knn", layers="last")
     engine = make_engine("first_knn")
     ape, bee = (engine.prepare(study.spaces(name)[-1:]) for name in ("ape", "bee"))
-    assert table["score"][0] == engine.scores(ape, bee).item()
+    assert table["score"][0] == engine.scores(ape, bee).values.item()
     assert table["chance"].tolist() == [1 / (N - 1)] * 2
     assert table["k"].tolist() == [1, 1]
 
@@ -92,7 +93,7 @@ def test_it_is_calibrated_and_has_an_interval_of_its_terms(study):
 
 
 def test_the_command_lists_it(study, capsys):  # noqa: ARG001
-    main(["metrics", "--json"])
+    main(["metrics", "list", "--json"])
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["first_knn"]["title"] == "Same nearest stimulus"
     assert rows["first_knn"]["parameters"] == "k=1"

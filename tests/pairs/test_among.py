@@ -47,7 +47,7 @@ def test_every_pair_has_the_scores_that_the_engine_gives_it_alone(metric, held, 
     assert set(found) == set(combinations(sound, 2))
     for (x, y), scores in found.items():
         alone = engine.scores(engine.prepare(SPACES[x]), engine.prepare(SPACES[y]))
-        np.testing.assert_allclose(scores, alone, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(scores.values, alone.values, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["cycle_knn", "pwcca"])
@@ -58,8 +58,8 @@ def test_a_metric_that_is_not_symmetric_gives_the_mean_of_both_directions(metric
         for x, y, scores in scores_among(engine, ["m1", "m2"], prepared(engine), symmetric=False)
     }
     one, two = engine.prepare(SPACES["m1"]), engine.prepare(SPACES["m2"])
-    forth, back = engine.scores(one, two), engine.scores(two, one)
-    np.testing.assert_allclose(found["m1", "m2"], (forth + back.T) / 2)
+    forth, back = engine.scores(one, two).values, engine.scores(two, one).values
+    np.testing.assert_allclose(found["m1", "m2"].values, (forth + back.T) / 2)
     assert not np.allclose(forth, back.T)
 
 
@@ -67,3 +67,20 @@ def test_no_models_and_one_model_make_no_pair():
     engine = make_engine("mutual_knn")
     assert not list(scores_among(engine, [], prepared(engine), symmetric=True))
     assert not list(scores_among(engine, ["m0"], prepared(engine), symmetric=True))
+
+
+@pytest.mark.parametrize(("metric", "symmetric"), [("mean_cca", True), ("pwcca", False)])
+def test_what_two_layers_are_refused_for_comes_along(metric, symmetric):
+    """Ranks that sum to the number of stimuli: layers that are too wide for each other."""
+    wide = np.random.default_rng(1).standard_normal((2, 40, 25)).astype(np.float32)
+    spaces = {"a": [SPACES["m0"][0], wide[0]], "b": [wide[1]]}
+    engine = make_engine(metric)
+    ((_, _, scores),) = scores_among(
+        engine,
+        ["a", "b"],
+        lambda few: {name: engine.prepare(spaces[name]) for name in few},
+        symmetric=symmetric,
+    )
+    assert np.isnan(scores.values).tolist() == [[False], [True]]
+    assert list(scores.refusals) == [(1, 0)]
+    assert scores.refusals[1, 0].startswith("canonical correlations of ranks 25 and 25 need more")

@@ -44,7 +44,7 @@ def models(seed: int = 0, n: int = 40) -> tuple[list[np.ndarray], list[np.ndarra
 
 def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> np.ndarray:
     engine = make_engine(metric, **parameters)
-    return engine.scores(engine.prepare(x), engine.prepare(y))
+    return engine.scores(engine.prepare(x), engine.prepare(y)).values
 
 
 def pair_by_pair(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) -> np.ndarray:
@@ -73,9 +73,8 @@ def test_equal_the_metric_of_every_pair(metric, parameters):
 def test_other_preprocessing_can_be_asked_for(metric):
     x, y = models(1)
     engine = make_engine(metric)
-    raw = engine.scores(
-        *(engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y))
-    )
+    ready = (engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y))
+    raw = engine.scores(*ready).values
     np.testing.assert_allclose(
         raw, [[METRICS[metric](a, b) for b in y] for a in x], rtol=0, atol=1e-7
     )
@@ -102,6 +101,46 @@ def test_a_model_of_degenerate_layers_alone_is_refused_with_the_first_reason(met
         ),
     ):
         make_engine(metric).prepare([np.zeros((9, 4)), np.ones((9, 4))])
+
+
+@every_engine
+def test_a_refused_layer_is_returned_with_its_reason(metric):
+    x, _ = models(2)
+    x[1] = np.zeros_like(x[1])
+    refusals = make_engine(metric).prepare(x).refusals
+    assert [refusals[0], refusals[2]] == ["", ""]
+    assert refusals[1].startswith("vectors with a direction expected; stimulus 0 has only zeros")
+
+
+@every_engine
+def test_lists_that_were_found_before_serve_whoever_says_so(metric):
+    x, y = models(11)
+    engine = make_engine(metric)
+    source = engine.from_neighbors
+    assert (source is not None) == (METRICS[metric].spec.scope == "local" and metric != "cknna")
+    if source is not None:
+        ready = [
+            source.take(make_engine("mutual_knn", k=source.k + 5).prepare(layers))
+            for layers in (x, y)
+        ]
+        np.testing.assert_array_equal(engine.scores(*ready).values, scores(metric, x, y))
+
+
+def refuse_each_space(_space: np.ndarray) -> np.ndarray:
+    CALLS.append(1)
+    raise MetricError("no")
+
+
+CALLS: list[int] = []
+
+
+@every_engine
+def test_no_failure_is_computed_twice(metric):
+    """Each layer is tried once, and its reason kept."""
+    CALLS.clear()
+    with pytest.raises(MetricError, match="no layer can be compared: no"):
+        make_engine(metric).prepare(models(12)[0], preprocess=refuse_each_space)
+    assert len(CALLS) == 3
 
 
 @every_engine
@@ -142,7 +181,9 @@ def test_permuted_equals_reordering_the_layers_first(metric):
     order = np.random.default_rng(7).permutation(40)
     engine = make_engine(metric)
     y[1][:] = 1
-    permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order))
+    ready = engine.permuted(engine.prepare(y), order)
+    assert [bool(why) for why in ready.refusals] == [False, True]
+    permuted = engine.scores(engine.prepare(x), ready).values
     np.testing.assert_allclose(
         permuted, scores(metric, x, [layer[order] for layer in y]), rtol=0, atol=1e-7
     )
@@ -159,13 +200,12 @@ def test_spaces_over_other_stimuli_are_refused(metric):
 def test_a_pair_that_the_metric_refuses_has_no_score():
     """Canonical correlations of ranks that sum to n say nothing; those of narrower layers do."""
     x, y = models(9, n=20)
-    found = scores("mean_cca", x, y)
-    assert np.isnan(found).tolist() == [[False, False], [False, False], [False, True]]
     engine = make_engine("mean_cca")
-    refusal = engine.refusal(engine.prepare(x), engine.prepare(y), found)
-    assert refusal.startswith(
-        "layers 2 and 1: canonical correlations of ranks 12 and 9 need more than 21 stimuli;"
-        " given 20"
+    scores = engine.scores(engine.prepare(x), engine.prepare(y))
+    assert np.isnan(scores.values).tolist() == [[False, False], [False, False], [False, True]]
+    assert list(scores.refusals) == [(2, 1)]
+    assert scores.refusals[2, 1].startswith(
+        "canonical correlations of ranks 12 and 9 need more than 21 stimuli; given 20"
     )
 
 
@@ -175,7 +215,11 @@ def test_layers_that_have_scores_or_are_refused_alone_are_no_refused_pair(metric
     y[0][:] = 1
     engine = make_engine(metric)
     ready = engine.prepare(x), engine.prepare(y)
-    assert engine.refusal(*ready, engine.scores(*ready)) == ""
+    assert engine.scores(*ready).refusals == {}
+    assert ready[1].refusals == (
+        "all 40 stimuli have the same vector, so this space has no neighbors; choose another layer",
+        "",
+    )
 
 
 def test_a_space_that_nothing_can_be_learned_from_is_named_by_predictivity():
@@ -187,10 +231,10 @@ def test_a_space_that_nothing_can_be_learned_from_is_named_by_predictivity():
     engine = make_engine("linear_predictivity")
     ready = [engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y)]
     scores = engine.scores(*ready)
-    assert np.isnan(scores).tolist() == [[True, False]] * 3
-    assert engine.refusal(*ready, scores).startswith(
-        "layers 0 and 0: a space that varies in every part of the stimuli"
-    )
+    assert np.isnan(scores.values).tolist() == [[True, False]] * 3
+    assert list(scores.refusals) == [(0, 0), (1, 0), (2, 0)]
+    for why in scores.refusals.values():
+        assert why.startswith("a space that varies in every part of the stimuli")
 
 
 def test_cached_lists_of_more_neighbors_serve_any_k():
@@ -198,7 +242,8 @@ def test_cached_lists_of_more_neighbors_serve_any_k():
     deep_x, deep_y = (make_engine("mutual_knn", k=30).prepare(layers) for layers in (x, y))
     for k in (1, 10, 30):
         np.testing.assert_array_equal(
-            make_engine("mutual_knn", k=k).scores(deep_x, deep_y), scores("mutual_knn", x, y, k=k)
+            make_engine("mutual_knn", k=k).scores(deep_x, deep_y).values,
+            scores("mutual_knn", x, y, k=k),
         )
 
 

@@ -40,7 +40,7 @@ def as_is(space: np.ndarray) -> np.ndarray:
 
 def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], device: str | None) -> np.ndarray:
     engine = make_engine(metric, device=device)
-    return engine.scores(engine.prepare(x), engine.prepare(y))
+    return engine.scores(engine.prepare(x), engine.prepare(y)).values
 
 
 def test_the_most_used_metrics_run_on_a_device():
@@ -61,8 +61,8 @@ def test_ties_are_broken_as_on_numpy(monkeypatch):
     monkeypatch.setattr(neighbors, "MOST_TIED", 1.0)
     layer = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(np.float32)
     on_cpu, on_numpy = (make_engine("mutual_knn", device=device, k=7) for device in ("cpu", None))
-    found = on_cpu.prepare([layer], preprocess=as_is).lists.numpy()
-    np.testing.assert_array_equal(found, on_numpy.prepare([layer], preprocess=as_is))
+    found = on_cpu.prepare([layer], preprocess=as_is).layers.lists.numpy()
+    np.testing.assert_array_equal(found, on_numpy.prepare([layer], preprocess=as_is).layers)
 
 
 @every_metric
@@ -99,7 +99,7 @@ def test_permuted_equals_reordering_the_layers_first(metric):
     order = np.random.default_rng(4).permutation(50)
     engine = make_engine(metric, device="cpu")
     y[1][:] = 1
-    permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order))
+    permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order)).values
     np.testing.assert_allclose(
         permuted, scores(metric, x, [layer[order] for layer in y], None), rtol=0, atol=1e-7
     )
@@ -113,6 +113,17 @@ def test_spaces_over_other_stimuli_are_refused(metric):
         MetricError, match="layers over the same stimuli expected; given 50 and 40 stimuli"
     ):
         engine.scores(engine.prepare(x), engine.prepare([layer[:40] for layer in y]))
+
+
+def test_lists_that_were_found_before_serve_on_a_device():
+    x, y = models(7)
+    y[1][:] = 1
+    engine = make_engine("mutual_knn", device="cpu", k=6)
+    kept = [make_engine("mutual_knn", k=20).prepare(layers) for layers in (x, y)]
+    ready = [engine.from_neighbors.take(lists) for lists in kept]
+    assert ready[1].refusals == kept[1].refusals
+    direct = engine.scores(engine.prepare(x), engine.prepare(y))
+    np.testing.assert_array_equal(engine.scores(*ready).values, direct.values)
 
 
 def test_a_metric_that_is_not_on_torch_is_refused():

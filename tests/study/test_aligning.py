@@ -18,6 +18,7 @@ from core.spaces.neighbors import nearest
 from core.statistics.fits import competence_fit
 from core.study.aligning import align, align_all_layers
 from core.study.layers import LayerChoice, read_choice
+from core.study.pair_scores import PairScores, unscored
 from tests.metrics.oracles import permuted_neighbors
 
 KNN = METRICS["mutual_knn"].spec
@@ -25,22 +26,52 @@ A_B, C_B = np.array([[0.1, 0.2], [0.5, 0.3], [0.0, 0.4]]), np.array([[0.2, 0.3]]
 
 
 def test_align_gives_the_best_pair_of_layers_of_every_pair_of_models():
-    table = align({("a", "b"): A_B, ("c", "b"): C_B}, choice=LayerChoice(), spec=KNN)
-    assert table.to_numpy().tolist() == [["a", "b", 1, 0, 0.5], ["c", "b", 0, 1, 0.3]]
-    assert list(table) == ["model_x", "model_y", "layer_x", "layer_y", "score"]
+    table = align(
+        {("a", "b"): PairScores(A_B), ("c", "b"): PairScores(C_B)}, choice=LayerChoice(), spec=KNN
+    )
+    assert table.to_numpy().tolist() == [
+        ["a", "b", 1, 0, 0.5, ""],
+        ["c", "b", 0, 1, 0.3, ""],
+    ]
+    assert list(table) == ["model_x", "model_y", "layer_x", "layer_y", "score", "reason"]
 
 
 def test_align_takes_a_fixed_pair_a_depth_or_the_last_layers():
     chosen = [
-        align({("a", "b"): A_B}, choice=read_choice(text), spec=KNN).iloc[0, 2:].tolist()
+        align({("a", "b"): PairScores(A_B)}, choice=read_choice(text), spec=KNN)
+        .iloc[0, 2:5]
+        .tolist()
         for text in ("2:1", "last", "0.5")
     ]
     assert chosen == [[2, 1, 0.4], [2, 1, 0.4], [1, 0, 0.5]]
 
 
 def test_align_of_all_layers_has_a_row_for_each_pair():
-    table = align_all_layers({("c", "b"): C_B})
-    assert table.to_numpy().tolist() == [["c", "b", 0, 0, 0.2], ["c", "b", 0, 1, 0.3]]
+    table = align_all_layers({("c", "b"): PairScores(C_B)})
+    assert table.to_numpy().tolist() == [["c", "b", 0, 0, 0.2, ""], ["c", "b", 0, 1, 0.3, ""]]
+
+
+def test_a_missing_score_has_the_reason_of_its_layers():
+    refused = PairScores(
+        np.array([[0.1, np.nan, np.nan], [np.nan, np.nan, np.nan]]),
+        (("", "flat"), ("", "", "zeros")),
+        {(0, 1): "too wide"},
+    )
+    table = align_all_layers({("a", "b"): refused})
+    assert table["reason"].tolist() == [
+        "",
+        "layers 0 and 1: too wide",
+        "layer 2 of b: zeros",
+        *["layer 1 of a: flat"] * 3,
+    ]
+
+
+def test_the_best_of_no_scores_has_the_first_reason_of_two_layers():
+    refused = PairScores(np.full((1, 2), np.nan), (("",), ("", "flat")), {(0, 0): "too wide"})
+    row = align({("a", "b"): refused}, choice=LayerChoice(), spec=KNN).iloc[0]
+    assert row["reason"] == "layers 0 and 0: too wide"
+    row = align({("a", "b"): unscored(1, 2, "none")}, choice=LayerChoice(), spec=KNN).iloc[0]
+    assert (row["layer_x"], row["layer_y"], row["reason"]) == (-1, -1, "none")
 
 
 def test_align_of_no_models_is_an_empty_table():

@@ -7,9 +7,10 @@ import pytest
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.study.layers import read_choice
+from core.study.pair_scores import PairScores
 from core.study.pair_table import align_among, check_choice, score_matrix
 
-AB = np.array([[0.1, 0.4], [0.2, 0.3]])
+AB = PairScores(np.array([[0.1, 0.4], [0.2, 0.3]]))
 
 
 def test_every_two_models_have_a_row_and_those_without_scores_a_nan():
@@ -26,13 +27,14 @@ def test_every_two_models_have_a_row_and_those_without_scores_a_nan():
     ]
     assert table["score"][0] == 0.4
     assert table["score"][1:].isna().all()
+    assert table["reason"].tolist() == ["", "", ""]
 
 
 def test_the_best_pair_of_a_distance_is_the_smallest():
     table = align_among(
         ["a", "b"], [("a", "b", AB)], choice=read_choice("best"), spec=METRICS["shape_angle"].spec
     )
-    assert table.iloc[0].tolist() == ["a", "b", 0, 0, 0.1]
+    assert table.iloc[0].tolist() == ["a", "b", 0, 0, 0.1, ""]
 
 
 def test_a_fixed_pair_of_layers_is_refused():

@@ -12,6 +12,7 @@ from core.questions.alignment.calibration import add_intervals, add_nulls
 from core.questions.alignment.question import Alignment
 from core.questions.asking import answers
 from core.statistics.nulls import check_count
+from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL, read_choice
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
@@ -33,7 +34,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
         )
     if calibration.null:
         check_count(calibration.null)
-    study.engine(comparison.metric, **comparison.changed)
+    choose_engine(study, comparison.metric, **comparison.changed)
     x = question.x or finished_models(study, "caption", unfinished=question.unfinished)
     vision = finished_models(study, "image", unfinished=question.unfinished)
     y = question.y or (*vision, *known_worlds(study))
@@ -49,13 +50,14 @@ def complete(question: Alignment, study: Study) -> Alignment:
 def align(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align every model of x with every model of y.
 
-    Returns the columns of `Study.align`. With permutations also null_mean, null_sd, threshold, p,
+    Returns the columns of `align_models`. With permutations also null_mean, null_sd, threshold, p,
     calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false discovery rate
     over all rows; with draws also low and high, the 95 % interval of the score of the chosen layers
     (see `core.statistics.intervals`). reason: why any of these is NaN, or the score; else empty.
     """
     comparison, calibration = question.comparison, question.calibration
-    table = study.align(
+    table = align_models(
+        study,
         question.x,
         question.y,
         metric=comparison.metric,

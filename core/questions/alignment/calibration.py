@@ -24,6 +24,7 @@ from core.statistics.intervals import (
     influences,
 )
 from core.statistics.nulls import calibrate, draw_orders, null_scores
+from core.study.comparing import choose_engine, prepare_each
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -65,8 +66,8 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice = read_choice(comparison.layers)
-    engine = study.engine(comparison.metric, **comparison.changed)
-    ready, _ = study.prepare_each(engine, question.models(), concatenated=choice.concatenated)
+    engine = choose_engine(study, comparison.metric, **comparison.changed)
+    ready, _ = prepare_each(study, engine, question.models(), concatenated=choice.concatenated)
     left = [
         [name for name in dict.fromkeys(names) if name in ready]
         for names in (question.x, question.y)

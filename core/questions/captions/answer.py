@@ -24,6 +24,7 @@ from core.questions.captions.trends import by_share
 from core.stimuli.levels import Texts
 from core.stimuli.statistics import split_words
 from core.store.schema import embedding_file
+from core.study.comparing import align_models, choose_engine
 from core.study.keeping import keep
 from core.study.layers import read_choice
 from core.study.models import UNTRAINED, reads
@@ -176,14 +177,14 @@ def compare_levels(
     reality.
 
     models, against: `default_models` and `default_targets` where None. metric, layers, parameters:
-    as for `Study.align`. Returns model, level, words, bytes, told (of `caption_levels`), then
-    `Study.align`'s columns with the embedding as name. Raises MetricError where no model is
+    as for `align_models`. Returns model, level, words, bytes, told (of `caption_levels`), then
+    `align_models`'s columns with the embedding as name. Raises MetricError where no model is
     embedded at two levels or there is nothing to compare with, UnknownNameError for a model of
     models that is not, or one of against that is neither a vision model nor reality, and what
-    `Study.align` raises.
+    `align_models` raises.
     """
     read_choice(layers)  # every pair of layers would be several rows of a model and level
-    study.engine(metric, **parameters)  # tells a wrong metric or parameter before anything is read
+    choose_engine(study, metric, **parameters)  # refuses what cannot be asked before any work
     named, targets = _readers(study, models), _targets(study, against)
     read = tellings(study).query("model in @named")
     recipe = study.recipe(
@@ -195,7 +196,7 @@ def compare_levels(
         layers=layers,
         parameters=METRICS[metric].complete(parameters),
     )
-    align = partial(study.align, metric=metric, layers=layers, **parameters)
+    align = partial(align_models, study, metric=metric, layers=layers, **parameters)
     return keep(
         study, recipe, lambda: _align_levels(read, targets, align, caption_levels(study), report)
     )

@@ -20,6 +20,7 @@ from core.questions.models.answer import bin_models, skill_of
 from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
 from core.statistics.discoveries import adjust
 from core.statistics.emergence import compare_fits
+from core.study.comparing import align_models
 from core.study.models import trained
 from core.study.study import Study
 
@@ -109,7 +110,9 @@ def predict_score(
 
     Source: Huh et al. 2024, figure 4.
     """
-    near = study.align(list(score.index), [vision], **compared).set_index("model_x")["score"]
+    near = align_models(study, list(score.index), [vision], **compared).set_index("model_x")[
+        "score"
+    ]
     x, y = near.to_numpy(float), score.reindex(near.index).to_numpy(float)
     size = study.models().set_index("model")["parameters"].reindex(near.index).to_numpy(float)
     group = f"{score.name}, alignment with {vision}"
@@ -184,7 +187,9 @@ def _near_reality(
     for kind in (kind for kind in ("language", "vision") if names[kind]):
         try:
             skill = score_of(scores, CAPTIONS, origin=MEASURED) if kind == "language" else solved
-            near = study.align(names[kind], [REALITY], **compared).set_index("model_x")["score"]
+            near = align_models(study, names[kind], [REALITY], **compared).set_index("model_x")[
+                "score"
+            ]
         except InputError as error:
             yield _unknown(NEAR_REALITY, kind, str(error))
             continue

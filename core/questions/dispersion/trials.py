@@ -23,6 +23,7 @@ from core.pairs.subsets import SetScores, score_sets
 from core.progress import Progress
 from core.questions.dispersion.set_effects import PART, effect_table, score_all
 from core.recipe import Recipe
+from core.study.comparing import layer_scores
 from core.study.consensus import disperse, find_summary, recipe_of
 from core.study.keeping import keep
 from core.study.selections import Chosen, count_share, ends, parts, random_sets, without
@@ -224,8 +225,8 @@ def _scorer(study: Study, recipe: Recipe) -> Scorer:
     chosen = recipe.choices
     metric, parameters = chosen["metric"], dict(chosen["parameters"])
     tested = find_spaces(study, chosen["tested"])
-    compared = study.layer_scores(
-        [place.model for place in tested], chosen["language"], metric=metric, **parameters
+    compared = layer_scores(
+        study, [place.model for place in tested], chosen["language"], metric=metric, **parameters
     )
     best = {
         name: [_best(compared[place.model, name][place.layer], metric) for place in tested]

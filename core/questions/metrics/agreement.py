@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,12 @@ from core.metrics import METRICS
 from core.metrics.engines import make_engine
 from core.pairs.engine import Engine
 from core.pairs.layers import Space
+from core.pairs.prepared import Prepared, mean_of_both
 from core.progress import Progress
-from core.spaces.preprocess import normalize_rows
 
 FEWEST = 3  # pairs of models that can be ranked in more than two ways
 
+P = TypeVar("P")
 Spaces = Mapping[str, Space]
 
 
@@ -63,14 +64,13 @@ def _scored(spaces: Spaces, metric: str, k: int) -> list[tuple[str, str, float, 
         if reason := refused.get(x) or refused.get(y):
             rows.append((x, y, np.nan, reason))
             continue
-        score = _score(engine, metric, ready[x], ready[y])
-        rows.append(
-            (x, y, score, _refusal(metric, spaces[x], spaces[y], k) if np.isnan(score) else "")
-        )
+        rows.append((x, y, *_score(engine, metric, ready[x], ready[y])))
     return rows
 
 
-def prepare_each(engine: Engine, spaces: Spaces) -> tuple[dict[str, Any], dict[str, str]]:
+def prepare_each(
+    engine: Engine[P], spaces: Spaces
+) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
     """Normalize one layer of each model and make it ready to be compared; return them, and why the
     others are refused.
     """
@@ -83,17 +83,14 @@ def prepare_each(engine: Engine, spaces: Spaces) -> tuple[dict[str, Any], dict[s
     return ready, refused
 
 
-def _score(engine: Engine, metric: str, x: Any, y: Any) -> float:
-    forth = engine.scores(x, y).item()
-    return forth if METRICS[metric].spec.symmetric else (forth + engine.scores(y, x).item()) / 2
-
-
-def _refusal(metric: str, x: Space, y: Space, k: int) -> str:
-    try:
-        METRICS[metric](normalize_rows(x), normalize_rows(y), **with_k(metric, k))
-    except MetricError as error:
-        return str(error)
-    return f"{METRICS[metric].spec.title} is undefined for these two models"
+def _score(engine: Engine[P], metric: str, x: Prepared[P], y: Prepared[P]) -> tuple[float, str]:
+    """Return the score of two single layers, and why it is NaN, else ""."""
+    spec, scores = METRICS[metric].spec, engine.scores(x, y)
+    if not spec.symmetric:
+        scores = mean_of_both(scores, engine.scores(y, x).flipped)
+    score = scores.values.item()
+    undefined = f"{spec.title} is undefined for these two models"
+    return score, scores.refusals.get((0, 0), undefined) if np.isnan(score) else ""
 
 
 def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:

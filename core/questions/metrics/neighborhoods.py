@@ -51,8 +51,10 @@ def curve_over_k(
     for done, (metric, k) in enumerate(steps, start=1):
         engine = make_engine(metric, k=k)
         a, b = (engine.prepare([space]) for space in (x, y))
-        null = [engine.scores(a, engine.permuted(b, order)).item() for order in orders]
-        rows.append((metric, k, engine.scores(a, b).item(), np.mean(null), np.std(null, ddof=1)))
+        null = [engine.scores(a, engine.permuted(b, order)).values.item() for order in orders]
+        rows.append(
+            (metric, k, engine.scores(a, b).values.item(), np.mean(null), np.std(null, ddof=1))
+        )
         if report:
             report(done, len(steps), "sizes of the neighborhood")
     return pd.DataFrame(rows, columns=["metric", "k", "score", "chance", "sd"])
@@ -76,7 +78,7 @@ def scores_over_k(
         (ready, _), (others, _) = prepare_each(engine, x), prepare_each(engine, y)
         for name in x:
             scores = (
-                [engine.scores(ready[name], other).item() for other in others.values()]
+                [engine.scores(ready[name], other).values.item() for other in others.values()]
                 if name in ready
                 else []
             )

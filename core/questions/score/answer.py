@@ -45,7 +45,8 @@ def score_layers(
             f"expected two files of the same stimuli; got {len(x[0])} and {len(y[0])} rows"
         )
     engine = make_engine(measure.metric, **measure.changed)
-    scores = engine.scores(*(engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y)))
-    rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(scores)]
+    ready_x, ready_y = (engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y))
+    values = engine.scores(ready_x, ready_y).values
+    rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(values)]
     table = pd.DataFrame(rows, columns=["layer_x", "layer_y", "score"])
     return table.assign(n=len(x[0]), **measure.settings)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import core.questions.alignment.answer
 import core.questions.alignment.calibration
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
@@ -24,10 +25,11 @@ from core.statistics.discoveries import adjust
 from core.statistics.intervals import bootstrap_mean, draw_halves, half_interval, influences
 from core.statistics.nulls import draw_orders
 from core.store import Store, add_dataset
+from core.study.comparing import align_models
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
-from tests.study.test_study import layers_of, put
+from tests.study.stored import layers_of, put
 
 N = 48
 X, Y = ["ape", "reality"], ["bee", "cat"]
@@ -92,7 +94,7 @@ def best(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) ->
 )
 def test_scores_are_the_studys_and_the_null_is_that_of_permuted_spaces(study, metric, parameters):
     table = align_calibrated(study, X, Y, metric=metric, null=19, seed=3, **parameters)
-    plain = study.align(X, Y, metric=metric, **parameters)
+    plain = align_models(study, X, Y, metric=metric, **parameters)
     pd.testing.assert_frame_equal(table[list(plain)], plain)
     bee, toward = sound(study, "bee"), 1 if METRICS[metric].spec.higher_is_more_aligned else -1
     for _, row in table[table["model_y"] == "bee"].iterrows():
@@ -139,8 +141,7 @@ def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
     ).iloc[0]
     assert row[["score", "chance", "p", "calibrated", "low", "high"]].isna().all()
     assert (
-        row["reason"]
-        == f"layer 0 of bee: no layer can be compared: all {N} stimuli have the same vector, so"
+        row["reason"] == f"layer 0 of bee: all {N} stimuli have the same vector, so"
         " this space has no neighbors; choose another layer"
     )
 
@@ -185,11 +186,11 @@ def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, paramete
 
 
 def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
-    table, read, spaces = study.align(X, ["bee"], metric="cka"), [], Study.spaces
+    table, read, spaces = align_models(study, X, ["bee"], metric="cka"), [], Study.spaces
     monkeypatch.setattr(
         Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
     )
-    monkeypatch.setattr(Study, "align", lambda *_, **__: table)
+    monkeypatch.setattr(core.questions.alignment.answer, "align_models", lambda *_, **__: table)
     assert align_calibrated(study, X, ["bee"], metric="cka", bootstrap=11)["low"].notna().all()
     assert sorted(read) == ["ape", "bee", "reality"]
 
@@ -234,7 +235,8 @@ def test_cknna_as_released_has_no_best_value_and_no_end(study):
 
 
 def test_too_few_permutations_are_told_before_anything_is_computed(study, monkeypatch):
-    monkeypatch.setattr(Study, "align", lambda *_, **__: pytest.fail("computed"))
+    answer = core.questions.alignment.answer
+    monkeypatch.setattr(answer, "align_models", lambda *_, **__: pytest.fail("computed"))
     with pytest.raises(
         MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; given 18"
     ):
@@ -256,7 +258,7 @@ def test_all_layers_have_no_null(study):
 
 
 def test_without_null_and_interval_it_is_the_studys_alignment(study):
-    assert align_calibrated(study, X, Y, k=4).equals(study.align(X, Y, k=4))
+    assert align_calibrated(study, X, Y, k=4).equals(align_models(study, X, Y, k=4))
 
 
 def test_progress_is_told_of_permutations_and_intervals(study):
@@ -317,6 +319,6 @@ def test_what_was_computed_is_kept_until_a_model_is_embedded_again(tmp_path, mon
     again = align_calibrated(Study(Store(tmp_path), "counted"), **ask)
     assert (
         again["score"].item()
-        == Study(Store(tmp_path), "counted").align(["ape"], ["bee"], k=3)["score"].item()
+        == align_models(Study(Store(tmp_path), "counted"), ["ape"], ["bee"], k=3)["score"].item()
     )
     assert again["null_mean"].item() != first["null_mean"].item()

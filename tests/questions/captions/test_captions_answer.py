@@ -28,9 +28,11 @@ from core.questions.captions.answer import (
     told_at,
 )
 from core.questions.captions.trends import by_level, level_trends
+from core.questions.overview.answer import study_findings
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
+from core.study.comparing import align_models
 from core.study.keeping import keep
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -87,7 +89,9 @@ def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) ->
     assert study.readers("caption") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert not study.models()["model"].str.contains("~").any()
     assert study.competence()["model"].tolist() == ["gpt-2-m", "gpt-2-xs", "llama-m"]
-    assert study.findings(k=5).query("group == 'all vision models'")["models"].tolist() == [3]
+    assert study_findings(study, k=5).query("group == 'all vision models'")["models"].tolist() == [
+        3
+    ]
 
 
 def test_levels_are_described_from_the_fewest_words_to_the_most(study: Study) -> None:
@@ -106,7 +110,7 @@ def test_alignment_is_compared_at_every_level(study: Study) -> None:
     assert set(table["model"]) == set(MODELS)
     assert len(table) == 2 * 3 * 3  # models, levels, two vision models and reality
     row = table.query("name == 'gpt-2-m~40' and model_y == 'reality'").iloc[0]
-    assert row["score"] == study.align(["gpt-2-m~40"], ["reality"], k=5)["score"].item()
+    assert row["score"] == align_models(study, ["gpt-2-m~40"], ["reality"], k=5)["score"].item()
     means = by_level(table).query("model_y == 'reality'")["mean"]
     assert means.iloc[0] < 0.3 < 0.7 < means.iloc[-1]
     assert level_trends(table, {})["slope"].gt(0).all()

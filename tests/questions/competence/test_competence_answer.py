@@ -25,6 +25,7 @@ from core.questions.competence.answer import (
 )
 from core.questions.competence.registry import CAPTIONS
 from core.store import Store
+from core.study.comparing import align_models
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
@@ -103,11 +104,8 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
 @pytest.mark.usefixtures("competent")
 def test_another_vision_model_can_be_named(root):
     table = study_trends(Study(Store(root), "cave"), vision="vit-mae-s", k=5)
-    own = (
-        Study(Store(root), "cave")
-        .align(list(SKILL), ["vit-mae-s"], k=5)
-        .set_index("model_x")["score"]
-    )
+    study = Study(Store(root), "cave")
+    own = align_models(study, list(SKILL), ["vit-mae-s"], k=5).set_index("model_x")["score"]
     rho = own.rank().corr(pd.Series(SKILL).rank())
     row = table[table["group"] == "completions, alignment with vit-mae-s"].iloc[0]
     assert row["value"] == pytest.approx(rho)

@@ -18,6 +18,7 @@ from core.questions.dispersion.summary import dispersion_findings
 from core.questions.dispersion.trials import Trial
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
+from core.study.comparing import layer_scores
 from core.study.consensus import disperse, held_out_fits
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -144,7 +145,7 @@ def test_a_lower_is_better_metric_takes_the_lowest_layer(study):
         .query("set == 'full' and language == 'gpt-2-s'")
         .iloc[0]
     )
-    own = study.layer_scores(["vit-mae-m"], ["gpt-2-s"], metric="shape_angle")[
+    own = layer_scores(study, ["vit-mae-m"], ["gpt-2-s"], metric="shape_angle")[
         "vit-mae-m", "gpt-2-s"
     ][2]
     assert row["layer"] == np.nanargmin(own)

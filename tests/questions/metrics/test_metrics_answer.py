@@ -32,6 +32,7 @@ from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study import keeping as kept
+from core.study.comparing import align_models, layer_scores
 from core.study.parts import LayerPair
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -78,15 +79,15 @@ def test_last_layers_are_compared_on_a_seeded_sample(study):
 def test_on_all_stimuli_scores_are_the_studys_own(study):
     table = scored(study, size=80, k=4).set_index(["metric", "model_x", "model_y"])["score"]
     for metric, parameters in (("mutual_knn", {"k": 4}), ("cka", {})):
-        own = study.align([NAMES[0]], [NAMES[3]], metric=metric, layers="last", **parameters)[
-            "score"
-        ].item()
+        own = align_models(
+            study, [NAMES[0]], [NAMES[3]], metric=metric, layers="last", **parameters
+        )["score"].item()
         assert table[metric, NAMES[0], NAMES[3]] == pytest.approx(own)
 
 
 def test_the_pair_is_calibrated_in_its_layers(study):
     table = ask(CalibratedMetrics(pair=PAIR, k=4, null=20), study).set_index("metric")
-    own = study.align([PAIR.x], [PAIR.y], metric="cka", layers="2:1")["score"].item()
+    own = align_models(study, [PAIR.x], [PAIR.y], metric="cka", layers="2:1")["score"].item()
     assert table.loc["cka", "score"] == pytest.approx(own)
 
 
@@ -154,14 +155,14 @@ def test_the_usual_number_of_stimuli(n, k, size):
 
 
 def test_a_pair_that_is_left_out_is_the_best_aligned_one_in_its_best_layers(study):
-    best = study.align(NAMES[:2], NAMES[2:], k=5).sort_values("score").iloc[-1]
+    best = align_models(study, NAMES[:2], NAMES[2:], k=5).sort_values("score").iloc[-1]
     pair = comparison.complete_sample(SampleSize(k=5), study).pair
     assert pair.places == (
         (best["model_x"], best["layer_x"]),
         (best["model_y"], best["layer_y"]),
     )
     fixed = SampleSize(pair=LayerPair(NAMES[0], 1, NAMES[2]), k=5)
-    layers = study.layer_scores([NAMES[0]], [NAMES[2]], k=5)[NAMES[0], NAMES[2]]
+    layers = layer_scores(study, [NAMES[0]], [NAMES[2]], k=5)[NAMES[0], NAMES[2]]
     chosen = comparison.complete_sample(fixed, study).pair
     assert (chosen.x, chosen.layer_x, chosen.y) == (NAMES[0], 1, NAMES[2])
     assert chosen.layer_y == np.unravel_index(np.nanargmax(layers), layers.shape)[1]

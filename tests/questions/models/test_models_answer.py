@@ -24,6 +24,7 @@ from core.questions.models.answer import (
 from core.recipe import Recipe
 from core.store import Store, write_embedding
 from core.store.versions import VERSIONS
+from core.study.comparing import align_models
 from core.study.pairing import pair_models
 from core.study.study import Study
 from tests.pages.measured import measure
@@ -94,7 +95,7 @@ def test_every_two_models_have_the_studys_own_score(study, names, metric, parame
     assert list(zip(table["model_x"], table["model_y"], strict=True)) == list(
         combinations(sorted(names), 2)
     )
-    own = study.align(sorted(names), sorted(names), metric=metric, **parameters).set_index(
+    own = align_models(study, sorted(names), sorted(names), metric=metric, **parameters).set_index(
         ["model_x", "model_y"]
     )
     found = table.set_index(["model_x", "model_y"])
@@ -109,7 +110,7 @@ def test_a_metric_with_directions_gives_the_mean_of_both_at_the_chosen_layers(st
     row = pair_models(study, names[:2], metric="pwcca", layers="last").iloc[0]
     sides = [row["model_x"]], [row["model_y"]]
     both = [
-        study.align(*pair, metric="pwcca", layers="last")["score"].item()
+        align_models(study, *pair, metric="pwcca", layers="last")["score"].item()
         for pair in (sides, sides[::-1])
     ]
     assert row["score"] == pytest.approx(np.mean(both))
@@ -133,7 +134,7 @@ def test_a_layer_that_is_refused_says_so(study, names):
 
 def test_pairs_are_kept_and_mistakes_are_told_first(study, names, monkeypatch):
     first = pair_models(study, names, k=3)
-    monkeypatch.setattr(mapping, "scores_among", lambda *_: pytest.fail("compared again"))
+    monkeypatch.setattr("core.study.pairing.scores_among", lambda *_: pytest.fail("compared again"))
     pd.testing.assert_frame_equal(pair_models(study, names[::-1], k=3), first)
     with pytest.raises(
         UnknownNameError, match="no metric named 'mutal_knn'; did you mean mutual_knn"
@@ -247,7 +248,7 @@ def test_training_is_followed_over_all_models(study, monkeypatch):
     monkeypatch.setattr(Study, "models", lambda _self: models)
     found = follow_training(study, k=5)
     assert found["model"].unique().tolist() == ["gpt-2-s", "gpt-2-m"]
-    own = study.align(["gpt-2-m"], ["reality"], k=5)["score"].item()
+    own = align_models(study, ["gpt-2-m"], ["reality"], k=5)["score"].item()
     assert found.set_index(["model", "target"]).loc[
         ("gpt-2-m", "reality"), "score"
     ] == pytest.approx(own)

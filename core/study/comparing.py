@@ -1,0 +1,240 @@
+"""The models of a study compared by a metric: the scores of all their layers, and tables of those
+that were chosen.
+
+What was compared once is held by the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32, Float64
+
+from core.errors import FeatureError, MetricError
+from core.metrics import Metric, find_metric
+from core.metrics.engines import make_engine
+from core.metrics.spec import AnyEngine, PairChance
+from core.pairs.engine import Engine
+from core.pairs.prepared import Prepared
+from core.recipe import Recipe
+from core.spaces.inputs import check_k
+from core.spaces.preprocess import normalize_rows
+from core.study.aligning import align, align_all_layers
+from core.study.layers import ALL, LayerChoice, read_choice
+from core.study.pair_scores import PairScores, scored, unscored
+from core.study.study import Study
+
+P = TypeVar("P")
+Pair = tuple[str, str]
+
+
+def align_models(
+    study: Study,
+    x: Sequence[str],
+    y: Sequence[str],
+    *,
+    metric: str = "mutual_knn",
+    layers: str = "best",
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Align every model of x with every model of y.
+
+    layers: `all` for a row per pair of layers, else as `core.study.layers.read_choice` reads it.
+    Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come after
+    the last), score, chance (of one pair of layers; NaN where no formula gives it), n, the metric's
+    parameters and reason: why a score is NaN, else empty. Where the best is sought and no pair of
+    layers has a score, the layers are -1. Raises UnknownNameError for the metric or a model,
+    MetricError where no model of a side can be compared, and for the rest.
+    """
+    choice = LayerChoice() if layers == ALL else read_choice(layers)
+    chosen, concatenated = find_metric(metric), choice.concatenated
+    pairs = compare_models(study, x, y, metric=metric, concatenated=concatenated, **parameters)
+    table = (
+        align_all_layers(pairs) if layers == ALL else align(pairs, choice=choice, spec=chosen.spec)
+    )
+    chance = _chances(study, table, chosen, parameters, concatenated=concatenated)
+    reason = table.pop("reason")
+    complete = chosen.complete(parameters)
+    return table.assign(chance=chance, n=study.size, **complete, reason=reason)
+
+
+def layer_scores(
+    study: Study,
+    x: Sequence[str],
+    y: Sequence[str],
+    *,
+    metric: str = "mutual_knn",
+    concatenated: bool = False,
+    **parameters: Any,
+) -> dict[Pair, Float64[np.ndarray, "_ _"]]:
+    """Compare every layer of each model of x (rows) with every layer of each model of y (columns),
+    by pair of models.
+
+    NaN where a layer has no score. concatenated: as for `Study.spaces`. Raises as `align_models`.
+    """
+    pairs = compare_models(study, x, y, metric=metric, concatenated=concatenated, **parameters)
+    return {pair: scores.values for pair, scores in pairs.items()}
+
+
+def choose_engine(study: Study, metric: str, **parameters: Any) -> AnyEngine:
+    """Return the engine that compares a study's models; raises UnknownNameError for the metric,
+    MetricError for its parameters.
+    """
+    engine = make_engine(metric, **parameters)
+    complete = find_metric(metric).complete(parameters)
+    if "k" in complete:
+        check_k(complete["k"], study.size)
+    return engine
+
+
+def prepare_each(
+    study: Study, engine: Engine[P], models: Sequence[str], *, concatenated: bool = False
+) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
+    """Make models ready to be compared; neighbor metrics take the neighbors that are kept.
+
+    concatenated: as for `Study.spaces`. Returns those that are ready, and why the others are
+    refused.
+    """
+    ready, refused = {}, {}
+    for name in dict.fromkeys(models):
+        try:
+            ready[name] = _prepare(study, engine, name, concatenated=concatenated)
+        except MetricError as error:
+            refused[name] = str(error)
+    return ready, refused
+
+
+def _prepare(study: Study, engine: Engine[P], model: str, *, concatenated: bool) -> Prepared[P]:
+    source = engine.from_neighbors
+    if source is None:
+        return engine.prepare(study.spaces(model, concatenated=concatenated))
+    return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
+
+
+def compare_models(
+    study: Study,
+    x: Sequence[str],
+    y: Sequence[str],
+    *,
+    metric: str = "mutual_knn",
+    concatenated: bool = False,
+    **parameters: Any,
+) -> dict[Pair, PairScores]:
+    """Compare every layer of each model of x with every layer of each model of y; raises as
+    `align_models`.
+    """
+    engine = choose_engine(study, metric, **parameters)
+    complete = find_metric(metric).complete(parameters)
+    recipe = Recipe.of("scores", metric=metric, concatenated=concatenated, **complete).digest
+    comparing = _Comparing(study, recipe, concatenated)
+    return comparing.all_pairs(engine, x, y)
+
+
+@dataclass(frozen=True)
+class _Comparing:
+    """Models of a study under one recipe of comparison, with what is held of it."""
+
+    study: Study
+    recipe: str
+    concatenated: bool
+
+    def all_pairs(
+        self, engine: Engine[P], x: Sequence[str], y: Sequence[str]
+    ) -> dict[Pair, PairScores]:
+        held = self.study.held_scores
+        keys = {(a, b): (self.recipe, self._digest(a), self._digest(b)) for a in x for b in y}
+        pairs = {pair: held.pairs[key] for pair, key in keys.items() if key in held.pairs}
+        for pair, scores in self._compare(
+            engine, [pair for pair in keys if pair not in pairs], x, y
+        ):
+            pairs[pair] = held.pairs[keys[pair]] = scores
+        held.forget_oldest()
+        return {pair: pairs[pair] for pair in keys}
+
+    def _compare(
+        self, engine: Engine[P], missing: Sequence[Pair], x: Sequence[str], y: Sequence[str]
+    ) -> Iterator[tuple[Pair, PairScores]]:
+        names = [name for pair in missing for name in pair]
+        ready, refused = prepare_each(self.study, engine, names, concatenated=self.concatenated)
+        whys = self._refusals({*x, *y}, refused)
+        for side in (x, y):
+            if side and all(whys[name] for name in side):
+                raise MetricError(whys[side[0]])
+        for a, b in missing:
+            why = whys[a] or whys[b]
+            yield (
+                (a, b),
+                (
+                    unscored(self._layers(a), self._layers(b), why)
+                    if why
+                    else _scored(engine, ready[a], ready[b])
+                ),
+            )
+
+    def _refusals(self, names: set[str], refused: Mapping[str, str]) -> dict[str, str]:
+        """Return why each model cannot be compared, "" where it can; also what was refused
+        before.
+        """
+        held = self.study.held_scores.models
+        for name, why in refused.items():
+            held[self.recipe, self._digest(name)] = why
+        return {name: held.get((self.recipe, self._digest(name)), "") for name in names}
+
+    def _digest(self, model: str) -> str:
+        return self.study.entry(model).digest
+
+    def _layers(self, model: str) -> int:
+        return len(self.study.entry(model).dims) + self.concatenated
+
+
+def _scored(engine: Engine[P], x: Prepared[P], y: Prepared[P]) -> PairScores:
+    return scored(engine.scores(x, y), x.refusals, y.refusals)
+
+
+def _chances(
+    study: Study,
+    table: pd.DataFrame,
+    metric: Metric,
+    parameters: Mapping[str, Any],
+    *,
+    concatenated: bool,
+) -> float | list[float]:
+    """Return the chance level of each row's layers, or one for all."""
+    formula = metric.pair_chance
+    if formula is None:
+        return metric.chance_level(study.size, parameters)
+    chances = []
+    for row in table.to_dict("records"):
+        if np.isnan(row["score"]):
+            chances.append(np.nan)
+            continue
+        x, y = (
+            _traits(study, row[f"model_{side}"], metric.spec.id, formula, concatenated)[
+                row[f"layer_{side}"]
+            ]
+            for side in ("x", "y")
+        )
+        chances.append(formula.level(x, y, n=study.size))
+    return chances
+
+
+def _traits(
+    study: Study, model: str, metric: str, formula: PairChance, concatenated: bool
+) -> list[float]:
+    """Return what chance depends on, of each layer of a model; NaN for one that has none."""
+    held, key = study.held_scores.traits, (metric, study.entry(model).digest, concatenated)
+    if key not in held:
+        spaces = study.spaces(model, concatenated=concatenated)
+        held[key] = [_trait(space, formula) for space in spaces]
+    return held[key]
+
+
+def _trait(space: Float32[np.ndarray, "n _"], formula: PairChance) -> float:
+    try:
+        return formula.trait(normalize_rows(space))
+    except (FeatureError, MetricError):
+        return np.nan

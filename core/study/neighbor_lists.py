@@ -1,0 +1,45 @@
+"""The neighbors of a model's layers: found, and as the table in which a store keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+
+from core.errors import FeatureError, MetricError
+from core.pairs.prepared import Lists, Prepared
+from core.spaces.neighbors import nearest
+from core.spaces.preprocess import normalize_rows
+
+
+def search(layers: Sequence[Float32[np.ndarray, "n _"]], depth: int) -> Prepared[Lists]:
+    """Find the neighbors in each layer; a layer that is refused holds -1."""
+    lists = np.full((len(layers), len(layers[0]), depth), -1, dtype=np.int32)
+    refusals = [""] * len(layers)
+    for layer, space in enumerate(layers):
+        try:
+            lists[layer] = nearest(normalize_rows(space), k=depth)
+        except (FeatureError, MetricError) as error:
+            refusals[layer] = str(error)
+    return Prepared(lists, tuple(refusals))
+
+
+def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
+    """Return a row per layer and stimulus: layer, index, its neighbors in order of rank, and why
+    the layer has none, else "".
+    """
+    layers, n, kept = prepared.layers.shape
+    names = [f"rank_{rank + 1}" for rank in range(kept)]
+    table = pd.DataFrame(prepared.layers.reshape(layers * n, kept), columns=names)
+    table.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
+    table.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
+    return table.assign(refusal=np.repeat(np.array(prepared.refusals, dtype=object), n))
+
+
+def read_lists(table: pd.DataFrame, *, layers: int) -> Prepared[Lists]:
+    """Return the neighbors of so many layers from their table."""
+    lists = table.drop(columns=["layer", "index", "refusal"]).to_numpy(np.int32)
+    refusals = table["refusal"].iloc[:: len(table) // layers]
+    return Prepared(lists.reshape(layers, -1, lists.shape[1]), tuple(refusals))
