@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Int64
 
-from core.metrics.knn import count_shared
-from core.questions.stimuli import figures as figures
+from core.questions.stimuli import figures
+from core.questions.stimuli.question import SharedNeighbors
 from pages._parts.stimuli import ends, opened, plane, selection
 from pages._shared import controls, exportbar, frame, gallery, queries, spread
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
-AGREEMENT = """**How to read it.** A bar counts the stimuli of which the two layers share so many
-nearest neighbors; the marked one is where this stimulus stands. The mean, over k,
-is their alignment by mutual k-nearest neighbors."""
+AGREEMENT = """**How to read it.** A bar counts the stimuli for which the two layers share this many
+nearest neighbors; the marked bar holds this stimulus. The mean, divided by k, is their
+alignment by mutual k-nearest neighbors."""
 SHOWN = 12  # neighbors drawn of each model
 VIEWS = {"gallery": "Gallery", "map": "Map", "ends": "Low and high dispersion"}
 
@@ -68,23 +66,23 @@ def browse(at: Place) -> None:
             size = spread.pick_set_size(queries.card(at).size)
         ends.show(at, spaces, by=by, size=size)
         return
-    found = gallery.search(at, lambda: spread.residuals(at, spaces)[by])
-    if view == "map" and found:
-        plane.show(at, spaces, by=by, shown=found)
+    passed = gallery.search(at, lambda: spread.residuals(at, spaces)[by])
+    if view == "map" and passed:
+        plane.show(at, spaces, by=by, shown=passed)
     else:
-        show_gallery(at, found)
+        show_gallery(at, passed)
 
 
-def show_gallery(at: Place, found: list[int]) -> None:
+def show_gallery(at: Place, indices: list[int]) -> None:
     """Draw the stimuli that pass the search, with what can be done with them."""
-    if not found:
+    if not indices:
         st.info(
-            "No stimulus passes this search and these filters: take one of them away.",
+            "No stimulus matches this search and these filters: remove one of them.",
             icon=":material/search_off:",
         )
         return
-    selection.offer(at, found, name="found")
-    gallery.show(at, found, key="all")
+    selection.offer(at, indices, name="found")
+    gallery.show(at, indices, key="all")
 
 
 def show_pair(at: Place, index: int, k: int) -> None:
@@ -113,33 +111,23 @@ def show_pair(at: Place, index: int, k: int) -> None:
         f"**{len(both)} of {k}** are among the nearest in"
         f" both{', framed above' if both else ''}.{more} Most similar first."
     )
-    chosen = models.set_index("model", drop=False).loc[[x, y]]
-    show_agreement(at, index, chosen, count_shared(near_x, near_y), layers=(layer_x, layer_y), k=k)
+    show_agreement(at, index, models, SharedNeighbors(at.scope, pair, k))
 
 
-def show_agreement(
-    at: Place,
-    index: int,
-    models: pd.DataFrame,
-    shared: Int64[np.ndarray, "n"],
-    *,
-    layers: tuple[int, int],
-    k: int,
-) -> None:
-    """Draw on how many neighbors the two layers agree, for all stimuli; `models` has their two
-    rows.
-    """
+def show_agreement(at: Place, index: int, models: pd.DataFrame, question: SharedNeighbors) -> None:
+    """Draw on how many neighbors the two layers agree, for all stimuli."""
     st.subheader("Do they agree here more than elsewhere?", anchor=False)
-    (x, y), (title_x, title_y) = models["model"], models["title"]
+    table, titles = queries.ask(at, question), models.set_index("model")["title"]
+    title_x, title_y = (titles[model] for model in question.models())
     figure = figures.agreement(
-        shared, chosen=index, k=k, title_x=title_x, title_y=title_y, mode=frame.mode()
+        table["shared"].to_numpy(),
+        chosen=index,
+        k=question.k,
+        title_x=title_x,
+        title_y=title_y,
+        mode=frame.mode(),
     )
-    table = pd.DataFrame({"index": range(len(shared)), "shared": shared, "k": k})
-    command = frame.command("align", "--dataset", at.dataset, "--x", x, "--y", y, "--k", str(k))
-    recipe = queries.recipe(
-        at, "agreement", [x, y], metric="mutual_knn", layers=layers, k=k, stimulus=index
-    )
-    exportbar.plot(figure, key="agreement", table=table, recipe=recipe, command=command)
+    exportbar.draw(at, question, figure, key="agreement", table=table)
     st.markdown(AGREEMENT)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -73,42 +73,6 @@ def growth_points(ranking: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
     return points[~lonely | (points["panel"] == "solved")].sort_values(
         ["panel", "line", "x"], ignore_index=True
     )
-
-
-def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per space `model:layer`: space, model, layer (its name), title, group,
-    parameters.
-
-    The title is the model's; of two spaces of one model each names its layer.
-    """
-    about = models.set_index("model")
-    rows = []
-    for space in spaces:
-        name, _, layer = space.rpartition(":")
-        model = about.loc[name]
-        rows.append(
-            (
-                space,
-                name,
-                model["layers"][int(layer)],
-                model["title"],
-                model["group"],
-                model["parameters"],
-            )
-        )
-    found = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
-    shared = found["model"].duplicated(keep=False)
-    return found.assign(title=found["title"].where(~shared, found["title"] + ", " + found["layer"]))
-
-
-def effect_points(effect: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `core.questions.dispersion.trials.effect` for
-    `core.questions.dispersion.figures`, models described; a mean's language is NaN.
-    """
-    spaces = describe_spaces(list(dict.fromkeys(effect["vision"])), models).set_index("space")
-    language = models.set_index("model")[["title", "group", "parameters"]]
-    points = effect.join(spaces[["title", "group"]].add_suffix("_y"), on="vision")
-    return points.join(language.add_suffix("_x"), on="language")
 
 
 def bin_points(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from core.questions.alignment.question import Alignment
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.dispersion.question import (
+    ConsensusSpace,
+    DispersionFindings,
+    DispersionPredictors,
+    DispersionWords,
+    DropEffect,
+    HeldOutFits,
+    HeldOutPoints,
+    PartEffect,
+    SetEffect,
+    StimulusDispersion,
+)
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -13,6 +25,13 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import Question
 from core.questions.score.question import Score
+from core.questions.stimuli.question import (
+    SharedNeighbors,
+    StimulusList,
+    StimulusMap,
+    StimulusNeighbors,
+    StimulusResiduals,
+)
 from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear
 
@@ -21,12 +40,27 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ColorAgreement,
     ColorLayout,
     ColorModels,
+    ConsensusSpace,
+    HeldOutPoints,
+    DropEffect,
+    SetEffect,
+    DispersionFindings,
+    HeldOutFits,
+    PartEffect,
+    DispersionPredictors,
+    StimulusDispersion,
+    DispersionWords,
     MetricAgreement,
     CalibratedMetrics,
     Neighborhoods,
     SampleSize,
     NeighborhoodSweep,
     Score,
+    StimulusList,
+    StimulusMap,
+    StimulusNeighbors,
+    StimulusResiduals,
+    SharedNeighbors,
     Contrastive,
     DeepLinear,
 )

@@ -1,4 +1,4 @@
-"""Sets of stimuli: the ends, the middle or random draws of a ranking, and a short text for a set
+"""Sets of stimuli: the ends, the parts or random draws of a ranking, and a short code for a set
 that a link can carry.
 """
 
@@ -25,14 +25,18 @@ def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
     Raises StimuliError for m outside 1 … n/2, since the two sets would share stimuli, and for
     values that are NaN.
     """
-    if not 1 <= m <= len(values) // 2:
-        most = len(values) // 2
-        raise StimuliError(
-            f"sets of 1 … {most} of {len(values)} stimuli expected, so that low and high share"
-            f" none; given {m}"
-        )
+    check_ends(len(values), m)
     ranked = _ranked(values)
     return np.sort(ranked[:m]), np.sort(ranked[-m:])
+
+
+def check_ends(n: int, m: int) -> None:
+    """Raise StimuliError where n stimuli have no two ends of m that share none."""
+    if not 1 <= m <= n // 2:
+        raise StimuliError(
+            f"sets of 1 … {n // 2} of {n} stimuli expected, so that low and high share none; got"
+            f" {m}"
+        )
 
 
 def random_sets(n: int, m: int, *, count: int, seed: int) -> list[Chosen]:
@@ -46,11 +50,14 @@ def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
 
     Raises StimuliError for fewer than two parts, more parts than stimuli, and values that are NaN.
     """
-    if not 2 <= count <= len(values):
-        raise StimuliError(
-            f"a ranking of {len(values)} stimuli has 2 … {len(values)} parts; given {count}"
-        )
+    check_parts(len(values), count)
     return [np.sort(part) for part in np.array_split(_ranked(values), count)]
+
+
+def check_parts(n: int, count: int) -> None:
+    """Raise StimuliError where a ranking of n stimuli cannot be split into so many parts."""
+    if not 2 <= count <= n:
+        raise StimuliError(f"a ranking of {n} stimuli has 2 … {n} parts; got {count}")
 
 
 def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
@@ -69,7 +76,7 @@ def count_share(share: float, n: int) -> int:
     count = round(share * n) if np.isfinite(share) else 0
     if not 1 <= count <= n // 2:
         raise StimuliError(
-            f"a share of at most a half that is 1 … {n // 2} of {n} stimuli expected; given {share}"
+            f"a share of at most a half that is 1 … {n // 2} of {n} stimuli expected; got {share}"
         )
     return count
 
@@ -92,10 +99,10 @@ def encode(indices: Sequence[int] | Chosen, n: int) -> str:
     """
     chosen = np.asarray(indices, dtype=np.int64)
     if chosen.size == 0:
-        raise StimuliError("a set holds at least one stimulus; given none: choose some")
+        raise StimuliError("a set holds at least one stimulus; got none: choose some")
     if chosen.min() < 0 or chosen.max() >= n:
         raise StimuliError(
-            f"stimuli are counted from 0 to {n - 1}; given {chosen.min()} to {chosen.max()}"
+            f"stimuli are counted from 0 to {n - 1}; got {chosen.min()} to {chosen.max()}"
         )
     marks = np.zeros(n, dtype=bool)
     marks[chosen] = True
@@ -113,8 +120,7 @@ def decode(text: str, n: int) -> Chosen:
     size, point, body = text.partition(".")
     if not (point and size.isascii() and size.isdigit()):
         raise StimuliError(
-            f"a set of stimuli is written as {n}.… with its code after the point; given"
-            f" {text[:40]!r}"
+            f"a set of stimuli is written as {n}.… with its code after the point; got {text[:40]!r}"
         )
     if size != str(n):
         raise StimuliError(

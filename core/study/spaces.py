@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import pandas as pd
+
 from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
 from core.study.models import UNTRAINED, reads
@@ -34,35 +36,42 @@ class Layer(NamedTuple):
         return f"{self.model}:{self.layer}"
 
 
-def find_space(study: Study, given: str) -> Layer:
+def find_space(study: Study, name: str) -> Layer:
     """Return the space that `model`, `model:number` or `model:name` means; raises
     UnknownNameError.
     """
-    return find_spaces(study, [given])[0]
+    return find_spaces(study, [name])[0]
 
 
-def find_spaces(study: Study, given: Sequence[str]) -> list[Layer]:
+def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
     """Return the spaces that names mean; raises UnknownNameError, MetricError where two mean one
     space.
     """
     cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
-    found = [_find(cards, one) for one in given]
-    if twice := sorted({str(one) for one in found if found.count(one) > 1}):
+    places = [_find(cards, name) for name in names]
+    if twice := sorted({str(one) for one in places if places.count(one) > 1}):
         raise MetricError(
-            f"each space once expected; given {', '.join(twice)} more than once: leave the second"
+            f"each space once expected; got {', '.join(twice)} more than once: leave the second"
             " one out"
         )
-    return found
+    return places
 
 
-def _find(cards: Mapping[str, ModelCard], given: str) -> Layer:
-    model, colon, layer = (given, "", "") if given in cards else given.rpartition(":")
-    name = model if colon else given
+def _find(cards: Mapping[str, ModelCard], space: str) -> Layer:
+    model, colon, layer = (space, "", "") if space in cards else space.rpartition(":")
+    name = model if colon else space
     if name not in cards:
         raise UnknownNameError("model", name, cards)
     return Layer(
         name, find_layer(cards[name], layer) if colon else max(0, len(cards[name].layers) - 2)
     )
+
+
+def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the spaces that names mean as `model:number`, `default_spaces` where none are named;
+    raises as `find_spaces`.
+    """
+    return tuple(map(str, find_spaces(study, names or default_spaces(study))))
 
 
 def default_spaces(study: Study) -> list[str]:
@@ -93,3 +102,29 @@ def default_language(study: Study) -> list[str]:
         reads(models, "caption") & ~models["copy"] & (models["objective"] != UNTRAINED),
         "model",
     ].tolist()
+
+
+def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per space `model:layer`: space, model, layer (its name), title, group,
+    parameters.
+
+    The title is the model's; of two spaces of one model each names its layer.
+    """
+    about = models.set_index("model")
+    rows = []
+    for space in spaces:
+        name, _, layer = space.rpartition(":")
+        model = about.loc[name]
+        rows.append(
+            (
+                space,
+                name,
+                model["layers"][int(layer)],
+                model["title"],
+                model["group"],
+                model["parameters"],
+            )
+        )
+    found = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
+    shared = found["model"].duplicated(keep=False)
+    return found.assign(title=found["title"].where(~shared, found["title"] + ", " + found["layer"]))

@@ -273,13 +273,22 @@ def pick_share(
     return round(number, 6)
 
 
-def pick_choice(one: Option, choices: Sequence[str], *, usual: str | None = None) -> str:
-    """Choose one of a few words. usual: what it is at first, in place of the default."""
+def pick_choice(
+    one: Option,
+    choices: Sequence[str],
+    *,
+    labels: Mapping[str, str] | None = None,
+    usual: str | None = None,
+) -> str:
+    """Choose one of a few words. labels: how they are shown. usual: what it is at first, in place
+    of the default.
+    """
     value = one.default if usual is None else usual
     return st.selectbox(
         one.label,
         choices,
         index=list(choices).index(value),
+        format_func=labels.get if labels else str,
         key=one.name,
         help=sentence(one.help),
         bind="query-params",

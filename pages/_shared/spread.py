@@ -7,11 +7,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.figures import tables
 from core.modalities import MODALITIES
-from core.study import consensus
+from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
 from core.study.selections import ends
-from core.study.spaces import default_language, default_spaces, find_space
+from core.study.spaces import default_language, default_spaces, describe_spaces, find_space
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
@@ -42,25 +41,20 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         how = frame.command(
             "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
         )
-        raise frame.NeededError(
-            "A consensus is taken of at least two models: embed another one.", how
-        )
-    text = (
-        "The layers of models whose consensus is taken. Dispersion is how far they lie from it,"
-        " stimulus by stimulus."
-    )
+        raise frame.NeededError("A consensus takes at least two models: embed another one.", how)
+    one = controls.option_named(Spaces, "spaces")
     chosen = st.multiselect(
-        "Consensus of",
+        one.label,
         list(names),
         default=_usual(at, every),
         format_func=names.get,
-        key="space",
-        help=text,
+        key=one.name,
+        help=controls.sentence(one.help),
         bind="query-params",
     )
     if len(chosen) < 2:
         raise frame.NeededError(
-            "Choose at least two layers under “Consensus of”: one alone agrees with itself."
+            f"Choose at least two layers under “{one.label}”: one alone agrees with itself."
         )
     parts = {
         space: names[space].rpartition(", ")[::2] for space in chosen
@@ -104,19 +98,9 @@ def pick_summary(at: Place, spaces: tuple[str, ...], *, own: bool = True) -> str
     model's own residual.
     """
     names = {by: name_of(at, spaces, by) for by in (*SUMMARIES, *(spaces if own else ()))}
-    controls.forget("by", names)
-    text = (
-        "What ranks the stimuli: a summary of the residuals over the models, or the residual in one"
-        " of them."
-    )
-    return st.selectbox(
-        "Dispersion is the",
-        list(names),
-        format_func=names.get,
-        key="by",
-        help=text,
-        bind="query-params",
-    )
+    one = controls.option_named(Ranking, "by")
+    controls.forget(one.name, names)
+    return controls.pick_choice(one, list(names), labels=names)
 
 
 def pick_set_size(n: int) -> int:
@@ -131,10 +115,11 @@ def pick_set_size(n: int) -> int:
         )
     if most == LEAST_SET:
         return most
-    if st.session_state.get("set", 0) > most:  # another dataset was larger
-        st.session_state["set"] = most
+    one = controls.option_named(SetEffect, "size")
+    if st.session_state.get(one.name, 0) > most:  # another dataset was larger
+        st.session_state[one.name] = most
     usual = min(USUAL_SET, max(LEAST_SET, n // 4))
-    return st.slider("Stimuli in each set", LEAST_SET, most, usual, key="set", bind="query-params")
+    return st.slider(one.label, LEAST_SET, most, usual, key=one.name, bind="query-params")
 
 
 def name_of(at: Place, spaces: tuple[str, ...], by: str) -> str:
@@ -142,23 +127,22 @@ def name_of(at: Place, spaces: tuple[str, ...], by: str) -> str:
     return SUMMARIES.get(by) or f"{described(at, spaces).set_index('space')['title'][by]} alone"
 
 
-def models(spaces: tuple[str, ...]) -> list[str]:
-    """Return the models of these spaces, each once."""
-    return list(dict.fromkeys(space.rpartition(":")[0] for space in spaces))
-
-
 def described(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
     """Return a row per space with its title, group and layer; see
-    `core.figures.tables.describe_spaces`.
+    `core.study.spaces.describe_spaces`.
     """
-    return tables.describe_spaces(spaces, queries.models(at))
+    return describe_spaces(spaces, queries.models(at))
+
+
+def titled(at: Place, table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a table whose column of spaces says what a person calls them."""
+    spaces = described(at, tuple(dict.fromkeys(table[column])))
+    return table.assign(**{column: table[column].map(spaces.set_index("space")["title"])})
 
 
 def residuals(at: Place, spaces: tuple[str, ...]) -> pd.DataFrame:
-    """Return a row per stimulus with the summaries and its residual in each space; see
-    `core.study.consensus.disperse`.
-    """
-    return queries.compared(at, consensus.disperse, spaces)
+    """Return a row per stimulus with the summaries and its residual in each space."""
+    return queries.ask(at, StimulusDispersion(at.scope, Spaces(spaces)))
 
 
 def low_and_high(
@@ -173,8 +157,3 @@ def low_and_high(
         values[low].sort_values().index.tolist(),
         values[high].sort_values(ascending=False).index.tolist(),
     )
-
-
-def command(at: Place, spaces: tuple[str, ...], *more: str) -> str:
-    """Return the `dispersion` command of these spaces with further words."""
-    return frame.command("dispersion", "--dataset", at.dataset, "--models", *spaces, *more)

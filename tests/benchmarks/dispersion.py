@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32
 
-from core.questions.dispersion.trials import effect
+from core.questions.asking import ask
+from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
 from core.statistics.procrustes import generalized_procrustes
 from core.store import Store
-from core.study.consensus import disperse
 from core.study.spaces import default_spaces, find_space
 from core.study.study import Study
 
@@ -69,13 +70,20 @@ def answer(study: Study) -> None:
     """Print what the consensus of all vision models costs, then the effect on alignment at one set
     size after another.
     """
+
+    def disperse(spaces: Sequence[str]) -> pd.DataFrame:
+        return ask(StimulusDispersion(joint=Spaces(tuple(spaces))), study)
+
+    def effect(size: int) -> pd.DataFrame:
+        return ask(SetEffect(ranking=Ranking(tuple(four)), size=size), study)
+
     every = [str(find_space(study, name)) for name in study.readers("image")]
-    timed(f"consensus of all {len(every)} vision models", lambda: disperse(study, every))
+    timed(f"consensus of all {len(every)} vision models", lambda: disperse(every))
     four = default_spaces(study)
-    timed("consensus of the default models", lambda: disperse(study, four))
+    timed("consensus of the default models", lambda: disperse(four))
     for size in SIZES:
-        timed(f"effect on sets of {size}", lambda size=size: effect(study, four, size=size))
-    timed(f"the same sets of {size} again", lambda: effect(study, four, size=size))
+        timed(f"effect on sets of {size}", lambda size=size: effect(size))
+    timed(f"the same sets of {size} again", lambda: effect(size))
 
 
 def timed(what: str, do: Callable[[], T]) -> T:

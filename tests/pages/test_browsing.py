@@ -60,14 +60,14 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     assert [len(each) for each in sets] == [15, 15]
     assert set(low) < set(sets[0])
     app.selectbox(key="by").set_value("vit-clip-m:2")
-    app.slider(key="set").set_value(30).run()
+    app.slider(key="size").set_value(30).run()
     assert [len(each) for each in studied(app)] == [30, 30]
     html = " ".join(each.value for each in app.get("html"))
     assert html.count("residual ") >= 24
 
 
 def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three):
-    app = opened(three, "stimuli", view=ENDS, set="30", **{"page-ends": "1"})
+    app = opened(three, "stimuli", view=ENDS, size="30", **{"page-ends": "1"})
     seen = []
     for number in (1, 2, 3):
         app.get("pagination")[0].set_value(number).run()
@@ -122,7 +122,7 @@ def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened
     app.run()
     assert not app.exception
     assert charts(app) == ["residuals", "agreement"]
-    spaces = app.multiselect(key="space").value
+    spaces = app.multiselect(key="spaces").value
     assert [len(shown(app, f"near-{place}")) for place in range(len(spaces) + 1)] == [6] * (
         len(spaces) + 1
     )

@@ -10,12 +10,12 @@ from functools import partial
 import pytest
 
 from core.cli import make_parser
-from core.questions.dispersion.trials import Trial
-from pages._parts.dispersion import asked
+from core.questions.dispersion.question import Trial
+from pages._parts.dispersion import pick
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
-PLOTS = ["effect", "drop", "deciles", "held-out", "predictors", "words"]
+PLOTS = ["effect", "drop", "parts", "held-out", "predictors", "words"]
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +23,13 @@ def _few_draws(monkeypatch) -> None:
     """Draw fewer random sets and halves: what a page shows does not depend on how many there
     are.
     """
-    monkeypatch.setattr(asked, "Trial", partial(Trial, repeats=3, draws=4))
+    monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
     monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
 
 
 def words(app) -> str:
-    return " ".join(text.value for text in app.markdown).replace("\\", "")
+    text = " ".join(text.value for text in app.markdown).replace("\\", "")
+    return " ".join(text.split())
 
 
 def commands(app) -> list[str]:
@@ -40,7 +41,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert not app.exception
     assert charts(app) == PLOTS
     assert not said(app)
-    assert app.multiselect(key="space").value == [
+    assert app.multiselect(key="spaces").value == [
         "vit-mae-m:2",
         "vit-clip-m:2",
         "vit-supervised-s:2",
@@ -51,9 +52,9 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert len(commands(app)) == len(PLOTS)
     for command in commands(app):
         make_parser().parse_args(shlex.split(command)[1:])
-    assert "the published work found up to 2 of CKNNA." in words(app)
+    assert "the published work found up to 2 with CKNNA." in words(app)
     assert "the published work found 0.21 to 0.43." in words(app)
-    assert "3 random sets are too few to tell chance; 39 are needed." in words(app)
+    assert "3 random sets are too few to judge chance; 39 are needed." in words(app)
     assert "with the model's stimuli shuffled" in words(app)
     fits = app.dataframe[1].value
     assert fits["model"].tolist() == ["ViT M · MAE", "ViT M · CLIP", "ViT S · supervised"]
@@ -62,7 +63,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
 
 def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app = opened(three, "dispersion")
-    app.slider(key="set").set_value(20)
+    app.slider(key="size").set_value(20)
     app.selectbox(key="ranker").set_value("others")
     app.selectbox(key="by").set_value("median")
     app.selectbox(key="metric").set_value("mutual_knn")
@@ -74,9 +75,12 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     table = app.dataframe[0].value
     assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
     assert charts(app) == PLOTS
-    chosen = "--by median --metric mutual_knn --k 4 --cross-fitted"
-    assert any(f"--effect --sets 20 {chosen}" in command for command in commands(app))
-    assert any(f"--drop 0.25 {chosen}" in command for command in commands(app))
+    chosen = "--by median --cross-fitted --repeats 3 --draws 4 --metric mutual_knn --k 4"
+    effect, drop = commands(app)[:2]
+    assert effect.startswith("platoscope dispersion effect --spaces vit-mae-m:2 ")
+    assert f"{chosen} --size 20" in effect
+    assert drop.startswith("platoscope dispersion drop ")
+    assert chosen in drop
 
 
 def test_the_ranking_can_be_that_of_language_models(opened, small):
@@ -94,23 +98,23 @@ def test_the_ranking_can_be_that_of_language_models(opened, small):
 
 def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):
     app = opened(three, "dispersion")
-    app.multiselect(key="space").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
+    app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
     assert not app.exception
     assert "held-out" not in charts(app)
     assert "effect" in charts(app)
     assert "Choose at least three models" in words(app)
-    app.multiselect(key="space").set_value(["vit-mae-m:2"]).run()
+    app.multiselect(key="spaces").set_value(["vit-mae-m:2"]).run()
     assert "one alone agrees with itself" in said(app)
     assert not charts(app)
 
 
 def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     app = opened(small(40), "dispersion")
-    app.multiselect(key="space").set_value(["gpt-2-m:2", "gpt-2-s:2"]).run()
+    app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2"]).run()
     assert not app.exception
     assert "Choose models other than language models" in said(app)
     assert charts(app) == ["words"]
-    app.multiselect(key="space").set_value(["gpt-2-m:2", "gpt-2-s:2", "vit-mae-m:2"]).run()
+    app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2", "vit-mae-m:2"]).run()
     table = app.dataframe[0].value
     assert set(table["model"]) == {"ViT M · MAE"}
     assert "--tested vit-mae-m:2" in commands(app)[0]
@@ -119,7 +123,7 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
 def test_ranking_by_others_needs_three_models(opened, three):
     app = opened(three, "dispersion")
     app.selectbox(key="ranker").set_value("others")
-    app.multiselect(key="space").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
+    app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
     assert not app.exception
     assert "Choose at least three models, or rank by these models" in said(app)
     assert charts(app) == ["predictors", "words"]

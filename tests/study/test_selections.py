@@ -75,7 +75,7 @@ def test_a_text_that_unfolds_into_gigabytes_is_refused():
 
 @pytest.mark.parametrize(
     ("indices", "message"),
-    [([], "given none"), ([-1, 2], "given -1 to 2"), ([8], "counted from 0 to 7; given 8 to 8")],
+    [([], "got none"), ([-1, 2], "got -1 to 2"), ([8], "counted from 0 to 7; got 8 to 8")],
 )
 def test_a_set_that_cannot_be_is_refused(indices, message):
     with pytest.raises(StimuliError, match=message):
@@ -96,7 +96,7 @@ def test_the_ends_of_a_ranking_share_no_stimulus_and_ties_go_by_index():
 def test_sets_that_would_share_stimuli_are_refused(m):
     with pytest.raises(
         StimuliError,
-        match=rf"sets of 1 … 3 of 6 stimuli expected, so that low and high share none; given {m}",
+        match=rf"sets of 1 … 3 of 6 stimuli expected, so that low and high share none; got {m}",
     ):
         ends(VALUES, m)
 
@@ -129,19 +129,19 @@ def test_random_sets_are_seeded_and_hold_each_stimulus_with_equal_chance():
 @pytest.mark.parametrize(
     ("choose", "message"),
     [
-        (lambda: parts(VALUES, 7), "has 2 … 6 parts; given 7"),
-        (lambda: parts(VALUES, 1), "has 2 … 6 parts; given 1"),
+        (lambda: parts(VALUES, 7), "has 2 … 6 parts; got 7"),
+        (lambda: parts(VALUES, 1), "has 2 … 6 parts; got 1"),
         (
             lambda: count_share(0.9, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; given 0.9",
+            "share of at most a half that is 1 … 3 of 6 stimuli expected; got 0.9",
         ),
         (
             lambda: count_share(0.0, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; given 0.0",
+            "share of at most a half that is 1 … 3 of 6 stimuli expected; got 0.0",
         ),
         (
             lambda: count_share(np.nan, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; given nan",
+            "share of at most a half that is 1 … 3 of 6 stimuli expected; got nan",
         ),
         (
             lambda: ends(VALUES * np.nan, 2),

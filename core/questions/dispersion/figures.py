@@ -47,10 +47,10 @@ def effect(
     """Draw alignment on the sets of low, random and high dispersion, a panel per model whose
     alignment is measured.
 
-    points: rows of `core.questions.dispersion.trials.effect` described by
-    `core.figures.tables.effect_points`. A dot is a language model, a line joins its sets; the
-    diamond is the mean over them with its 95 % interval; the heading tells the ratio of the low and
-    the high set. chance: NaN where no formula tells.
+    points: rows of `core.questions.dispersion.trials.score_trial` described by
+    `core.questions.dispersion.points.effect_points`. A dot is a language model, a line joins its
+    sets; the diamond is the mean over them with its 95 % interval; the heading gives the ratio of
+    the low and the high set. chance: NaN where no formula gives it.
     """
     figure = _by_set(
         points,
@@ -71,7 +71,7 @@ def drop(
     """Draw alignment without the stimuli of lowest, random or highest dispersion beside that of
     all; drawn like `effect`.
 
-    points: rows of `core.questions.dispersion.trials.drop`, described likewise.
+    points: rows of `core.questions.dispersion.trials.score_trial`, described likewise.
     """
     figure = _by_set(
         points,
@@ -252,8 +252,8 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
     """Draw the mean alignment over language models by tenth of dispersion, a line with its 95 %
     interval per model.
 
-    points: rows of `core.questions.dispersion.trials.by_part` described by
-    `core.figures.tables.effect_points`.
+    points: rows of `core.questions.dispersion.trials.score_trial` described by
+    `core.questions.dispersion.points.effect_points`.
     """
     mean = points[(points["language"] == "") & points["set"].str.isdigit()].assign(
         part=lambda rows: rows["set"].astype(int)
@@ -301,8 +301,8 @@ def held_out(
     """Draw each model's deviation from the others' consensus against their dispersion, a panel per
     model, a dot per stimulus.
 
-    points: as `core.study.consensus.held_out` gives them, with title and group of each space. fits:
-    as `held_out_fits` does.
+    points: as `core.questions.dispersion.consensus.hold_out` gives them, with title and group of
+    each space. fits: as `relate_held_out` does.
     """
     spaces = list(dict.fromkeys(points["space"]))
     found = fits.set_index("space").to_dict("index")

@@ -124,24 +124,12 @@ def predict(
     return ranked[list(COLUMNS)].reset_index(drop=True)
 
 
-def verdict(table: pd.DataFrame) -> str:
-    """Say in one sentence how much of the target the predictors of `predict` predict together."""
-    r2, low, high = table[["r2", "r2_low", "r2_high"]].iloc[0]
-    bounds = "without an interval" if np.isnan(low) else f"95 % interval {low:.2f} to {high:.2f}"
-    span = f"R² {r2:.2f} on stimuli that the regression has not seen, {bounds}"
-    if np.isnan(r2):
-        return f"No predictor can be used: {table['reason'].iloc[0]}."
-    if not low > 0:  # NaN is not above 0 either
-        return f"These predictors together predict nothing that is beyond doubt: {span}."
-    return f"These predictors together predict {r2:.0%} of the variance: {span}."
-
-
 def _check(target: Float64[np.ndarray, "n"], predictors: Mapping[str, pd.DataFrame]) -> None:
     if not any(len(table.columns) for table in predictors.values()):
-        raise InputError("at least one predictor expected; given none: add a factor or a statistic")
+        raise InputError("at least one predictor expected; got none: add a factor or a statistic")
     if len(target) < LEAST_STIMULI:
         raise InputError(
-            f"a regression over stimuli needs at least {LEAST_STIMULI} of them; given {len(target)}"
+            f"a regression over stimuli needs at least {LEAST_STIMULI} of them; got {len(target)}"
         )
     if not np.isfinite(target).all():
         raise InputError(

@@ -4,16 +4,9 @@ predicts dispersion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
-from core.progress import Progress
-from core.questions.dispersion.explanation import explain
 from core.questions.dispersion.set_effects import ALL
-from core.questions.dispersion.trials import FULL, Trial, drop, effect
-from core.study.consensus import held_out_fits
-from core.study.study import Study
 
 COLUMNS = ("finding", "group", "value", "low", "high", "p", "reason")
 MOST_PREDICTORS = 10
@@ -26,41 +19,17 @@ HELD_OUT = {
 NO_DIRECTION = "groups have no correlation"
 
 
-def dispersion_findings(
-    study: Study,
-    spaces: Sequence[str],
-    *,
-    size: int,
-    trial: Trial | None = None,
-    report: Progress | None = None,
-) -> pd.DataFrame:
-    """Return every figure in one table: finding, group, value, low, high (95 %), p, reason.
-
-    Of each vision space, over all language models: the metric on sets of `size`, and without a
-    quarter of the stimuli. Where there are three spaces, of the others' dispersion with its own
-    deviation: Pearson's r, with p one-sided against its stimuli shuffled, the mean of r where they
-    are, r given the norm of the consensus, and Spearman's ρ. Then R² of predicting dispersion, the
-    importance of the predictors of most, and of each the test of it alone, whose p is adjusted for
-    the false discovery rate. Raises as `effect`, `drop`, `held_out` and `explain`.
-    """
-    trial = trial or Trial()
-    tables = [_scores(effect(study, spaces, size=size, trial=trial, report=report), trial.metric)]
-    dropped = _scores(drop(study, spaces, trial=trial, report=report), trial.metric)
-    tables.append(dropped[dropped["finding"] != f"{trial.metric} {FULL}"])  # the effect has it
-    if len(spaces) > 2:
-        fits = held_out_fits(study, spaces, centering=trial.centering, report=report)
-        tables += [_correlations(fits, kind, p) for kind, p in HELD_OUT.items()]
-    tables.append(
-        _predictors(explain(study, spaces, by=trial.by, centering=trial.centering, report=report))
-    )
-    return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
-
-
-def _scores(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+def score_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return a row per vision space and set: the metric's mean over the language models."""
     means = table[table["language"] == ALL]
     return means.assign(finding=f"{metric} " + means["set"]).rename(
         columns={"vision": "group", "score": "value"}
     )
+
+
+def correlation_rows(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per correlation and space held out."""
+    return pd.concat([_correlations(fits, kind, p) for kind, p in HELD_OUT.items()])
 
 
 def _correlations(fits: pd.DataFrame, kind: str, p: str) -> pd.DataFrame:
@@ -78,7 +47,10 @@ def _correlations(fits: pd.DataFrame, kind: str, p: str) -> pd.DataFrame:
     )
 
 
-def _predictors(table: pd.DataFrame) -> pd.DataFrame:
+def predictor_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return R² of predicting dispersion, then the importance of the most important predictors, and
+    the test of each alone.
+    """
     single = table[(table["covers"] == 1) & table["importance"].notna()].head(MOST_PREDICTORS)
     named = single.assign(group=single["kind"] + ": " + single["predictor"])
     first = table.iloc[0]

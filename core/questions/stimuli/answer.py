@@ -1,65 +1,174 @@
-"""What a person who browses stimuli is shown of a consensus: it lies on a plane, and every stimulus
-has neighbors in it.
+"""What a person who browses stimuli is shown: where they lie in the consensus, what is near them,
+and on which of them two models agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
+from jaxtyping import Int
 
+from core.errors import StimuliError
+from core.metrics.knn import count_shared
 from core.progress import Progress
+from core.questions.asking import answers, ask, never
+from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
 from core.questions.stimuli.planes import neighbor_plane, principal_plane
+from core.questions.stimuli.question import (
+    SharedNeighbors,
+    StimulusList,
+    StimulusMap,
+    StimulusNeighbors,
+    StimulusResiduals,
+)
+from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-from core.study.consensus import consensus
-from core.study.keeping import keep
+from core.study.layer_pairs import complete_pair
+from core.study.spaces import find_space, name_spaces
+from core.study.stimuli import studied_indices, studied_stimuli
 from core.study.study import Study
 
+CONSENSUS = "consensus"  # beside the names of spaces
 
-def lay_out(
-    study: Study, spaces: Sequence[str], *, by: str, seed: int = 0, report: Progress | None = None
-) -> pd.DataFrame:
-    """Lay the stimuli out by where they lie in the consensus of these spaces: x, y, share_x,
-    share_y, a row per stimulus.
+J = TypeVar("J", bound=JointQuestion)
 
-    by: `pca`, or `umap` with its seed. The shares are those of the variance along x and y, NaN of
-    UMAP, whose axes mean nothing. Raises as `core.study.consensus.consensus` and
-    `core.questions.stimuli.planes`.
+
+def name_joint(question: J, study: Study) -> J:
+    """Name the spaces whose consensus is taken."""
+    spaces = name_spaces(study, question.joint.spaces)
+    return replace(question, joint=replace(question.joint, spaces=spaces))
+
+
+def name_neighbors(question: StimulusNeighbors, study: Study) -> StimulusNeighbors:
+    """Name the spaces; raises MetricError for k."""
+    check_k(question.k, study.size)
+    return name_joint(question, study)
+
+
+def name_shared(question: SharedNeighbors, study: Study) -> SharedNeighbors:
+    """Name both models and layers; raises MetricError for k."""
+    check_k(question.k, study.size)
+    return replace(question, pair=complete_pair(question.pair, study, k=question.k))
+
+
+@answers(StimulusList, version=1, kept=never)
+def list_stimuli(_: StimulusList, study: Study, __: Progress | None) -> pd.DataFrame:
+    """Return a row per stimulus: index, stimulus, and a column per caption level."""
+    table = studied_stimuli(study)
+    captions = study.store.captions(study.dataset.name)
+    texts = captions.pivot(index="index", columns="level", values="text")
+    named = texts[list(study.dataset.levels)].add_prefix("caption ")
+    return table.join(named, on="index")
+
+
+@answers(
+    StimulusMap,
+    version=1,
+    complete=name_joint,
+    needs=(StimulusDispersion, ConsensusSpace),
+    kept=lambda question: question.map == "umap",
+)
+def lay_out(question: StimulusMap, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Lay the stimuli out: the columns of `platoscope dispersion stimuli`, then x, y, share_x,
+    share_y.
+
+    residuals: x is their mean over the spaces, y their first principal component. pca, umap: where
+    the stimuli lie in the consensus. The shares are those of the variance along x and y, NaN where
+    the axes are no components of the consensus. Raises as `core.questions.stimuli.planes`.
     """
-    joint = _coordinates(consensus(study, spaces, report=report))
-    if by == "pca":
-        scores, shares = principal_plane(joint)
-        return pd.DataFrame(scores, columns=["x", "y"]).assign(share_x=shares[0], share_y=shares[1])
-    recipe = study.recipe("stimulus-plane", _models(spaces), spaces=list(spaces), by=by, seed=seed)
-    return keep(study, recipe, lambda: _umap(joint, seed))
+    table = ask(StimulusDispersion(question.scope, question.joint), study, report)
+    if question.map == "residuals":
+        return table.assign(x=table["mean"], y=table["pc1"], share_x=np.nan, share_y=np.nan)
+    consensus = ask(ConsensusSpace(question.scope, question.joint), study, report)
+    joint = consensus.filter(like="axis_").to_numpy(np.float64)
+    if question.map == "pca":
+        plane, shares = principal_plane(joint)
+    else:
+        plane, shares = neighbor_plane(joint, seed=question.seed), np.full(2, np.nan)
+    return table.assign(x=plane[:, 0], y=plane[:, 1], share_x=shares[0], share_y=shares[1])
 
 
-def near_in_consensus(
-    study: Study, spaces: Sequence[str], *, k: int, report: Progress | None = None
+@answers(
+    StimulusResiduals,
+    version=1,
+    complete=name_joint,
+    needs=(StimulusDispersion,),
+    kept=never,
+)
+def rank_residuals(
+    question: StimulusResiduals, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    """Find the k nearest stimuli of each stimulus in the consensus, most similar first: columns
-    rank_1 … rank_k.
+    """Return a row per space: space, residual of the stimulus, its rank among all (1 is the
+    lowest), n, and the quartiles of all residuals, lower and upper.
 
-    The rule is that of all neighbors: the cosine of the angle. Raises as
-    `core.study.consensus.consensus` and `nearest`.
+    Raises StimuliError for a stimulus that is not studied.
     """
-    joint = _coordinates(consensus(study, spaces, report=report))
-    found = nearest(normalize_rows(joint), k=k)
-    return pd.DataFrame(found, columns=[f"rank_{rank + 1}" for rank in range(k)])
-
-
-def _coordinates(table: pd.DataFrame) -> Float64[np.ndarray, "n k"]:
-    return table.filter(like="axis_").to_numpy(np.float64)
-
-
-def _umap(joint: Float64[np.ndarray, "n k"], seed: int) -> pd.DataFrame:
-    return pd.DataFrame(neighbor_plane(joint, seed=seed), columns=["x", "y"]).assign(
-        share_x=np.nan, share_y=np.nan
+    table = ask(StimulusDispersion(question.scope, question.joint), study, report)
+    spaces = list(question.joint.spaces)
+    own = table.loc[table["index"] == question.stimulus, spaces]
+    if own.empty:
+        raise StimuliError(
+            f"the index of a stimulus that is studied expected; got {question.stimulus}: see"
+            " platoscope stimuli list"
+        )
+    every, values = table[spaces], own.iloc[0]
+    lower, upper = (every.quantile(share) for share in (0.25, 0.75))
+    return pd.DataFrame(
+        {
+            "space": spaces,
+            "residual": values.to_numpy(),
+            "rank": (every < values).sum().to_numpy() + 1,
+            "n": len(every),
+            "lower": lower.to_numpy(),
+            "upper": upper.to_numpy(),
+        }
     )
 
 
-def _models(spaces: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(space.rpartition(":")[0] for space in spaces))
+@answers(StimulusNeighbors, version=1, complete=name_neighbors, needs=(ConsensusSpace,), kept=never)
+def find_neighbors(
+    question: StimulusNeighbors, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Find the k nearest stimuli of each stimulus in the consensus and in each of its spaces, by
+    the cosine of the angle: a row per place and stimulus.
+
+    Columns space (`consensus` first), index, rank_1 … rank_k: the indices of its neighbors, most
+    similar first; -1 in a layer without neighbors.
+    """
+    consensus = ask(ConsensusSpace(question.scope, question.joint), study, report)
+    joint = consensus.filter(like="axis_").to_numpy(np.float64)
+    near = {CONSENSUS: nearest(normalize_rows(joint), k=question.k)}
+    for space in question.joint.spaces:
+        place = find_space(study, space)
+        lists = study.neighbors(place.model, k=question.k)
+        near[space] = lists[place.layer, :, : question.k]
+    tables = [_neighbor_rows(space, ranks, studied_indices(study)) for space, ranks in near.items()]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _neighbor_rows(
+    space: str, near: Int[np.ndarray, "n k"], indices: Int[np.ndarray, " n"]
+) -> pd.DataFrame:
+    names = [f"rank_{rank + 1}" for rank in range(near.shape[1])]
+    table = pd.DataFrame(np.where(near < 0, -1, indices[near]), columns=names)
+    table.insert(0, "space", space)
+    table.insert(1, "index", indices)
+    return table
+
+
+@answers(SharedNeighbors, version=1, complete=name_shared, kept=never)
+def count_neighbors(question: SharedNeighbors, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Count the neighbors that two layers share: a row per stimulus, index, shared, k.
+
+    The mean of shared over k is their alignment by mutual k-nearest neighbors.
+    """
+    x, y = (
+        study.neighbors(model, k=question.k)[layer, :, : question.k]
+        for model, layer in question.pair.places
+    )
+    shared = count_shared(x, y)
+    return pd.DataFrame({"index": studied_indices(study), "shared": shared, "k": question.k})

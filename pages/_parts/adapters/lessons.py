@@ -13,12 +13,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.figures import tables
 from core.metrics import METRICS
 from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
 from core.recipe import Recipe
 from core.study.models import is_reality, reads
-from core.study.spaces import default_spaces
+from core.study.spaces import default_spaces, describe_spaces
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
@@ -243,10 +242,10 @@ def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
 
 
 def about(at: Place, spaces: tuple[str, ...], column: str) -> dict[str, str]:
-    """Return what `core.figures.tables.describe_spaces` says of each space: its title, group, model
+    """Return what `core.study.spaces.describe_spaces` says of each space: its title, group, model
     or layer.
     """
-    table = tables.describe_spaces(spaces, queries.models(at))
+    table = describe_spaces(spaces, queries.models(at))
     return dict(zip(table["space"], table[column], strict=True))
 
 

@@ -23,7 +23,7 @@ def writer(
     """Return a function that writes a stimulus's caption and a bar per space as HTML; a full bar is
     the largest residual there is.
 
-    residuals: a column per space, as `core.study.consensus.disperse` gives them. spaces: space,
+    residuals: a column per space, as `platoscope dispersion stimuli` has them. spaces: space,
     title, group.
     """
     looks = [

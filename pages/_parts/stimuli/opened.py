@@ -7,8 +7,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.questions.stimuli import answer as stimulus_views
-from core.questions.stimuli import figures as figures
+from core.questions.dispersion.question import Spaces
+from core.questions.stimuli import figures
+from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
 from pages._shared import exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
 
@@ -49,59 +50,31 @@ def show(at: Place, index: int) -> None:
 def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the residual in each space with its rank among all stimuli."""
     st.subheader("Do models agree on it?", anchor=False)
-    rows = _ranked(at, spaces, index)
-    recipe = queries.recipe(
-        at, "residuals", spread.models(spaces), spaces=list(spaces), stimulus=index
-    )
-    exportbar.plot(
-        figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow()),
-        key="residuals",
-        table=rows,
-        recipe=recipe,
-        command=spread.command(at, spaces),
-    )
-    mean = spread.residuals(at, spaces)["mean"]
-    rank = (
-        f"rank {(mean < mean[index]).sum() + 1:,} of {len(mean):,}, from the least dispersed to the"
-        " most"
-    )
-    st.markdown(
-        f"{spread.MEANING}\n\n{READING}\n\n**What is seen.** Over all these models the stimulus has"
-        f" {rank}."
-    )
+    question = StimulusResiduals(at.scope, Spaces(spaces), index)
+    rows = spread.described(at, spaces).merge(queries.ask(at, question), on="space")
+    figure = figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, question, figure, key="residuals", table=rows)
+    st.markdown(f"{spread.MEANING}\n\n{READING}")
+    frame.say([_rank(spread.residuals(at, spaces)["mean"], index)])
 
 
-def _ranked(at: Place, spaces: tuple[str, ...], index: int) -> pd.DataFrame:
-    every = spread.residuals(at, spaces)[list(spaces)]
-    quartiles = every.quantile([0.25, 0.75])
-    found = pd.DataFrame(
-        {
-            "space": list(spaces),
-            "residual": every.iloc[index].to_numpy(),
-            "rank": (every < every.iloc[index]).sum().to_numpy() + 1,
-            "n": len(every),
-            "lower": quartiles.iloc[0].to_numpy(),
-            "upper": quartiles.iloc[1].to_numpy(),
-        }
+def _rank(mean: pd.Series, index: int) -> str:
+    rank = (mean < mean[index]).sum() + 1
+    return (
+        f"Over all these models, the stimulus ranks {rank:,} of {len(mean):,}, from the least"
+        " dispersed to the most."
     )
-    return spread.described(at, spaces).merge(found, on="space")
 
 
 def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the nearest stimuli in the consensus and in each of its spaces, a row each."""
-    st.subheader("What do models take to be like it?", anchor=False)
-    k = min(NEAR, queries.card(at).size - 1)
+    st.subheader("Which stimuli do models take to be like it?", anchor=False)
+    k = min(NEAR, queries.size(at) - 1)
     st.markdown(f"The {k} stimuli at the smallest angle to it, the most similar first.")
-    near = {
-        "In the consensus": (
-            queries.compared(at, stimulus_views.near_in_consensus, spaces, k=k).iloc[index].tolist()
-        )
-    }
-    for row in spread.described(at, spaces).to_dict("records"):
-        layer = int(row["space"].rpartition(":")[2])
-        near[f"{row['title']}, {row['layer']}"] = queries.neighbors(at, row["model"], layer, k=k)[
-            index
-        ].tolist()
-    for place, (name, indices) in enumerate(near.items()):
-        st.caption(frame.plain(name))
-        gallery.grid(at, [one for one in indices if one >= 0], key=f"near-{place}", width=108)
+    table = queries.ask(at, StimulusNeighbors(at.scope, Spaces(spaces), k))
+    near = table[table["index"] == index].set_index("space").filter(like="rank_")
+    looks = spread.described(at, spaces)
+    titles = dict(zip(looks["space"], looks["title"] + ", " + looks["layer"], strict=True))
+    for place, (space, ranks) in enumerate(near.iterrows()):
+        st.caption(frame.plain(titles.get(str(space), "In the consensus")))
+        gallery.grid(at, [one for one in ranks if one >= 0], key=f"near-{place}", width=108)

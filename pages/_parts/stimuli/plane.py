@@ -8,8 +8,9 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.questions.stimuli import answer as stimulus_views
-from core.questions.stimuli import figures as figures
+from core.questions.dispersion.question import Spaces
+from core.questions.stimuli import figures
+from core.questions.stimuli.question import StimulusMap
 from pages._parts.stimuli import selection
 from pages._shared import exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
@@ -57,29 +58,27 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
     )
     size = queries.card(at).size
     brushed = selection.brushed(size)
-    points, axes = _points(at, spaces, kind, by)
-    value = f"dispersion: {spread.name_of(at, spaces, by)}"
+    question = StimulusMap(at.scope, Spaces(spaces), kind)
+    points, axes = _points(at, question, by)
+    drawn = points.iloc[list(shown)]
     figure = figures.stimulus_map(
-        points.iloc[list(shown)],
+        drawn,
         axes=axes,
-        value=value,
+        value=f"dispersion: {spread.name_of(at, spaces, by)}",
         title=f"Stimuli: {MAPS[kind]}",
         chosen=brushed,
         square=kind == "pca",
         unitless=kind == "umap",
         mode=frame.mode(),
     )
-    recipe = queries.recipe(
-        at, "stimulus-map", spread.models(spaces), spaces=list(spaces), map=kind, by=by
-    )
-    exportbar.plot(
+    exportbar.draw(
+        at,
+        question,
         figure,
         key="stimulus-map",
-        table=points.iloc[list(shown)],
-        recipe=recipe,
+        table=drawn,
         on_select=partial(_brush, size),
         brush=True,
-        command=spread.command(at, spaces) if kind == "residuals" else None,
     )
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
     st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
@@ -107,25 +106,15 @@ def _brush(size: int) -> None:
         selection.brush(sorted(set(picked)), size)
 
 
-def _points(
-    at: Place, spaces: tuple[str, ...], kind: str, by: str
-) -> tuple[pd.DataFrame, tuple[str, str]]:
+def _points(at: Place, question: StimulusMap, by: str) -> tuple[pd.DataFrame, tuple[str, str]]:
     """Return index, caption, x, y, value of every stimulus, and what the axes are."""
-    residuals = spread.residuals(at, spaces)
-    points = pd.DataFrame(
-        {
-            "index": residuals["index"],
-            "caption": gallery.default_captions(at),
-            "value": residuals[by],
-        }
+    plane = queries.ask(at, question)
+    points = plane[["index", "x", "y"]].assign(
+        caption=gallery.default_captions(at), value=plane[by]
     )
-    if kind == "residuals":
-        axes = "mean residual (spaces have norm 1)", "first component of the residuals"
-        return points.assign(x=residuals["mean"], y=residuals["pc1"]), axes
-    with st.spinner("Laying the stimuli out"):
-        plane = queries.compared(at, stimulus_views.lay_out, spaces, by=kind)
-    points = points.assign(x=plane["x"], y=plane["y"])
-    if kind == "umap":
+    if question.map == "residuals":
+        return points, ("mean residual (spaces have norm 1)", "first component of the residuals")
+    if question.map == "umap":
         return points, ("UMAP 1", "UMAP 2")
     first, second = (
         f"{100 * plane[share].iloc[0]:.0f} % of the variance" for share in ("share_x", "share_y")

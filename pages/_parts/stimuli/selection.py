@@ -5,12 +5,14 @@ taken away or studied.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.errors import StimuliError
 from core.figures import exports
+from core.questions.stimuli.question import StimulusList
 from core.study.selections import decode, encode
 from pages._shared import frame, queries
 from pages._shared.queries import Place
@@ -43,7 +45,8 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
     name: a word for its file.
     """
     code = encode(indices, queries.card(at).size)
-    recipe = queries.recipe(at, "selection", [], stimuli=code)
+    chosen = replace(at, scope=replace(at.scope, stimuli=code))
+    recipe = queries.recipe_of(chosen, StimulusList(chosen.scope))
     with st.container(
         horizontal=True, key=f"offer-{name}", vertical_alignment="center", gap="small"
     ):
@@ -68,12 +71,5 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
 
 
 def as_table(at: Place, indices: Sequence[int]) -> pd.DataFrame:
-    """Return a row per stimulus in the order given: index, stimulus, and a column per caption
-    level.
-    """
-    texts = queries.captions(at).pivot(index="index", columns="level", values="text")
-    table = (
-        texts.loc[list(indices), list(queries.card(at).levels)].add_prefix("caption ").reset_index()
-    )
-    table.insert(1, "stimulus", queries.stimuli(at)["stimulus"].iloc[list(indices)].to_numpy())
-    return table
+    """Return a row per stimulus in this order: index, stimulus, and a column per caption level."""
+    return queries.ask(at, StimulusList(at.scope)).iloc[list(indices)]

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.tables import describe_spaces, effect_points
 from core.figures.theme import INK, hue
 from core.questions.dispersion.figures import deciles, drop, effect, held_out
+from core.questions.dispersion.points import effect_points
 from core.study.models import MODEL_COLUMNS
+from core.study.spaces import describe_spaces
 
 LABEL = "alignment (CKNNA, k = 10)"
 SPACES = ("mae:2", "clip:1")
@@ -30,7 +31,7 @@ def models() -> pd.DataFrame:
 
 
 def effects(**changed: dict) -> pd.DataFrame:
-    """Return a table like that of `core.study.consensus`, by set and score of the mean; language
+    """Return a table like that of `platoscope dispersion effect`, by set and score of the mean; language
     models lie 0.01 off it.
     """
     rows = [

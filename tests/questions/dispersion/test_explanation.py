@@ -12,17 +12,38 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
-from core.questions.dispersion import explanation, prediction
+from core.questions.asking import ask
+from core.questions.dispersion import answer, explanation, prediction
 from core.questions.dispersion.prediction import TOGETHER
 from core.questions.dispersion.predictors import distance_to_neighbors
+from core.questions.dispersion.question import (
+    ConsensusSpace,
+    DispersionPredictors,
+    DispersionWords,
+    Ranking,
+    Spaces,
+    StimulusDispersion,
+)
 from core.stimuli.statistics import describe_captions, describe_images
 from core.store import Store
-from core.study.consensus import consensus, disperse
 from core.study.study import Study
 from tests.pages.world import VISION, PaintedDataset, build
 
 SPACES = ("vit-mae-s:1", "vit-clip-m:2", "vit-supervised-s:2")
 SIZE = 90
+
+
+def explain(study: Study, *, seed=0, level="", report=None, **ranked) -> pd.DataFrame:
+    question = DispersionPredictors(ranking=Ranking(SPACES, **ranked), seed=seed, level=level)
+    return ask(question, study, report)
+
+
+def words(study: Study, size: int) -> pd.DataFrame:
+    return ask(DispersionWords(ranking=Ranking(SPACES), size=size), study)
+
+
+def disperse(study: Study) -> pd.DataFrame:
+    return ask(StimulusDispersion(joint=Spaces(SPACES)), study)
 
 
 class Dusk(PaintedDataset):
@@ -59,14 +80,14 @@ def given(monkeypatch) -> dict:
         seen.update(predictors, target=target)
         return prediction.predict(target, predictors, **choices)
 
-    monkeypatch.setattr(explanation, "predict", listen)
+    monkeypatch.setattr(answer, "predict", listen)
     return seen
 
 
 def test_all_kinds_of_predictors_meet_the_dispersion_of_their_stimulus(study, given):
-    table = explanation.explain(study, SPACES, seed=11)
+    table = explain(study, seed=11)
     dataset = Dusk(SIZE)
-    assert given["target"] == pytest.approx(disperse(study, SPACES)["mean"].to_numpy())
+    assert given["target"] == pytest.approx(disperse(study)["mean"].to_numpy())
     assert given["image"]["size"].tolist() == [
         448 * 300 if i % 3 == 0 else 224 * 224 for i in range(SIZE)
     ]
@@ -77,7 +98,7 @@ def test_all_kinds_of_predictors_meet_the_dispersion_of_their_stimulus(study, gi
     texts = dataset.captions.query("level == '20'")["text"].tolist()
     pd.testing.assert_frame_equal(given["caption"], describe_captions(texts))
     pd.testing.assert_frame_equal(given["factor"], dataset.stimuli.drop(columns="stimulus"))
-    joint = consensus(study, SPACES).drop(columns="index").to_numpy()
+    joint = ask(ConsensusSpace(joint=Spaces(SPACES)), study).filter(like="axis_").to_numpy()
     assert given["consensus"].iloc[:, 0].to_numpy() == pytest.approx(
         distance_to_neighbors(joint, k=10)
     )
@@ -86,26 +107,26 @@ def test_all_kinds_of_predictors_meet_the_dispersion_of_their_stimulus(study, gi
 
 
 def test_the_table_is_kept_and_another_question_is_another_table(study, given):
-    first = explanation.explain(study, SPACES, seed=12)
+    first = explain(study, seed=12)
     given.clear()
-    pd.testing.assert_frame_equal(explanation.explain(study, list(SPACES), seed=12), first)
+    pd.testing.assert_frame_equal(explain(study, seed=12), first)
     assert not given
     for other in ({"by": "median"}, {"level": "5"}, {"centering": "stimuli"}):
-        explanation.explain(study, SPACES, seed=12, **other)
+        explain(study, seed=12, **other)
         assert given.pop("target") is not None
 
 
 def test_another_level_counts_its_own_words(study, given):
-    explanation.explain(study, SPACES, level="40", by=SPACES[1])
+    explain(study, level="40", by=SPACES[1])
     texts = Dusk(SIZE).captions.query("level == '40'")["text"].tolist()
     pd.testing.assert_frame_equal(given["caption"], describe_captions(texts))
-    assert given["target"] == pytest.approx(disperse(study, SPACES)[SPACES[1]].to_numpy())
+    assert given["target"] == pytest.approx(disperse(study)[SPACES[1]].to_numpy())
 
 
 def test_a_study_of_some_stimuli_explains_those_by_words_that_are_rare_in_all(root, given):
     study = Study(Store(root), "cave", where={"thing_color": "crimson"})
-    with pytest.raises(Exception, match="at least 50 of them; given 23"):
-        explanation.explain(study, SPACES)
+    with pytest.raises(Exception, match="at least 50 of them; got 23"):
+        explain(study)
     texts = Dusk(SIZE).captions.query("level == '20'")["text"].tolist()
     expected = describe_captions(texts).iloc[::4].reset_index(drop=True)
     pd.testing.assert_frame_equal(given["caption"], expected)
@@ -116,8 +137,8 @@ def test_a_study_of_some_stimuli_explains_those_by_words_that_are_rare_in_all(ro
 
 def test_of_too_many_stimuli_some_are_drawn(study, given, monkeypatch):
     monkeypatch.setattr(explanation, "LARGEST", 60)
-    explanation.explain(study, SPACES)
-    everything = disperse(study, SPACES)["mean"].to_numpy()
+    explain(study)
+    everything = disperse(study)["mean"].to_numpy()
     places = [int(np.argmin(abs(everything - value))) for value in given["target"]]
     assert len(set(places)) == 60
     assert given["factor"]["count"].tolist() == [place % 4 + 1 for place in places]
@@ -125,14 +146,14 @@ def test_of_too_many_stimuli_some_are_drawn(study, given, monkeypatch):
 
 def test_a_dataset_without_image_sizes_says_so(study, monkeypatch):
     monkeypatch.setattr(Store, "image_sizes", lambda *_: None)
-    table = explanation.explain(study, SPACES, seed=13).set_index("predictor")
+    table = explain(study, seed=13).set_index("predictor")
     assert "known of 0 stimuli" in table.loc["size", "reason"]
     assert table.loc["brightness", "reason"] == ""
 
 
 def test_words_are_those_of_the_least_and_the_most_dispersed(study):
-    table = explanation.enriched_words(study, SPACES, size=30).set_index("word")
-    order = np.argsort(disperse(study, SPACES)["mean"].to_numpy())
+    table = words(study, size=30).set_index("word")
+    order = np.argsort(disperse(study)["mean"].to_numpy())
     for side, chosen in (("in_low", order[:30]), ("in_high", order[-30:])):
         assert table.loc["crimson", side] == (chosen % 4 == 0).sum()
     assert set(table["low"]) == set(table["high"]) == {30}
@@ -142,26 +163,26 @@ def test_copies_of_a_caption_count_once_per_set(study, monkeypatch):
     """Every caption in two copies, one beside the other in the ranking: the table is that of half
     as many stimuli.
     """
-    ranked = disperse(study, SPACES)["mean"].to_numpy().argsort()
-    texts = explanation._texts(study, "20")
+    ranked = disperse(study)["mean"].to_numpy().argsort()
+    texts = explanation.texts_of(study, "20")
     texts[ranked[1::2]] = texts[ranked[::2]]
-    monkeypatch.setattr(explanation, "_texts", lambda *_: texts)
-    table = explanation.enriched_words(study, SPACES, size=30).set_index("word")
+    monkeypatch.setattr(answer, "texts_of", lambda *_: texts)
+    table = words(study, size=30).set_index("word")
     assert set(table["low"]) == set(table["high"]) == {15}
     assert table.loc["crimson", "in_low"] == (ranked[:30:2] % 4 == 0).sum()
 
 
 def test_progress_reaches_its_end(study):
     heard = []
-    explanation.explain(study, SPACES, seed=14, report=lambda *said: heard.append(said))
+    explain(study, seed=14, report=lambda *said: heard.append(said))
     assert (SIZE, SIZE, "images described") in heard
     assert heard[-1] == (5, 5, "regressions on halves of the stimuli")
 
 
 def test_what_is_not_there_is_named(study):
     with pytest.raises(UnknownNameError, match="no caption level named '50'; did you mean 5"):
-        explanation.explain(study, SPACES, level="50")
+        explain(study, level="50")
     with pytest.raises(UnknownNameError, match="'meen'; did you mean mean"):
-        explanation.explain(study, SPACES, by="meen")
+        explain(study, by="meen")
     with pytest.raises(StimuliError, match="46"):
-        explanation.enriched_words(study, SPACES, size=46)
+        words(study, size=46)

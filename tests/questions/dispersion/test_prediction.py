@@ -10,14 +10,13 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
 from core.errors import InputError
-from core.questions.dispersion import prediction
+from core.questions.dispersion import findings, prediction
 from core.questions.dispersion.prediction import (
     FOLDS,
     REPEATS,
     STRENGTHS,
     TOGETHER,
     predict,
-    verdict,
 )
 
 
@@ -173,29 +172,31 @@ def test_where_every_predictor_is_left_out_there_are_reasons_and_no_numbers():
     target, _ = draw(60)
     table = predict(target, {"image": pd.DataFrame({"size": [9.0] * 60})})
     assert table[["importance", "r2", "r2_low", "r2_high"]].isna().all(axis=None)
-    assert "same value" in verdict(table)
+    assert "same value" in findings.prediction(table)
 
 
 def test_the_verdict_says_how_much_or_that_nothing_is_predicted():
     target, predictors = draw()
-    assert verdict(predict(target, predictors)).startswith("These predictors together predict 9")
+    assert findings.prediction(predict(target, predictors)).startswith(
+        "Together these predictors predict 9"
+    )
     shuffled = np.random.default_rng(0).permutation(target)
-    assert "nothing that is beyond doubt: R² -0.0" in verdict(predict(shuffled, predictors))
+    assert "nothing beyond doubt: R² −0.0" in findings.prediction(predict(shuffled, predictors))
 
 
 def test_without_an_interval_nothing_is_beyond_doubt():
     table = pd.DataFrame({"r2": [0.4], "r2_low": [np.nan], "r2_high": [np.nan]})
     assert (
-        verdict(table)
-        == "These predictors together predict nothing that is beyond doubt: R² 0.40 on stimuli that"
-        " the regression has not seen, without an interval."
+        findings.prediction(table)
+        == "Together these predictors predict nothing beyond doubt: R² 0.40 on held-out stimuli,"
+        " without an interval."
     )
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda target, table: (target[:49], table[:49]), "at least 50 of them; given 49"),
+        (lambda target, table: (target[:49], table[:49]), "at least 50 of them; got 49"),
         (
             lambda target, table: (np.where(target > 1, np.nan, target), table),
             "finite number per stimulus expected; ",

@@ -12,19 +12,43 @@ import pytest
 
 from core.errors import MetricError, StimuliError, UnknownNameError
 from core.metrics import METRICS
+from core.questions.asking import ask
 from core.questions.dispersion import trials
-from core.questions.dispersion.explanation import explain
-from core.questions.dispersion.summary import dispersion_findings
-from core.questions.dispersion.trials import Trial
+from core.questions.dispersion.question import (
+    DispersionFindings,
+    DispersionPredictors,
+    DropEffect,
+    HeldOutFits,
+    PartEffect,
+    Ranking,
+    SetEffect,
+    SetsQuestion,
+    Spaces,
+    StimulusDispersion,
+    Trial,
+)
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study.comparing import layer_scores
-from core.study.consensus import disperse, held_out_fits
+from core.study.parts import Measure
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2")
-QUICK = {"repeats": 4, "draws": 4, "parameters": (("k", 4),)}
+QUICK = {"repeats": 4, "draws": 4}
+CKNNA = Measure("cknna", k=4)
+
+
+def compare(kind: type[SetsQuestion], study: Study, spaces=SPACES, trial=None, **choices):
+    """Ask a question about sets of stimuli; trial, measure and what ranks them are quick ones."""
+    ranking = Ranking(tuple(spaces), by=choices.pop("by", "mean"))
+    measure = choices.pop("measure", CKNNA)
+    question = kind(ranking=ranking, trial=trial or Trial(**QUICK), measure=measure, **choices)
+    return ask(question, study)
+
+
+def disperse(study: Study, spaces) -> pd.DataFrame:
+    return ask(StimulusDispersion(joint=Spaces(tuple(spaces))), study)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +76,7 @@ def by_hand(
 
 
 def test_low_and_high_sets_are_scored_by_the_metric_itself(study):
-    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).set_index(
-        ["vision", "language", "set"]
-    )
+    table = compare(SetEffect, study, size=20).set_index(["vision", "language", "set"])
     order = np.argsort(disperse(study, SPACES)["mean"], kind="stable").to_numpy()
     for name, rows in (
         ("low", np.sort(order[:20])),
@@ -75,9 +97,7 @@ def test_low_and_high_sets_are_scored_by_the_metric_itself(study):
 
 
 def test_a_language_model_is_taken_in_its_best_layer_over_all_stimuli(study):
-    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).query(
-        "set == 'full' and language != ''"
-    )
+    table = compare(SetEffect, study, size=20).query("set == 'full' and language != ''")
     for row in table.to_dict("records"):
         every = [
             by_hand(study, row["vision"], row["language"], layer, np.arange(80))
@@ -87,27 +107,24 @@ def test_a_language_model_is_taken_in_its_best_layer_over_all_stimuli(study):
 
 
 def test_random_sets_are_as_large_and_their_number_bounds_p(study):
-    table = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).set_index("set")
+    table = compare(SetEffect, study, size=20).set_index("set")
     assert set(table.loc["random", "size"]) == {20}
     assert table.loc[["low", "high"], "p"].between(2 / 5, 1).all()
     assert table.loc[["full", "random", "low/high"], "p"].isna().all()
 
 
 def test_the_ratio_is_of_the_means(study):
-    table = (
-        trials.effect(study, SPACES, size=30, trial=Trial(**QUICK))
-        .query("language == ''")
-        .set_index(["vision", "set"])
-    )
+    table = compare(SetEffect, study, size=30).query("language == ''").set_index(["vision", "set"])
     low, high, ratio = (table.loc["vit-clip-m:2", name] for name in ("low", "high", "low/high"))
     assert ratio["score"] == pytest.approx(low["score"] / high["score"])
     assert ratio["low"] < ratio["score"] < ratio["high"]
 
 
 def test_cross_fitting_ranks_each_space_by_the_other_models(study):
-    trial = Trial(**QUICK, cross_fitted=True, by="median", tested=SPACES)
+    trial = Trial(**QUICK, cross_fitted=True, tested=SPACES)
     another_layer = "vit-mae-m:1"
-    table = trials.effect(study, [*SPACES, another_layer], size=20, trial=trial).set_index(
+    spaces = [*SPACES, another_layer]
+    table = compare(SetEffect, study, spaces, trial, by="median", size=20).set_index(
         ["vision", "language", "set"]
     )
     for space in SPACES:
@@ -124,8 +141,9 @@ def test_cross_fitting_ranks_each_space_by_the_other_models(study):
 
 
 def test_language_models_can_rank_what_vision_models_are_tested_on(study):
-    trial = Trial(**QUICK, tested=("vit-clip-m:2",), language=("gpt-2-s",), metric="mutual_knn")
-    table = trials.effect(study, ("gpt-2-m", "gpt-2-s"), size=20, trial=trial).set_index(
+    trial = Trial(**QUICK, tested=("vit-clip-m:2",), language=("gpt-2-s",))
+    models, measure = ("gpt-2-m", "gpt-2-s"), Measure("mutual_knn", k=4)
+    table = compare(SetEffect, study, models, trial, measure=measure, size=20).set_index(
         ["vision", "language", "set"]
     )
     rows = np.sort(
@@ -139,9 +157,9 @@ def test_language_models_can_rank_what_vision_models_are_tested_on(study):
 
 
 def test_a_lower_is_better_metric_takes_the_lowest_layer(study):
-    trial = Trial(repeats=2, draws=0, metric="shape_angle", language=("gpt-2-s",))
+    trial = Trial(repeats=2, draws=0, language=("gpt-2-s",))
     row = (
-        trials.effect(study, SPACES, size=20, trial=trial)
+        compare(SetEffect, study, SPACES, trial, measure=Measure("shape_angle"), size=20)
         .query("set == 'full' and language == 'gpt-2-s'")
         .iloc[0]
     )
@@ -153,11 +171,7 @@ def test_a_lower_is_better_metric_takes_the_lowest_layer(study):
 
 
 def test_parts_cover_the_ranking(study):
-    table = (
-        trials.by_part(study, SPACES, count=4, trial=Trial(**QUICK))
-        .query("language == ''")
-        .set_index(["vision", "set"])
-    )
+    table = compare(PartEffect, study, parts=4).query("language == ''").set_index(["vision", "set"])
     parts = table.loc["vit-mae-m:2"].loc[list("1234")]
     assert parts["size"].tolist() == [20] * 4
     assert parts["dispersion"].is_monotonic_increasing
@@ -168,9 +182,7 @@ def test_parts_cover_the_ranking(study):
 
 
 def test_an_end_is_dropped(study):
-    table = trials.drop(study, SPACES, share=0.25, trial=Trial(**QUICK)).set_index(
-        ["vision", "language", "set"]
-    )
+    table = compare(DropEffect, study, share=0.25).set_index(["vision", "language", "set"])
     rows = np.sort(np.argsort(disperse(study, SPACES)["mean"], kind="stable").to_numpy()[20:])
     row = table.loc["vit-mae-m:2", "gpt-2-m", "without low"]
     assert row["score"] == pytest.approx(
@@ -206,7 +218,8 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
 
     planted.spaces = noisy
     low, high = ("vit-mae-s:2", "vit-mae-m:2"), ("vit-clip-s:2", "vit-clip-m:2")
-    table = trials.effect(planted, (*low, *high), size=30, trial=Trial(repeats=20, draws=20)).query(
+    trial, usual = Trial(repeats=20, draws=20), Measure("cknna")
+    table = compare(SetEffect, planted, (*low, *high), trial, measure=usual, size=30).query(
         "language == ''"
     )
     values = disperse(planted, (*low, *high))["mean"]
@@ -216,36 +229,32 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("asked", "message"),
     [
         (
-            lambda study: trials.by_part(study, SPACES, count=0),
-            "a ranking of 80 stimuli has 2 … 80 parts; given 0",
+            lambda study: compare(PartEffect, study, parts=0),
+            "a ranking of 80 stimuli has 2 … 80 parts; got 0",
         ),
         (
-            lambda study: trials.drop(study, SPACES, share=np.nan),
-            "a share of at most a half .* of 80 stimuli expected; given nan",
+            lambda study: compare(DropEffect, study, share=np.nan),
+            "a share of at most a half .* of 80 stimuli expected; got nan",
         ),
     ],
 )
-def test_parts_and_shares_that_cannot_be_are_refused(study, ask, message):
+def test_parts_and_shares_that_cannot_be_are_refused(study, asked, message):
     with pytest.raises(StimuliError, match=message):
-        ask(study)
+        asked(study)
 
 
 def test_a_set_size_that_was_asked_for_is_not_scored_again(study, monkeypatch):
-    first = trials.effect(study, SPACES, size=24, trial=Trial(**QUICK))
+    first = compare(SetEffect, study, size=24)
     monkeypatch.setattr(trials, "score_all", lambda *_, **__: pytest.fail("scored twice"))
-    pd.testing.assert_frame_equal(
-        trials.effect(study, SPACES, size=24, trial=Trial(**QUICK)), first
-    )
+    pd.testing.assert_frame_equal(compare(SetEffect, study, size=24), first)
 
 
 def test_every_figure_comes_in_one_table(study):
-    table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index(
-        ["finding", "group"]
-    )
-    fits = held_out_fits(study, SPACES).set_index("space")
+    table = compare(DispersionFindings, study, size=20).set_index(["finding", "group"])
+    fits = ask(HeldOutFits(joint=Spaces(SPACES)), study).set_index("space")
     assert table.loc[("held out, pearson", SPACES[0]), "value"] == pytest.approx(
         fits.loc[SPACES[0], "pearson"]
     )
@@ -260,9 +269,7 @@ def test_every_figure_comes_in_one_table(study):
         fits.loc[SPACES[0], "shuffled"]
     )
     assert np.isnan(table.loc[("held out, spearman", SPACES[2]), "p"])
-    effect = trials.effect(study, SPACES, size=20, trial=Trial(**QUICK)).query(
-        "language == '' and set == 'low/high'"
-    )
+    effect = compare(SetEffect, study, size=20).query("language == '' and set == 'low/high'")
     assert table.loc["cknna low/high", "value"].tolist() == effect["score"].tolist()
     assert {"R2 of dispersion", "importance", "cknna without low"} <= set(
         table.index.get_level_values("finding")
@@ -270,8 +277,8 @@ def test_every_figure_comes_in_one_table(study):
 
 
 def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
-    table = dispersion_findings(study, SPACES, size=20, trial=Trial(**QUICK)).set_index("finding")
-    ranked = explain(study, SPACES)
+    table = compare(DispersionFindings, study, size=20).set_index("finding")
+    ranked = ask(DispersionPredictors(ranking=Ranking(SPACES)), study)
     ranked = ranked[(ranked["covers"] == 1) & (ranked["reason"] == "")].head(10)
     assert table.loc["importance", "p"].isna().all()
     assert table.loc["importance", "value"].tolist() == pytest.approx(ranked["importance"].tolist())
@@ -288,20 +295,20 @@ def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
         (
             {"size": 41},
             StimuliError,
-            r"sets of 1 … 40 of 80 stimuli expected, so that low and high share none; given 41",
+            r"sets of 1 … 40 of 80 stimuli expected, so that low and high share none; got 41",
         ),
         (
-            {"size": 20, "trial": Trial(by="mode")},
+            {"size": 20, "by": "mode"},
             UnknownNameError,
             "no summary of dispersion named 'mode'; did you mean",
         ),
         (
-            {"size": 20, "trial": Trial(metric="cknn")},
+            {"size": 20, "measure": Measure("cknn")},
             UnknownNameError,
             "no metric named 'cknn'; did you mean cknna",
         ),
         (
-            {"size": 8, "trial": Trial()},
+            {"size": 8, "measure": Measure("cknna")},
             MetricError,
             r"k must lie in 1 … 7 .* of 8 stimuli; given 10: take larger",
         ),
@@ -324,7 +331,7 @@ def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
 )
 def test_a_trial_that_cannot_be_is_refused(study, options, error, message):
     with pytest.raises(error, match=message):
-        trials.effect(study, SPACES, **options)
+        compare(SetEffect, study, **options)
 
 
 def test_no_language_model_is_said(tmp_path):
@@ -332,4 +339,4 @@ def test_no_language_model_is_said(tmp_path):
     with pytest.raises(
         MetricError, match="language models to align with expected; dataset cave has none"
     ):
-        trials.effect(Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)
+        compare(SetEffect, Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)

@@ -5,15 +5,27 @@ slowly.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from core.questions.stimuli.answer import lay_out, near_in_consensus
+from core.errors import MetricError, StimuliError
+from core.questions.asking import ask
+from core.questions.dispersion.question import ConsensusSpace, Spaces, StimulusDispersion
+from core.questions.stimuli.question import (
+    SharedNeighbors,
+    StimulusList,
+    StimulusMap,
+    StimulusNeighbors,
+    StimulusResiduals,
+)
 from core.store import Store
-from core.study.consensus import consensus
+from core.study.comparing import layer_scores
+from core.study.parts import LayerPair
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-s:2", "vit-clip-m:2")
+JOINT = Spaces(SPACES)
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +37,20 @@ def study(tmp_path_factory) -> Study:
 
 @pytest.fixture(scope="module")
 def joint(study) -> np.ndarray:
-    return consensus(study, SPACES).drop(columns="index").to_numpy()
+    return ask(ConsensusSpace(joint=JOINT), study).filter(like="axis_").to_numpy()
 
 
 def test_the_principal_plane_is_the_consensus_s_first_two_axes(study, joint):
-    plane = lay_out(study, SPACES, by="pca")
+    plane = ask(StimulusMap(joint=JOINT, map="pca"), study)
     assert np.abs(plane[["x", "y"]].to_numpy()) == pytest.approx(np.abs(joint[:, :2]), abs=1e-9)
     shares = joint.var(axis=0) / joint.var(axis=0).sum()
     assert (plane["share_x"].iloc[0], plane["share_y"].iloc[0]) == pytest.approx(shares[:2])
 
 
 def test_neighbors_have_the_largest_cosines(study, joint):
-    near = near_in_consensus(study, SPACES, k=4)
-    assert list(near) == ["rank_1", "rank_2", "rank_3", "rank_4"]
+    table = ask(StimulusNeighbors(joint=JOINT, k=4), study)
+    assert list(table) == ["space", "index", "rank_1", "rank_2", "rank_3", "rank_4"]
+    near = table[table["space"] == "consensus"].filter(like="rank_")
     lengths = np.linalg.norm(joint, axis=1)
     for index in range(len(joint)):
         cosines = joint @ joint[index] / lengths / lengths[index]
@@ -55,8 +68,78 @@ def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
         return space[:, :2] + seed
 
     monkeypatch.setattr("core.questions.stimuli.answer.neighbor_plane", fake)
-    first, again, other = (lay_out(study, SPACES, by="umap", seed=seed) for seed in (0, 0, 1))
+    first, again, other = (
+        ask(StimulusMap(joint=JOINT, map="umap", seed=seed), study) for seed in (0, 0, 1)
+    )
     assert seeds == [0, 1]
     assert first.equals(again)
     assert other["x"].to_numpy() == pytest.approx(joint[:, 0] + 1)
     assert first["share_x"].isna().all()
+
+
+def test_neighbors_in_each_space_are_the_study_s_own(study):
+    table = ask(StimulusNeighbors(joint=JOINT, k=4), study).set_index("space")
+    assert list(dict.fromkeys(table.index)) == ["consensus", *SPACES]
+    for space in SPACES:
+        model, layer = space.split(":")
+        expected = study.neighbors(model, k=4)[int(layer), :, :4]
+        assert (table.loc[space].filter(like="rank_").to_numpy() == expected).all()
+
+
+def test_neighbors_among_chosen_stimuli_are_named_by_their_index_in_the_dataset(study):
+    forest = Study(study.store, "cave", where={"scene": "forest"})
+    table = ask(StimulusNeighbors(joint=JOINT, k=3), forest)
+    assert sorted(set(table["index"])) == list(range(1, 20, 3))
+    assert set(table.filter(like="rank_").to_numpy().ravel()) <= set(range(1, 20, 3))
+
+
+def test_the_map_of_residuals_is_their_mean_and_first_component(study):
+    table = ask(StimulusMap(joint=JOINT), study)
+    dispersion = ask(StimulusDispersion(joint=JOINT), study)
+    pd.testing.assert_frame_equal(table[list(dispersion)], dispersion)
+    assert table["x"].tolist() == dispersion["mean"].tolist()
+    assert table["y"].tolist() == dispersion["pc1"].tolist()
+    assert table[["share_x", "share_y"]].isna().all(axis=None)
+
+
+def test_a_stimulus_is_ranked_among_all_in_each_space(study):
+    table = ask(StimulusResiduals(joint=JOINT, stimulus=5), study).set_index("space")
+    dispersion = ask(StimulusDispersion(joint=JOINT), study)
+    for space in SPACES:
+        values = dispersion[space].to_numpy()
+        row = table.loc[space]
+        assert row["residual"] == values[5]
+        assert row["rank"] == 1 + (values < values[5]).sum()
+        assert (row["lower"], row["upper"]) == pytest.approx(np.quantile(values, (0.25, 0.75)))
+        assert row["n"] == 20
+
+
+def test_a_stimulus_that_is_not_studied_is_refused(study):
+    with pytest.raises(StimuliError, match="got 20: see platoscope stimuli list"):
+        ask(StimulusResiduals(joint=JOINT, stimulus=20), study)
+
+
+def test_shared_neighbors_are_counted_and_their_mean_is_mutual_knn(study):
+    table = ask(SharedNeighbors(pair=LayerPair("vit-mae-m", 2, "gpt-2-s", 3), k=5), study)
+    near_x, near_y = study.neighbors("vit-mae-m", k=5)[2], study.neighbors("gpt-2-s", k=5)[3]
+    expected = [len({*a[:5]} & {*b[:5]}) for a, b in zip(near_x, near_y, strict=True)]
+    assert table["shared"].tolist() == expected
+    score = layer_scores(study, ["vit-mae-m"], ["gpt-2-s"], k=5)["vit-mae-m", "gpt-2-s"][2, 3]
+    assert table["shared"].mean() / 5 == pytest.approx(score)
+
+
+@pytest.mark.parametrize("k", [0, 20])
+def test_a_k_that_cannot_be_is_refused_before_anything_is_read(study, k):
+    for question in (SharedNeighbors(k=k), StimulusNeighbors(k=k)):
+        with pytest.raises(MetricError, match="k must lie in 1 … 19"):
+            ask(question, study)
+
+
+def test_stimuli_are_listed_with_all_their_captions(study):
+    forest = Study(study.store, "cave", where={"scene": "forest"})
+    table = ask(StimulusList(), forest)
+    assert table["index"].tolist() == list(range(1, 20, 3))
+    assert table["stimulus"].tolist() == [f"event {i}" for i in range(1, 20, 3)]
+    captions = study.store.captions("cave").set_index(["index", "level"])["text"]
+    for level in study.dataset.levels:
+        assert table[f"caption {level}"].tolist() == [captions[i, level] for i in table["index"]]

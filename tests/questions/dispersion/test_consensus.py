@@ -11,10 +11,18 @@ import pandas as pd
 import pytest
 
 from core.errors import MetricError, UnknownNameError
+from core.questions.asking import ask
+from core.questions.dispersion import consensus
 from core.questions.dispersion import residuals as dispersion
+from core.questions.dispersion.question import (
+    ConsensusSpace,
+    HeldOutFits,
+    HeldOutPoints,
+    Spaces,
+    StimulusDispersion,
+)
 from core.statistics.procrustes import generalized_procrustes
 from core.store import Store
-from core.study import consensus
 from core.study.spaces import Layer, default_language, default_spaces, find_space
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -36,6 +44,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def study(root: Path) -> Study:
     return Study(Store(root), "cave")
+
+
+def disperse(study: Study, spaces, **choices) -> pd.DataFrame:
+    return ask(StimulusDispersion(joint=Spaces(tuple(spaces)), **choices), study)
 
 
 def read(study: Study) -> list[np.ndarray]:
@@ -74,9 +86,9 @@ def test_a_space_that_is_not_there_is_refused_with_the_nearest(study, given, mes
 
 def test_two_names_of_one_space_are_refused(study):
     with pytest.raises(
-        MetricError, match=r"each space once expected; given vit-mae-m:2 more than once"
+        MetricError, match=r"each space once expected; got vit-mae-m:2 more than once"
     ):
-        consensus.disperse(study, ["vit-mae-m", "vit-mae-m:block 2"])
+        disperse(study, ["vit-mae-m", "vit-mae-m:block 2"])
 
 
 def test_defaults_are_the_largest_finished_models(study):
@@ -85,7 +97,7 @@ def test_defaults_are_the_largest_finished_models(study):
 
 
 def test_a_row_per_stimulus_holds_the_analyses_numbers(study):
-    table = consensus.disperse(study, SPACES)
+    table = disperse(study, SPACES)
     fitted = generalized_procrustes(read(study))
     apart = dispersion.residuals(fitted)
     found = dispersion.summarize(apart)
@@ -100,11 +112,9 @@ def test_a_row_per_stimulus_holds_the_analyses_numbers(study):
 
 
 def test_the_consensus_itself_is_given_in_its_principal_axes(study):
-    table = consensus.consensus(study, SPACES)
-    np.testing.assert_allclose(
-        table.drop(columns="index"), generalized_procrustes(read(study)).joint
-    )
-    assert list(table)[:3] == ["index", "axis_1", "axis_2"]
+    axes = ask(ConsensusSpace(joint=Spaces(SPACES)), study).filter(like="axis_")
+    np.testing.assert_allclose(axes, generalized_procrustes(read(study)).joint)
+    assert list(axes)[:2] == ["axis_1", "axis_2"]
 
 
 def test_weights_and_centering_reach_the_consensus(study):
@@ -112,20 +122,21 @@ def test_weights_and_centering_reach_the_consensus(study):
     apart = dispersion.residuals(
         generalized_procrustes(read(study), weights=weights, centering="stimuli")
     )
-    table = consensus.disperse(study, SPACES, weights=weights, centering="stimuli")
+    joint = Spaces(SPACES, centering="stimuli")
+    table = ask(ConsensusSpace(joint=joint, weights=weights), study)
     np.testing.assert_allclose(table[list(SPACES)], apart)
 
 
 def test_each_space_can_be_compared_with_the_others_alone(study):
     found = dispersion.leave_one_out(read(study))
     dispersions, deviations = found.dispersion, found.deviation
-    table = consensus.disperse(study, SPACES, without_each=True)
+    table = disperse(study, SPACES, without_each=True)
     np.testing.assert_allclose(table[list(SPACES)], deviations)
     assert table[["iterations", "objective"]].isna().all(axis=None)
-    points = consensus.held_out(study, SPACES)
+    points = ask(HeldOutPoints(joint=Spaces(SPACES)), study)
     np.testing.assert_allclose(points["dispersion"].to_numpy().reshape(3, 40).T, dispersions)
     np.testing.assert_allclose(points["deviation"].to_numpy().reshape(3, 40).T, deviations)
-    fits = consensus.held_out_fits(study, SPACES)
+    fits = ask(HeldOutFits(joint=Spaces(SPACES)), study)
     assert fits["space"].tolist() == list(SPACES)
     assert fits["pearson"].tolist() == pytest.approx(
         [np.corrcoef(*pair)[0, 1] for pair in zip(dispersions.T, deviations.T, strict=True)]
@@ -142,17 +153,17 @@ def test_each_space_can_be_compared_with_the_others_alone(study):
 
 
 def test_only_the_stimuli_studied_have_a_part(root):
-    table = consensus.disperse(Study(Store(root), "cave", where={"scene": "forest"}), SPACES)
+    table = disperse(Study(Store(root), "cave", where={"scene": "forest"}), SPACES)
     assert table["index"].tolist() == list(range(1, 40, 3))
     assert table["stimulus"].tolist() == [f"event {i}" for i in range(1, 40, 3)]
 
 
 def test_what_was_fitted_is_read_again(study, monkeypatch):
-    first = consensus.disperse(study, SPACES)
+    first = disperse(study, SPACES)
     monkeypatch.setattr(
         consensus, "generalized_procrustes", lambda *_, **__: pytest.fail("fitted twice")
     )
-    pd.testing.assert_frame_equal(consensus.disperse(study, SPACES), first)
+    pd.testing.assert_frame_equal(disperse(study, SPACES), first)
 
 
 @pytest.mark.parametrize(
@@ -160,16 +171,11 @@ def test_what_was_fitted_is_read_again(study, monkeypatch):
     [
         (SPACES[:1], {}, "at least two spaces of a positive weight; given 1"),
         (SPACES[:2], {"without_each": True}, "at least three spaces; given 2"),
-        (
-            SPACES,
-            {"without_each": True, "weights": (1.0, 1.0, 1.0)},
-            "give weights or leave one out",
-        ),
     ],
 )
 def test_what_has_no_consensus_is_refused(study, spaces, options, message):
     with pytest.raises(MetricError, match=message):
-        consensus.disperse(study, spaces, **options)
+        disperse(study, spaces, **options)
 
 
 def test_the_space_that_is_constant_is_named(study, monkeypatch):
@@ -182,4 +188,4 @@ def test_the_space_that_is_constant_is_named(study, monkeypatch):
         ],
     )
     with pytest.raises(MetricError, match="vit-clip-m:1: all 40 stimuli have the same vector"):
-        consensus.disperse(study, ["vit-mae-m:1", "vit-clip-m:1"])
+        disperse(study, ["vit-mae-m:1", "vit-clip-m:1"])

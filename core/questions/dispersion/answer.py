@@ -1,0 +1,311 @@
+"""What the questions about dispersion are answered by: consensus, sets of stimuli, predictors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import pandas as pd
+
+from core.progress import Progress
+from core.questions.asking import answers, ask, never
+from core.questions.dispersion import findings, summary, trials
+from core.questions.dispersion.consensus import (
+    apart_from_others,
+    check_summary,
+    fit_consensus,
+    hold_out,
+    relate_held_out,
+    summarize_residuals,
+)
+from core.questions.dispersion.explanation import (
+    density,
+    describe_stimuli,
+    draw_stimuli,
+    name_level,
+    texts_of,
+    words_of,
+)
+from core.questions.dispersion.prediction import predict
+from core.questions.dispersion.question import (
+    ConsensusSpace,
+    DispersionFindings,
+    DispersionPredictors,
+    DispersionWords,
+    DropEffect,
+    HeldOutFits,
+    HeldOutPoints,
+    JointQuestion,
+    PartEffect,
+    Ranking,
+    RankingQuestion,
+    SetEffect,
+    Spaces,
+    StimulusDispersion,
+)
+from core.questions.dispersion.words import enriched
+from core.study.selections import check_ends, check_parts, count_share, ends
+from core.study.spaces import find_spaces, name_spaces
+from core.study.study import Study
+
+QUARTER = 4  # of all stimuli: a set is one over it where no size is named
+
+
+J = TypeVar("J", bound=JointQuestion)
+R = TypeVar("R", bound=RankingQuestion)
+
+
+def name_joint(question: J, study: Study) -> J:
+    """Name the spaces that are meant."""
+    spaces = name_spaces(study, question.joint.spaces)
+    return replace(question, joint=replace(question.joint, spaces=spaces))
+
+
+def name_ranked(question: StimulusDispersion, study: Study) -> StimulusDispersion:
+    """Name the spaces that are meant; raises what cannot rank the stimuli, or mark their ends."""
+    question = name_joint(question, study)
+    check_summary(question.by or "mean", question.joint.spaces)
+    if question.size is not None:
+        check_ends(study.size, question.size)
+    return question
+
+
+def name_ranking(question: R, study: Study) -> R:
+    """Name the spaces that rank the stimuli; raises what cannot rank them."""
+    ranking, spaces = question.ranking, name_spaces(study, question.ranking.spaces)
+    check_summary(ranking.by, spaces)
+    return replace(question, ranking=replace(ranking, spaces=spaces))
+
+
+def name_predictors(question: DispersionPredictors, study: Study) -> DispersionPredictors:
+    """Name the spaces and the caption level."""
+    return replace(name_ranking(question, study), level=name_level(study, question.level))
+
+
+def name_words(question: DispersionWords, study: Study) -> DispersionWords:
+    """Name the spaces, the caption level and the sets' size."""
+    question = name_ranking(question, study)
+    size = _size(question.size, study)
+    return replace(question, level=name_level(study, question.level), size=size)
+
+
+def name_effect(question: SetEffect, study: Study) -> SetEffect:
+    """Name the spaces, the language models and the sets' size."""
+    size = _size(question.size, study)
+    return replace(trials.complete_trial(question, study), size=size)
+
+
+def name_parts(question: PartEffect, study: Study) -> PartEffect:
+    """Name the spaces and the language models."""
+    check_parts(study.size, question.parts)
+    return trials.complete_trial(question, study)
+
+
+def name_drop(question: DropEffect, study: Study) -> DropEffect:
+    """Name the spaces and the language models."""
+    count_share(question.share, study.size)
+    return trials.complete_trial(question, study)
+
+
+def name_findings(question: DispersionFindings, study: Study) -> DispersionFindings:
+    """Name the spaces, the language models and the sets' size."""
+    size = _size(question.size, study)
+    return replace(trials.complete_trial(question, study), size=size)
+
+
+def _size(size: int | None, study: Study) -> int:
+    """Return the sets' size, a quarter of all stimuli where none is named; raises StimuliError."""
+    size = study.size // QUARTER if size is None else size
+    check_ends(study.size, size)
+    return size
+
+
+@answers(ConsensusSpace, version=1, complete=name_joint)
+def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Find the consensus; see `fit_consensus`."""
+    places = find_spaces(study, question.joint.spaces)
+    centering = question.joint.centering
+    return fit_consensus(study, places, centering=centering, weights=question.weights or None)
+
+
+@answers(
+    StimulusDispersion,
+    version=1,
+    complete=name_ranked,
+    needs=(ConsensusSpace, HeldOutPoints),
+    kept=never,
+)
+def disperse(question: StimulusDispersion, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return a row per stimulus: how far it is from the consensus, over all spaces and in each.
+
+    Columns as of `summarize_residuals`, with sizes also set: low, high or empty. Raises MetricError
+    for fewer than two spaces, three where each is compared with the others, and degenerate ones.
+    """
+    joint, by = question.joint, question.by or "mean"
+    if question.without_each:
+        points = ask(HeldOutPoints(question.scope, joint), study, report)
+        fitted = apart_from_others(points, joint.spaces)
+    else:
+        fitted = ask(ConsensusSpace(question.scope, joint), study, report)
+    table = summarize_residuals(fitted, joint.spaces)
+    if question.size is not None:
+        low, high = ends(table[by].to_numpy(), question.size)
+        table["set"] = ""
+        table.loc[low, "set"], table.loc[high, "set"] = "low", "high"
+    return table.sort_values(by, kind="stable") if question.by else table
+
+
+@answers(HeldOutPoints, version=1, complete=name_joint)
+def compare_held_out(
+    question: HeldOutPoints, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Compare each space with the consensus of the others; see `hold_out`."""
+    places = find_spaces(study, question.joint.spaces)
+    return hold_out(study, places, centering=question.joint.centering, report=report)
+
+
+@answers(
+    HeldOutFits,
+    version=1,
+    complete=name_joint,
+    needs=(HeldOutPoints,),
+    findings=lambda _, table: findings.held_out(table),
+    kept=never,
+)
+def fit_held_out(question: HeldOutFits, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Relate each space's deviation to the dispersion of the others; see `relate_held_out`."""
+    points = ask(HeldOutPoints(question.scope, question.joint), study, report)
+    return relate_held_out(points, question.joint.spaces)
+
+
+@answers(
+    SetEffect,
+    version=1,
+    complete=name_effect,
+    needs=(StimulusDispersion,),
+    findings=lambda question, table: findings.effect(
+        table, higher_is_better=question.measure.spec.higher_is_more_aligned
+    ),
+)
+def compare_sets(question: SetEffect, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Score vision with language on the least and most dispersed stimuli and on random sets of as
+    many: sets low, high, random, full and low/high; see `trials.score_trial`.
+    """
+    return trials.score_trial(question, study, trials.low_and_high(question.size or 0), report)
+
+
+@answers(
+    PartEffect,
+    version=1,
+    complete=name_parts,
+    needs=(StimulusDispersion,),
+    findings=lambda _, table: findings.parts(table),
+)
+def compare_parts(question: PartEffect, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Score vision with language on each part of the ranking: sets 1 (least dispersed) … count,
+    random, full; see `trials.score_trial`.
+    """
+    return trials.score_trial(question, study, trials.by_part(question.parts), report)
+
+
+@answers(
+    DropEffect,
+    version=1,
+    complete=name_drop,
+    needs=(StimulusDispersion,),
+    findings=lambda question, table: findings.drop(
+        table,
+        repeats=question.trial.repeats,
+        higher_is_better=question.measure.spec.higher_is_more_aligned,
+    ),
+)
+def drop_ends(question: DropEffect, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Score vision with language without the most or the least dispersed share of all stimuli, and
+    without as many random ones: sets `without high`, `without low`, `without random`, full.
+    """
+    dropped = count_share(question.share, study.size)
+    return trials.score_trial(question, study, trials.without_ends(dropped), report)
+
+
+@answers(
+    DispersionPredictors,
+    version=1,
+    complete=name_predictors,
+    needs=(StimulusDispersion, ConsensusSpace),
+    findings=lambda _, table: findings.predictors(table),
+)
+def rank_predictors(
+    question: DispersionPredictors, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Rank what predicts the dispersion of stimuli; see `core.questions.dispersion.prediction`.
+
+    Kinds of predictors: image, caption, factor (see `describe_stimuli`) and consensus (see
+    `density`). Raises InputError as `predict`.
+    """
+    drawn = draw_stimuli(study, seed=question.seed)
+    dispersion = _dispersion(question.ranking, question, study, report)
+    joint = ask(ConsensusSpace(question.scope, _spaces(question.ranking)), study, report)
+    indices = dispersion["index"].to_numpy()[drawn]
+    predictors = describe_stimuli(study, indices, question.level, report)
+    predictors["consensus"] = density(joint.filter(like="axis_").to_numpy()[drawn])
+    target = dispersion[question.ranking.by].to_numpy()[drawn]
+    return predict(target, predictors, seed=question.seed, report=report)
+
+
+@answers(
+    DispersionWords,
+    version=1,
+    complete=name_words,
+    needs=(StimulusDispersion,),
+    findings=lambda _, table: findings.words(table),
+    kept=never,
+)
+def compare_words(question: DispersionWords, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Test which words captions of the least and of the most dispersed stimuli have; see
+    `core.questions.dispersion.words.enriched`.
+    """
+    dispersion = _dispersion(question.ranking, question, study, report)
+    texts = texts_of(study, question.level)[dispersion["index"]]
+    low, high = ends(dispersion[question.ranking.by].to_numpy(), question.size or 0)
+    return enriched(words_of(texts[low]), words_of(texts[high]))
+
+
+@answers(
+    DispersionFindings,
+    version=1,
+    complete=name_findings,
+    needs=(SetEffect, DropEffect, HeldOutFits, DispersionPredictors),
+    kept=never,
+)
+def collect_findings(
+    question: DispersionFindings, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Return every figure in one table: finding, group, value, low, high (95 %), p, reason.
+
+    Of each vision space, over all language models: the metric on sets of `size`, and without a
+    quarter of the stimuli. Where there are three spaces, of the others' dispersion with its own
+    deviation: Pearson's r, with p one-sided against its stimuli shuffled, the mean of r where they
+    are, r given the norm of the consensus, and Spearman's ρ. Then R² of predicting dispersion, the
+    importance of the predictors of most, and of each the test of it alone, whose p is adjusted for
+    the false discovery rate.
+    """
+    scope, ranking, metric = question.scope, question.ranking, question.measure.metric
+    compared = (scope, ranking, question.trial, question.measure)
+    sets = summary.score_rows(ask(SetEffect(*compared, question.size), study, report), metric)
+    dropped = summary.score_rows(ask(DropEffect(*compared), study, report), metric)
+    tables = [sets, dropped[dropped["finding"] != f"{metric} {trials.FULL}"]]  # sets has it
+    if len(ranking.spaces) > 2:
+        fits = ask(HeldOutFits(scope, _spaces(ranking)), study, report)
+        tables.append(summary.correlation_rows(fits))
+    tables.append(summary.predictor_rows(ask(DispersionPredictors(scope, ranking), study, report)))
+    return pd.concat(tables, ignore_index=True)[list(summary.COLUMNS)]
+
+
+def _spaces(ranking: Ranking) -> Spaces:
+    return Spaces(ranking.spaces, ranking.centering)
+
+
+def _dispersion(
+    ranking: Ranking, question: RankingQuestion, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    return ask(StimulusDispersion(question.scope, _spaces(ranking)), study, report)

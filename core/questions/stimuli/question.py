@@ -1,0 +1,68 @@
+"""What the Stimuli page and `platoscope stimuli` ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.options import option, part
+from core.questions.dispersion.question import JointQuestion
+from core.questions.question import StudyQuestion
+from core.study.parts import LayerPair
+
+NEIGHBORS = 10
+
+
+@dataclass(frozen=True)
+class StimulusList(StudyQuestion):
+    """Which stimuli are these, and how are they captioned?"""
+
+    command: ClassVar[str] = "stimuli list"
+
+
+@dataclass(frozen=True)
+class StimulusMap(JointQuestion):
+    """Where do the stimuli lie in what models agree on?"""
+
+    command: ClassVar[str] = "stimuli map"
+
+    map: Literal["residuals", "pca", "umap"] = option(
+        "residuals",
+        help="mean residual and first component, or the consensus laid out by PCA or UMAP",
+    )
+    seed: int = option(0, least=0, label="Seed", help="seed of UMAP")
+
+
+@dataclass(frozen=True)
+class StimulusResiduals(JointQuestion):
+    """Do models agree on one stimulus?"""
+
+    command: ClassVar[str] = "stimuli residuals"
+
+    stimulus: int = option(0, least=0, help="index of the stimulus in its dataset")
+
+
+@dataclass(frozen=True)
+class StimulusNeighbors(JointQuestion):
+    """What do models take to be alike?"""
+
+    command: ClassVar[str] = "stimuli neighbors"
+
+    k: int = option(
+        NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
+    )
+
+
+@dataclass(frozen=True)
+class SharedNeighbors(StudyQuestion):
+    """On which stimuli do two models share neighbors?"""
+
+    command: ClassVar[str] = "stimuli shared"
+
+    pair: LayerPair = part(LayerPair)
+    k: int = option(
+        NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
+    )
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))

@@ -1,0 +1,52 @@
+"""Supplement 2 of the published work: each model beside the consensus of the others."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.questions.asking import findings_of
+from core.questions.dispersion import figures
+from core.questions.dispersion.question import HeldOutFits, HeldOutPoints
+from core.questions.dispersion.residuals import SHUFFLES
+from pages._parts.dispersion.pick import Choice
+from pages._shared import exportbar, frame, queries, spread
+from pages._shared.queries import Place
+
+READING = """**How to read it.** Each dot is a stimulus: to the right, the other models disagree on
+it; up, this model, turned onto their consensus, lies far from it. The line is the
+least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's, over stimuli.
+**Chance** is not 0: both axes are distances from the same consensus, so stimuli far
+from its middle can be high on both. Therefore r is also taken with this model's
+stimuli shuffled {shuffles} times, each time turned anew (p says how often it is as
+high then), and given the consensus's norm (the partial r)."""
+COLUMNS = {
+    "space": "model",
+    "n": "stimuli",
+    "pearson": "Pearson's r",
+    "pearson_low": "95 % from",
+    "pearson_high": "to",
+    "shuffled": "r if shuffled",
+    "shuffled_p": "p",
+    "partial": "partial r",
+    "partial_low": "95 % from (partial)",
+    "partial_high": "to (partial)",
+    "spearman": "Spearman's ρ",
+}
+
+
+def show(at: Place, choice: Choice) -> None:
+    """Draw the plot of all stimuli, then the correlations."""
+    st.subheader("Is it a property of the stimulus, or of these models?", anchor=False)
+    if len(choice.spaces) < 3:
+        st.markdown("Choose at least three models: the others need a consensus of their own.")
+        return
+    points, fits = HeldOutPoints(at.scope, choice.joint), HeldOutFits(at.scope, choice.joint)
+    looks = spread.described(at, choice.spaces)[["space", "title", "group"]]
+    stimuli, table = queries.ask(at, points).merge(looks, on="space"), queries.ask(at, fits)
+    figure = figures.held_out(stimuli, table, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, points, figure, key="held-out", table=stimuli)
+    st.markdown(READING.format(shuffles=SHUFFLES))
+    titled = spread.titled(at, table, "space")
+    frame.say(findings_of(fits, titled))
+    with st.expander("The correlations as a table"):
+        st.dataframe(titled[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)

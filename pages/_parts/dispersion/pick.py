@@ -1,0 +1,90 @@
+"""What the Dispersion page asks: whose agreement ranks the stimuli, how many make a set, how
+alignment is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.metrics import METRICS
+from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
+from core.questions.dispersion.set_effects import PART
+from core.study.models import reads
+from pages._shared import controls, frame, queries, spread
+from pages._shared.queries import Place
+
+RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
+RANKING = """Whose agreement ranks the stimuli. These models: the consensus of all of them. The
+other models only: each model is tested on sets that it had no part in
+(cross-fitted). Language models: whether what language models agree on is aligned,
+too."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the controls choose: the spaces, those of them that are aligned with language, and the
+    question of the first plot, on which the others vary.
+    """
+
+    spaces: tuple[str, ...]
+    tested: tuple[str, ...]
+    effect: SetEffect
+
+    @property
+    def size(self) -> int:
+        """Return how many stimuli make a set."""
+        return self.effect.size or 0
+
+    @property
+    def joint(self) -> Spaces:
+        """Return the spaces that the models are compared in."""
+        return Spaces(self.spaces)
+
+    @property
+    def rankers(self) -> str:
+        """Return whose agreement ranks the stimuli, for a sentence."""
+        if self.effect.trial.cross_fitted:
+            return "all models but the panel's own"
+        return (
+            "these models" if self.effect.ranking.spaces == self.spaces else "the language models"
+        )
+
+    def chance(self, size: int) -> float:
+        """Return the metric's chance on a set of this size, NaN where no formula gives it."""
+        measure = self.effect.measure
+        return METRICS[measure.metric].chance_level(size, measure.settings)
+
+
+def choose(at: Place) -> Choice:
+    """Draw the controls in the sidebar, and return what they choose."""
+    with st.sidebar:
+        spaces = spread.pick_spaces(at)
+        ranker = st.selectbox(
+            "Stimuli ranked by",
+            list(RANKERS),
+            format_func=RANKERS.get,
+            key="ranker",
+            help=RANKING,
+            bind="query-params",
+        )
+        ranked = spread.of_language(at) if ranker == "language" else spaces
+        if len(ranked) < 2:
+            raise frame.NeededError(
+                "At least two language models are needed to rank the stimuli: embed another one, or"
+                " rank by these models."
+            )
+        ranking = Ranking(ranked, by=spread.pick_summary(at, ranked, own=ranker != "others"))
+        size = spread.pick_set_size(queries.size(at))
+        # the parts of a set have neighbors, too
+        measure = controls.pick_measure(int(PART * size), default="cknna")
+        seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
+    models = queries.models(at)
+    language = set(models.loc[reads(models, "caption"), "model"])
+    # with itself a language model is perfectly aligned
+    tested = tuple(space for space in spaces if space.rpartition(":")[0] not in language)
+    trial = Trial(
+        tested=() if tested == ranked else tested, cross_fitted=ranker == "others", seed=seed
+    )
+    return Choice(spaces, tested, SetEffect(at.scope, ranking, trial, measure, size))
