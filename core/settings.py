@@ -11,7 +11,9 @@ from core.errors import DeviceError
 if TYPE_CHECKING:
     import torch
 
-ROOT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parent.parent
+INSTALLED = CHECKOUT / "platoscope_app"  # in a wheel, see setup.py
+ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and data/ are
 CAVE_WEIGHTS = ROOT / "data" / "cave"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 

@@ -1,0 +1,24 @@
+"""What a wheel holds beside `core`: the dashboard, as the folder `platoscope_app`.
+
+`core.settings.ROOT` is that folder where Platoscope is installed, and the repository in a checkout.
+"""
+
+from setuptools import find_namespace_packages, setup
+
+setup(
+    packages=[
+        *find_namespace_packages(include=["core", "core.*"], exclude=["*.__pycache__"]),
+        "platoscope_app",
+    ],
+    package_dir={"platoscope_app": "."},  # whose only module is app.py
+    package_data={
+        "platoscope_app": [
+            ".streamlit/config.toml",
+            "pages/**/*.py",
+            "data/*.*",
+            "data/cave/**",
+            "data/color/*",
+            "data/published/*",
+        ]
+    },
+)
