@@ -19,7 +19,7 @@ from jaxtyping import Float, Float32, Float64, Int32, Int64
 from core.errors import MetricError
 from core.spaces.inputs import check_k, check_space
 
-RULE = 3  # counts the changes of what is kept as neighbors; lists of an older rule are found anew
+VERSION = 3  # raise it when a space gets other neighbors, or more is kept of them
 BLOCK_BYTES = 32 * 2**20  # of one block of similarities, in float64
 PROBED = 64  # stimuli that ties are told from
 DIGESTED = 4096  # values that seed the order of ties

@@ -26,7 +26,7 @@ from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
 from core.questions.competence.tasks_solved import THRESHOLD, tasks_solved
 from core.recipe import Recipe
-from core.spaces.neighbors import RULE
+from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import check_q, clamp_outliers
 from core.store import ModelEntry, Store, write_result
 from core.study.layers import concatenate
@@ -97,7 +97,7 @@ class Study:
             models=digests,
             preprocessing=["clamp", "normalize"],  # in this order
             q=self.q,
-            neighbor_rule=RULE,
+            neighbors=NEIGHBORS,
             **({"where": self.where} if self.where else {}),
             **({"stimuli": self.stimuli} if self.stimuli else {}),
             **choices,

@@ -25,6 +25,7 @@ from core.embedding.runner import embed, embed_world, import_features
 from core.embedding.summaries import summarize
 from core.recipe import Recipe
 from core.settings import ROOT
+from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, write_result
 from core.store.versions import VERSIONS
 from core.study.study import Study
@@ -120,6 +121,17 @@ def test_a_raised_version_makes_stale_what_depends_on_it_and_nothing_else(
         f"version 1 of {kind!r} made it, and this Platoscope has version 2; make it again"
         in (said[0])
     )
+
+
+def test_another_rule_of_neighbors_makes_stale_what_is_kept_of_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Study(Store(root), "counted").recipe("alignment", ["counting"])
+    monkeypatch.setattr("core.study.study.NEIGHBORS", NEIGHBORS + 1)
+    assert fresh(root) == ALL - {"neighbors"}
+    assert Study(Store(root), "counted").recipe("alignment", ["counting"]) != before
+    Study(Store(root), "counted").neighbors("counting")
+    assert fresh(root) == ALL
 
 
 def test_every_kind_of_kept_thing_is_raised_above() -> None:

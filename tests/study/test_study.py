@@ -21,7 +21,7 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
-from core.spaces.neighbors import RULE
+from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset
 from core.study.comparing import align_models
 from core.study.roster import known_worlds
@@ -149,7 +149,7 @@ def test_a_recipe_holds_all_that_an_answer_depends_on(filled, study):
         "models": digests,
         "preprocessing": ["clamp", "normalize"],
         "q": 0.95,
-        "neighbor_rule": RULE,
+        "neighbors": NEIGHBORS,
         "metric": "mutual_knn",
         "k": 10,
     }
