@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.figures import tables
-from core.metrics import METRICS
-from core.questions.captions import answer as density
-from core.questions.captions import figures as figures
-from core.questions.captions import findings as verdicts
-from core.questions.captions.trends import level_trends
+from core.metrics import find_metric
+from core.options import Option
+from core.questions.asking import findings_of
+from core.questions.captions import figures
+from core.questions.captions.answer import default_models, default_targets
+from core.questions.captions.points import (
+    facts_points,
+    language_lines,
+    level_points,
+    panel_trends,
+    panels,
+)
+from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
+from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
-from core.study.models import families
 from pages._parts.captions import retold
-from pages._shared import among, controls, exportbar, frame, queries
-from pages._shared.among import Among
+from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
@@ -31,42 +37,25 @@ language models that read captions of ever more words, the mean over language
 models. **Bars** are one standard deviation over language models. The heading tells
 how much alignment changes when the words double, with the 95 % **interval** over
 families of language models, and the p of Page's test that all families rank the
-levels alike, adjusted for the false discovery rate over the panels drawn, one test
-each. The models of a family share how they were made, so their mean counts once.
+levels alike, adjusted for the false discovery rate over the panels, one test each. The models
+of a family share how they were made, so their mean counts once.
 Where models lack levels, a trend is over the levels that most have. All this is
-about these captions: a quirk of how those of a level were written moves every model
-and is not told from a trend. {chance}{thin}"""
+about these captions: a quirk in how one level was written moves every model and cannot
+be distinguished from a trend. {chance}{thin}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
 THIN = (
     " **Thin lines** with dots are single language models in the color of their family, each the"
     " mean over the models of a panel."
 )
 LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
-TOLD = """ Of the factors that made a picture (scene, time, weather, how many things, and each
-thing's kind, color, size, direction and place) a caption tells those that its words
-give away; a word that leaves some open counts in part."""
-CAP = """**How to read it.** Each mark is a group of stimuli whose captions, of one level,
-tell about equally much; up, language models share more of the nearest neighbors of
-these stimuli with the panel's models. What captions leave out caps what can be
-shared, so lines should rise to the right, also where captions are equally long.
-Marks are means without an interval: small ones are of few stimuli and move by
-chance."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The language models, those they are compared with, and how."""
-
-    models: tuple[str, ...]
-    against: tuple[str, ...]
-    how: Among
-    chosen: tuple[str, ...]  # both in words of the command line, none where all are asked for
-
-    def neighbors(self, at: Place) -> dict[str, int]:
-        """Return how many neighbors are compared where a part compares neighbors, whatever the
-        metric is.
-        """
-        return {"k": self.how.parameters.get("k", min(10, queries.size(at) - 1))}
+TOLD = """ A picture is made from factors: scene, time, weather, how many things, and each
+thing's kind, color, size, direction and place. A caption tells the factors that its words
+reveal; a word that fits several values counts in part."""
+CAP = """**How to read it.** Each mark is a group of stimuli whose captions, at one level,
+tell about equally much. Higher means that language models share more of these stimuli's
+nearest neighbors with the panel's models. What captions leave out limits what can be
+shared, so lines should rise to the right even where captions are equally long. Marks
+are means without an interval: small ones stand for few stimuli and vary by chance."""
 
 
 def show(at: Place) -> None:
@@ -75,23 +64,25 @@ def show(at: Place) -> None:
     """
     frame.need_stimuli(at)
     frame.need_readers(at, "caption")
-    for sentence in density.tell_outdated(queries.study(at)):
+    for sentence in outdated_sentences(queries.study(at)):
         st.warning(frame.plain(sentence), icon=":material/error:")
     need_levels(at)
     frame.need_readers(at, "image")
     above = st.container()
     with st.sidebar:
-        asked = ask(at, above)
+        question = pick(at, above)
     st.markdown(WHY)
     with frame.part():
-        show_alignment(at, asked)
+        show_alignment(at, question)
     with frame.part():
         show_levels(at)
+    k = question.comparison.settings.get("k", min(10, queries.size(at) - 1))
+    facts = CaptionFacts(at.scope, question.x, question.y, k)
     if queries.card(at).knows_factors:
         with frame.part():
-            show_told(at, asked)
-    with frame.part():
-        show_stimulus(at, asked)
+            show_facts(at, facts)
+    with frame.part():  # whatever metric is chosen above
+        retold.show(at, queries.ask(at, facts.scores))
 
 
 def need_levels(at: Place) -> None:
@@ -140,155 +131,97 @@ def need_levels(at: Place) -> None:
     )
 
 
-def ask(at: Place, above: DeltaGenerator) -> Asked:
-    """Draw the controls, and above the page what they lack of a link."""
+def pick(at: Place, above: DeltaGenerator) -> CaptionAlignment:
+    """Draw the controls, and above the page what a link names that is not there."""
     study, every = queries.study(at), queries.models(at)
-    reading = every[every["model"].isin(density.default_models(study))]
-    seeing = every[every["model"].isin(density.default_targets(study))]
+    reading = every[every["model"].isin(default_models(study))]
+    seeing = every[every["model"].isin(default_targets(study))]
     if reading.empty:
         raise frame.NeededError("No trained language model is embedded at two caption levels.")
-    models = _pick(
-        "Language models",
-        reading,
-        "readers",
-        kind="language model at two or more caption levels",
-        above=above,
+    x, y = (controls.option_named(CaptionAlignment, name) for name in ("x", "y"))
+    return CaptionAlignment(
+        at.scope,
+        _pick(x, reading, kind="language model at two or more caption levels", above=above),
+        _pick(y, seeing, kind="vision model", above=above),
+        controls.pick_comparison(queries.size(at)),
     )
-    against = _pick("Compared with", seeing, "against", kind="vision model", above=above)
-    sides = (("--x", models, reading), ("--y", against, seeing))
-    chosen = [
-        word for option, names, all_ in sides if len(names) < len(all_) for word in (option, *names)
-    ]
-    return Asked(tuple(models), tuple(against), among.pick(at), tuple(chosen))
 
 
 def _pick(
-    label: str, models: pd.DataFrame, key: str, *, kind: str, above: DeltaGenerator
-) -> list[str]:
+    one: Option, models: pd.DataFrame, *, kind: str, above: DeltaGenerator
+) -> tuple[str, ...]:
     return controls.heed(
-        partial(controls.pick_models, label, models, key),
-        key,
+        partial(controls.choose_models, one, models),
+        one.name,
         models["title"].tolist(),
         kind=kind,
         above=above,
     )
 
 
-def show_alignment(at: Place, asked: Asked) -> None:
+def show_alignment(at: Place, question: CaptionAlignment) -> None:
     """Draw alignment against the number of words, and say what is seen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        one = controls.option_named(CaptionAlignment, "by")
         by = st.segmented_control(
-            "A panel per",
-            ["objective", "model"],
-            default="objective",
+            one.label,
+            one.choices,
+            default=one.default,
             required=True,
-            key="panel",
+            key=one.name,
             bind="query-params",
         )
-        text = "Of each the mean over the models of a panel."
+        text = "Each line is the mean over the models of a panel."
         each = st.toggle("A line per language model", key="each", help=text, bind="query-params")
-    models, how = queries.models(at), asked.how
-    rows = queries.compared(
-        at, density.compare_levels, models=asked.models, against=asked.against, **how.compared
-    )
-    facets = panels(models, by)
-    points, lines = (
-        tables.level_points(rows, models, facets),
-        tables.language_lines(rows, models, facets),
-    )
-    trends = level_trends(lines.rename(columns={"facet": "model_y"}), families(models))
+    models, spec = queries.models(at), question.comparison.spec
+    # a panel may hold several models: the points are theirs, the trend is the panel's
+    per_model, per_panel = (replace(question, by=one) for one in ("model", by))
+    points = level_points(queries.ask(at, per_model), models, panels(models, by))
+    table = queries.ask(at, per_panel)
+    lines = language_lines(queries.ask(at, question.scores), models, panels(models, by))
     figure = figures.by_words(
         points,
         lines if each else lines.head(0),
-        trends,
+        panel_trends(table),
         mode=frame.mode(),
         narrow=frame.narrow(),
-        label=how.label.replace(METRICS[how.metric].spec.title, METRICS[how.metric].spec.short),
+        label=question.comparison.label.replace(spec.title, spec.short),
     )
-    recipe = queries.recipe(
-        at,
-        "alignment-by-level",
-        [*asked.models, *asked.against],
-        panel=by,
-        lines=each,
-        **how.compared,
-    )
-    command = how.command(
-        at, "captions", *asked.chosen, "--by", "model"
-    )  # whose rows are the points, whatever a panel holds
-    exportbar.plot(figure, key="levels", table=points, recipe=recipe, command=command)
+    exportbar.draw(at, per_model, figure, key="levels", table=points)
+    metric = find_metric(question.comparison.metric)
+    chance = metric.chance_level(queries.size(at), question.comparison.changed)
     st.markdown(
-        READING.format(
-            chance="" if math.isnan(how.chance(at)) else CHANCE, thin=THIN if each else ""
-        )
+        READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
     )
-    turned = not METRICS[how.metric].spec.higher_is_more_aligned
-    said = verdicts.tell_levels(
-        trends, {name: frame.plain(name) for name in trends["model_y"]}, turned=turned
-    )
-    st.markdown(f"**What is seen.** {said}")
-
-
-def panels(models: pd.DataFrame, by: str) -> dict[str, str]:
-    """Return the panel of each model: its objective, or itself."""
-    return dict(
-        zip(models["model"], models["group" if by == "objective" else "title"], strict=True)
-    )
+    frame.say(findings_of(per_panel, table))
 
 
 def show_levels(at: Place) -> None:
     """Draw what the levels are."""
-    st.subheader("How much does a caption say?", anchor=False)
-    table = queries.compared(at, density.caption_levels)
-    recipe = queries.recipe(at, "caption-levels", list(queries.tellings(at)["name"]))
-    exportbar.plot(
-        figures.levels(table, mode=frame.mode(), narrow=frame.narrow()),
-        key="words",
-        table=table,
-        recipe=recipe,
-        command=frame.command("captions", "--dataset", at.dataset, "--levels"),
-    )
+    question = CaptionLevels(at.scope)
+    st.subheader(question.title(), anchor=False)
+    table = queries.ask(at, question)
+    figure = figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, question, figure, key="words", table=table)
     st.markdown(LEVELS.format(told=TOLD if table["told"].notna().any() else ""))
 
 
-def show_told(at: Place, asked: Asked) -> None:
+def show_facts(at: Place, question: CaptionFacts) -> None:
     """Draw alignment of single stimuli against what their captions tell."""
-    st.subheader("Is it what a caption tells?", anchor=False)
-    k = asked.neighbors(at)
-    table = queries.compared(
-        at, density.compare_told, models=asked.models, against=asked.against, **k
-    )
-    points = tables.told_points(table, panels(queries.models(at), "objective"))
-    order = queries.compared(at, density.caption_levels)["level"]
-    figure = figures.told(
+    st.subheader(question.title(), anchor=False)
+    table = queries.ask(at, question)
+    points = facts_points(table)
+    order = queries.ask(at, CaptionLevels(at.scope))["level"]
+    figure = figures.facts(
         points,
         [level for level in order if level in set(points["level"])],
         mode=frame.mode(),
-        label=f"alignment (mutual k-NN, k = {k['k']})",
+        label=f"alignment (mutual k-NN, k = {question.k})",
         narrow=frame.narrow(),
     )
-    recipe = queries.recipe(at, "alignment-by-facts", [*asked.models, *asked.against], **k)
-    command = frame.command(
-        "captions", "--dataset", at.dataset, "--told", *asked.chosen, *frame.compared_words(**k)
-    )
-    exportbar.plot(figure, key="told", table=points, recipe=recipe, command=command)
-    said = verdicts.tell_told(
-        points.rename(columns={"facet": "model_y"}),
-        {name: frame.plain(name) for name in points["facet"]},
-    )
-    st.markdown(f"{CAP}\n\n**What is seen.** {said}")
-
-
-def show_stimulus(at: Place, asked: Asked) -> None:
-    """Draw one stimulus at every level with its neighbors, whatever metric is chosen above."""
-    rows = queries.compared(
-        at,
-        density.compare_levels,
-        models=asked.models,
-        against=asked.against,
-        **asked.neighbors(at),
-    )
-    retold.show(at, rows)
+    exportbar.draw(at, question, figure, key="told", table=points)
+    st.markdown(CAP)
+    frame.say(findings_of(question, table))
 
 
 frame.draw("Does a caption that says more align better?", show)

@@ -57,10 +57,12 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
 
 def _of_study(question: StudyQuestion, arguments: argparse.Namespace) -> Answered:
     from core.progress import ConsoleProgress
-    from core.questions.asking import ask, findings_of  # pandas and duckdb
+    from core.questions.asking import ask, findings_of, left_out_of  # pandas and duckdb
     from core.store import Store
 
     study = question.scope.open(Store(arguments.store), device=arguments.device)
+    for sentence in left_out_of(type(question), study):
+        print(sentence, file=sys.stderr)
     table = ask(question, study, ConsoleProgress())
     return table, findings_of(question, table), {}
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.questions.captions.trends import by_group, by_level, told_by_group
 from core.questions.models.map_table import NEAREST
 from core.study.models import FEWER, UNTRAINED
 
@@ -160,41 +157,3 @@ def training_points(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     `core.questions.competence.figures.training`.
     """
     return table.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
-
-
-def level_points(
-    rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]
-) -> pd.DataFrame:
-    """Return a row per target and caption level, in the panel that `facets` gives it, for
-    `core.questions.captions.figures.by_words`.
-
-    rows: as `core.questions.captions.answer.compare_levels` gives them. facets: of each target;
-    reality's panel is the last.
-    """
-    about = models.set_index("model")[["title", "group", "parameters"]].add_suffix("_y")
-    points = (
-        by_level(rows)
-        .join(about, on="model_y")
-        .assign(facet=lambda table: table["model_y"].map(facets))
-    )
-    return points.sort_values(
-        "group_y", key=lambda group: group == REALITY, kind="stable", ignore_index=True
-    )
-
-
-def language_lines(
-    rows: pd.DataFrame, models: pd.DataFrame, facets: Mapping[str, str]
-) -> pd.DataFrame:
-    """Return each language model's score by level, its mean over the targets of a panel, for
-    `core.questions.captions.figures.by_words`.
-    """
-    found = by_group(rows, facets).rename(columns={"model_y": "facet"})
-    return found.join(models.set_index("model")[["title", "group", "parameters"]], on="model")
-
-
-def told_points(told: pd.DataFrame, facets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of `core.questions.captions.answer.compare_told` for
-    `core.questions.captions.figures.told`: the mean over a panel's targets.
-    """
-    last = told.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
-    return told_by_group(last, facets).rename(columns={"model_y": "facet"})

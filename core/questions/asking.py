@@ -38,6 +38,11 @@ def unstamped(_: Question, __: Study) -> Mapping[str, Any]:
     return {}
 
 
+def nothing(_: Study) -> Sequence[str]:
+    """Leave nothing out."""
+    return ()
+
+
 def always(_: Question) -> bool:
     """Keep every table."""
     return True
@@ -56,7 +61,8 @@ class Answer(Generic[S]):
     named, and raises what cannot be asked before anything is computed. needs: the questions that
     `make` asks in turn. findings: what the table says, in sentences. kept: whether the store keeps
     the table; not where it is made in a moment. stamp: what else the table depends on, such as
-    digests of files outside the store, as plain JSON values.
+    digests of files outside the store, as plain JSON values. left_out: sentences on
+    what of the store no answer of this kind takes in.
     """
 
     make: Make[S]
@@ -66,6 +72,7 @@ class Answer(Generic[S]):
     findings: Findings[S] | None = None
     kept: Callable[[S], bool] = always
     stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped
+    left_out: Callable[[Study], Sequence[str]] = nothing
 
 
 ANSWERS: dict[type[Question], Answer[Any]] = {}
@@ -80,11 +87,12 @@ def answers(
     findings: Findings[S] | None = None,
     kept: Callable[[S], bool] = always,
     stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped,
+    left_out: Callable[[Study], Sequence[str]] = nothing,
 ) -> Callable[[Make[S]], Make[S]]:
     """Declare the function that answers a question."""
 
     def declare(make: Make[S]) -> Make[S]:
-        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept, stamp)
+        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept, stamp, left_out)
         return make
 
     return declare
@@ -130,6 +138,11 @@ def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
     """Return what a question's table says, in plain sentences; none where nobody wrote any."""
     findings = answer_of(type(question)).findings
     return findings(question, table) if findings else ()
+
+
+def left_out_of(kind: type[StudyQuestion], study: Study) -> Sequence[str]:
+    """Return what of a study's store no answer of this kind takes in, and why."""
+    return answer_of(kind).left_out(study)
 
 
 def answer_of(kind: type[Question]) -> Answer[Any]:

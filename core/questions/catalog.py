@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from core.questions.alignment.question import Alignment
+from core.questions.captions.question import (
+    CaptionAlignment,
+    CaptionFacts,
+    CaptionLevels,
+    CaptionScores,
+)
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.dispersion.question import (
     ConsensusSpace,
@@ -37,6 +43,10 @@ from core.theory.deep_linear.question import DeepLinear
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Alignment,
+    CaptionAlignment,
+    CaptionFacts,
+    CaptionLevels,
+    CaptionScores,
     ColorAgreement,
     ColorLayout,
     ColorModels,

@@ -23,7 +23,7 @@ from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import answer as adaptation
 from core.questions.alignment.question import Alignment
-from core.questions.captions import answer as density
+from core.questions.captions import tellings as retold
 from core.questions.competence.registry import registry
 from core.questions.competence.tasks_solved import THRESHOLD
 from core.questions.models.answer import solve_tasks
@@ -126,17 +126,17 @@ def captions(at: Place) -> pd.DataFrame:
 @st.cache_data(max_entries=8, show_spinner=False)
 def tellings(at: Place) -> pd.DataFrame:
     """Return model, level, name of every embedding of captions; see
-    `core.questions.captions.answer.tellings`.
+    `core.questions.captions.tellings.tellings`.
     """
-    return density.tellings(study(at))
+    return retold.tellings(study(at))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
     """Return what a model reads of each stimulus at a caption level; see
-    `core.questions.captions.answer.texts_at`.
+    `core.questions.captions.tellings.texts_at`.
     """
-    return density.texts_at(study(at), level)
+    return retold.texts_at(study(at), level)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")

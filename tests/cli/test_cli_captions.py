@@ -108,7 +108,9 @@ def test_one_embed_makes_an_embedding_per_level_of_one_model(world: Path, answer
 
 def test_captions_prints_levels_with_the_trend(answer) -> None:
     rows = json.loads(
-        answer("captions", "--dataset", "photos", "--k", "3", "--by", "model", "--json")[0]
+        answer(
+            "captions", "alignment", "--dataset", "photos", "--k", "3", "--by", "model", "--json"
+        )[0]
     )
     assert [(row["model_y"], row["level"]) for row in rows] == [
         ("tiny-vit", level) for level in ("short", "long", "mean")
@@ -117,7 +119,9 @@ def test_captions_prints_levels_with_the_trend(answer) -> None:
     assert len({row["p"] for row in rows}) == 1
     assert {row["families"] for row in rows} == {2}  # GPT-2 and BLOOM
     assert 0 < rows[0]["p"] <= 1
-    grouped = json.loads(answer("captions", "--dataset", "photos", "--k", "3", "--json")[0])
+    grouped = json.loads(
+        answer("captions", "alignment", "--dataset", "photos", "--k", "3", "--json")[0]
+    )
     assert {row["model_y"] for row in grouped} == {"unknown"}  # the objective
     assert [row["mean"] for row in grouped] == pytest.approx([row["mean"] for row in rows])
 
@@ -143,7 +147,19 @@ def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Pat
             seconds=0.1,
         )
     assert (
-        main(["captions", "--dataset", "photos", "--k", "3", "--json", "--store", str(store.root)])
+        main(
+            [
+                "captions",
+                "alignment",
+                "--dataset",
+                "photos",
+                "--k",
+                "3",
+                "--json",
+                "--store",
+                str(store.root),
+            ]
+        )
         == 0
     )
     assert {(row["models"], row["families"]) for row in json.loads(capsys.readouterr().out)} == {
@@ -154,34 +170,20 @@ def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Pat
 def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_alone(
     world: Path, answer, capsys
 ) -> None:
-    rows = json.loads(answer("captions", "--dataset", "photos", "--levels", "--json")[0])
+    rows = json.loads(answer("captions", "levels", "--dataset", "photos", "--json")[0])
     assert [(row["level"], row["models"], row["told"]) for row in rows] == [
         ("short", 2, None),
         ("long", 2, None),
         ("mean", 2, None),
     ]
     store = str(world / "store")
-    assert main(["captions", "--dataset", "photos", "--told", "--store", store]) == 2
+    assert main(["captions", "facts", "--dataset", "photos", "--store", store]) == 2
     assert "known of the Cave alone" in capsys.readouterr().err
-    assert (
-        main(["captions", "--dataset", "photos", "--told", "--metric", "cka", "--store", store])
-        == 2
-    )
-    assert "mutual_knn in the best layers; leave out --metric\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            "--told --set kernel=rbf --layers last",
-            "in the best layers; leave out --layers and --set",
-        ),
-        (
-            "--levels --x tiny-gpt2 --k 3 --by model",
-            "whatever reads them; leave out --x and --k and --by",
-        ),
-        ("--levels --q 1", "whatever reads them; leave out --q"),
         (
             "--x nonsense",
             (
@@ -195,14 +197,36 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
         ("--layers all", "layers are chosen by best, last"),
     ],
 )
-def test_captions_refuses_what_it_would_ignore_or_cannot_find(
+def test_captions_refuses_what_it_cannot_find(
     world: Path, capsys, words: str, message: str
 ) -> None:
     assert (
-        main(["captions", "--dataset", "photos", *words.split(), "--store", str(world / "store")])
+        main(
+            [
+                *("captions", "alignment", "--dataset", "photos"),
+                *words.split(),
+                *("--store", str(world / "store")),
+            ]
+        )
         == 2
     )
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("facts --metric cka", "--metric"),
+        ("facts --set kernel=rbf", "--set"),
+        ("facts --layers last", "--layers"),
+        ("levels --x tiny-gpt2", "--x"),
+        ("levels --k 3", "--k"),
+    ],
+)
+def test_captions_has_no_option_that_it_would_ignore(capsys, words: str, option: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["captions", *words.split(), "--dataset", "photos"])
+    assert f"unrecognized arguments: {option}" in capsys.readouterr().err
 
 
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
@@ -352,7 +376,7 @@ def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
         "cpu",
     )
     assert out == "tiny-gpt2~2-by-tiny-chat\n"
-    out, err = answer("captions", "--dataset", "photos", "--levels")
+    out, err = answer("captions", "levels", "--dataset", "photos")
     assert "2-by-tiny-chat" in out
     assert "left out" not in err
     store = Store(world / "store")
@@ -363,7 +387,7 @@ def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
         table=store.summary("photos", "2-by-tiny-chat"),
         recipe=Recipe.of("captions", version=VERSIONS["captions"], words=2),
     )
-    out, err = answer("captions", "--dataset", "photos", "--levels")
+    out, err = answer("captions", "levels", "--dataset", "photos")
     assert "2-by-tiny-chat" not in out
     assert (
         "tiny-gpt2~2-by-tiny-chat is left out: the captions of level '2-by-tiny-chat' were written"

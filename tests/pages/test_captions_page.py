@@ -44,9 +44,11 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     assert not app.exception
     assert charts(app) == PLOTS
     assert not said(app)
-    assert app.multiselect(key="readers").options == ["GPT-2 M", "LLaMA M"]
+    assert app.multiselect(key="x").options == ["GPT-2 M", "LLaMA M"]
     assert "The more words a caption has, the better it aligns with" in words(app)
-    assert "Too few stimuli tell more or less" in words(app)  # these captions all tell the same
+    assert "too few captions differ in how much they tell" in words(
+        app
+    )  # these captions all tell the same
     for command in codes(app):
         make_parser().parse_args(shlex.split(command)[1:])
     assert [text.value for text in app.caption if text.value.startswith("**level")] == [
@@ -56,9 +58,9 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
 
 def test_panels_models_and_lines_are_followed(opened, leveled):
     app = opened(leveled, "captions")
-    app.segmented_control(key="panel").set_value("model")
+    app.segmented_control(key="by").set_value("model")
     app.toggle(key="each").set_value(True)
-    app.multiselect(key="against").set_value(["vit-mae-m", "reality"])
+    app.multiselect(key="y").set_value(["vit-mae-m", "reality"])
     app.number_input(key="k").set_value(4).run()
     assert not app.exception
     command = codes(app)[0]
@@ -73,10 +75,10 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
 def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
     root = retell(shutil.copytree(leveled, tmp_path / "store"), PaintedDataset(40), ["gpt-2-s"])
     app = opened(root, "captions")
-    app.multiselect(key="readers").set_value(["gpt-2-m", "gpt-2-s"]).run()
+    app.multiselect(key="x").set_value(["gpt-2-m", "gpt-2-s"]).run()
     assert not app.exception
     assert (
-        "No trend can be told here: a trend needs language models of 2 families at 3 caption"
+        "No trend can be tested here: a trend needs language models of 2 families at 3 caption"
         " levels; here 1 at 4." in words(app)
     )
 
@@ -87,8 +89,8 @@ def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled)
     assert not app.exception
     assert charts(app) == PLOTS
     assert "--metric cka" in codes(app)[0]
-    assert "--told" in codes(app)[2]
-    assert "--k 10" in codes(app)[2]
+    assert codes(app)[2].startswith("platoscope captions facts")
+    assert "--metric" not in codes(app)[2]
     assert "dotted line" not in words(app)
 
 
@@ -104,7 +106,7 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
 def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
     opened, leveled
 ):
-    app = opened(leveled, "captions", readers="GPT-2 N", against="ViT S")
+    app = opened(leveled, "captions", x="GPT-2 N", y="ViT S")
     assert (
         "no language model at two or more caption levels named 'GPT-2 N'; did you mean GPT-2 M?"
         in said(app)
@@ -113,7 +115,7 @@ def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_ar
     assert charts(app) == PLOTS
     app.run()
     assert "'GPT-2 N'" in said(app)
-    app.multiselect(key="readers").set_value(["llama-m"]).run()
+    app.multiselect(key="x").set_value(["llama-m"]).run()
     assert "'GPT-2 N'" not in said(app)
     assert "named 'ViT S'" in said(app)
 

@@ -48,8 +48,8 @@ def by_words(
     mode: Mode,
     narrow: bool = False,
 ) -> go.Figure:
-    """Draw alignment against the words of a caption, a panel per facet, whose trend its heading
-    tells.
+    """Draw alignment against the words of a caption, a panel per facet with its trend in the
+    heading.
 
     points: rows of `core.questions.captions.trends.by_level` with facet, title_y, group_y,
     parameters_y: a line per model_y, wider for large ones, its bars the standard deviation over
@@ -60,11 +60,11 @@ def by_words(
     points, lines = points[points["words"] > 0], lines[lines["words"] > 0]
     if points.empty:
         return reason("No alignment can be computed at these caption levels.", mode)
-    facets, found = (
-        list(dict.fromkeys(points["facet"])),
-        trends.set_index("model_y").to_dict("index"),
+    facets = list(dict.fromkeys(points["facet"]))
+    by_facet = trends.set_index("model_y").to_dict("index")
+    figure = grid(
+        [_head(facet, by_facet[facet]) for facet in facets], mode, narrow=narrow, height=250
     )
-    figure = grid([_head(facet, found[facet]) for facet in facets], mode, narrow=narrow, height=250)
     ends = [0.85 * points["words"].min(), 1.18 * points["words"].max()]
     for place, facet in enumerate(facets):
         at, panel = cell(place, len(facets), narrow), points[points["facet"] == facet]
@@ -206,7 +206,7 @@ def levels(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figur
     """Draw words, bytes and, where it is known, the share of the factors told of each level as
     bars.
 
-    table: as `core.questions.captions.answer.caption_levels` gives it.
+    table: as `core.questions.captions.answer.describe_levels` gives it.
     """
     panels = [name for name in ABOUT if table[name].notna().any()]
     rows, columns = (len(panels), 1) if narrow else (1, len(panels))
@@ -248,7 +248,7 @@ def levels(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figur
     )
 
 
-def told(
+def facts(
     points: pd.DataFrame, order: Sequence[str], *, label: str, mode: Mode, narrow: bool = False
 ) -> go.Figure:
     """Draw alignment of single stimuli against the share of the factors that their captions tell, a

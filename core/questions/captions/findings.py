@@ -1,4 +1,4 @@
-"""What the tables of caption levels say, in a sentence each, beside what the published work found.
+"""What the tables of caption levels show, in sentences, beside what the published work found.
 
 Source of the published finding: Huh et al. 2024, figure 9: alignment with vision models rises with
 the words of the captions.
@@ -11,85 +11,114 @@ from typing import Any
 
 import pandas as pd
 
-from core.questions.dispersion.findings import listed
+from core.questions.captions.question import CaptionAlignment, CaptionFacts
+from core.questions.sentences import listed
 from core.statistics.intervals import LEVEL
 
 
-def tell_levels(trends: pd.DataFrame, titles: Mapping[str, str], *, turned: bool = False) -> str:
+def alignment_findings(question: CaptionAlignment, table: pd.DataFrame) -> list[str]:
+    """Say what the answer of `CaptionAlignment` shows."""
+    trends = table.drop_duplicates("model_y")
+    low_is_aligned = not question.comparison.spec.higher_is_more_aligned
+    return level_sentences(trends, _titles(trends), low_is_aligned=low_is_aligned)
+
+
+def facts_findings(_: CaptionFacts, table: pd.DataFrame) -> list[str]:
+    """Say what the answer of `CaptionFacts` shows."""
+    return facts_sentences(table, _titles(table))
+
+
+def _titles(table: pd.DataFrame) -> dict[str, str]:
+    return dict(zip(table["model_y"], table["title"], strict=True))
+
+
+def level_sentences(
+    trends: pd.DataFrame, titles: Mapping[str, str], *, low_is_aligned: bool = False
+) -> list[str]:
     """Say with which targets alignment rises with the number of words, and how the published work
     compares.
 
     It rises or falls where the adjusted p is below .05, and the interval of the slope and the order
     of the levels lie on that side of 0, both. trends: as
     `core.questions.captions.trends.level_trends` gives it. titles: what a person calls each target.
-    turned: whether low scores are aligned.
     """
-    known = trends.dropna(subset="p_adjusted")
-    if known.empty:
-        return f"No trend can be told here: {next(iter(trends['reason']), 'nothing was compared')}."
-    sure = known["p_adjusted"] < 1 - LEVEL
+    tested = trends.dropna(subset="p_adjusted")
+    if tested.empty:
+        why = next(iter(trends["reason"]), "nothing was compared")
+        return [f"No trend can be tested here: {why}."]
+    sure = tested["p_adjusted"] < 1 - LEVEL
     up, down = (
-        sure & (known["low"] > 0) & (known["rho"] > 0),
-        sure & (known["high"] < 0) & (known["rho"] < 0),
+        sure & (tested["low"] > 0) & (tested["rho"] > 0),
+        sure & (tested["high"] < 0) & (tested["rho"] < 0),
     )
-    rises, falls = (known[down], known[up]) if turned else (known[up], known[down])
-    parts = [
+    rises, falls = (tested[down], tested[up]) if low_is_aligned else (tested[up], tested[down])
+    sentences = [
         _those("The more words a caption has, the better it aligns with {}", rises, titles),
-        _those("The more words, the worse it aligns with {}", falls, titles),
-        _those("No trend can be told from chance for {}", known[~sure], titles),
+        _those("The more words a caption has, the worse it aligns with {}", falls, titles),
+        _those("The trend cannot be distinguished from chance for {}", tested[~sure], titles),
         _those(
-            "Levels differ for {}, but whether alignment rises or falls is not decided: the"
-            " interval of the slope and the order of the levels do not agree",
-            known[sure & ~up & ~down],
+            "Levels differ for {}, but it is undecided whether alignment rises or falls: the"
+            " interval of the slope and the order of the levels disagree",
+            tested[sure & ~up & ~down],
             titles,
         ),
         (
             "The published work found a rise, too."
-            if len(rises) == len(known)
+            if len(rises) == len(tested)
             else "The published work found a rise throughout."
         ),
     ]
-    return " ".join(part for part in parts if part)
+    return [sentence for sentence in sentences if sentence]
 
 
-def tell_told(points: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def facts_sentences(points: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
     """Say with which targets captions of one level that tell more align better: at every level, at
     none, or at some.
 
     points: model_y, level, told, score, stimuli, a row per bin, as
-    `core.questions.captions.answer.compare_told` gives them. Captions of one level have about as
-    many words: what differs within it is what they tell. A level's direction is the sign of the
-    slope over its stimuli, by least squares over the bins with as much weight as they hold stimuli.
-    Bins without a score are left out, and said.
+    `core.questions.captions.answer.bin_facts` gives them. Captions of one level have about as many
+    words: what differs within it is what they tell. A level's direction is the sign of the slope
+    over its stimuli, by least squares over the bins with as much weight as they hold stimuli. Bins
+    without a score are left out, and counted.
     """
-    known = points.dropna(subset="score")
-    several = known[known.groupby(["model_y", "level"])["told"].transform("size") > 1]
+    scored = points.dropna(subset="score")
+    several = scored[scored.groupby(["model_y", "level"])["told"].transform("size") > 1]
     if several.empty:
-        return "Too few stimuli tell more or less at one level to say what that does."
+        return ["Within a level, too few captions differ in how much they tell to compare them."]
+    parts = _directions(several, titles)
+    left_out = len(points) - len(scored)
+    return [
+        "Compare captions of one level, which are about equally long, by how much they tell. Those"
+        f" that tell more {'; '.join(parts)}.",
+        "This describes these stimuli; it is no test.",
+        *(
+            [f"Groups of stimuli left out since they have no score: {left_out}."]
+            if left_out
+            else []
+        ),
+    ]
+
+
+def _directions(bins: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """Return with which targets alignment rises, falls, stays or varies with what captions tell."""
     slopes = pd.Series(
-        {key: _tilt(bins) for key, bins in several.groupby(["model_y", "level"], sort=False)}
+        {key: _tilt(level) for key, level in bins.groupby(["model_y", "level"], sort=False)}
     )
     signs = pd.DataFrame({"better": slopes > 0, "worse": slopes < 0, "levels": 1})
     table = signs.groupby(level=0, sort=False).sum()
     rises, falls = table["better"] == table["levels"], table["worse"] == table["levels"]
     flat = table["better"] + table["worse"] == 0
     parts = [
-        _counted("they align better at every level with {}", table[rises], titles),
-        _counted("they align worse at every level with {}", table[falls], titles),
-        _counted("they align neither better nor worse with {}", table[flat], titles),
+        _counted("align better at every level with {}", table[rises], titles),
+        _counted("align worse at every level with {}", table[falls], titles),
+        _counted("align neither better nor worse with {}", table[flat], titles),
         _counted(
-            "nothing is decided, since levels do not agree, for {}",
+            "show no consistent direction across levels with {}",
             table[~rises & ~falls & ~flat],
             titles,
         ),
     ]
-    unknown = len(points) - len(known)
-    return (
-        "Within one level, where captions are about equally long, take those that tell more:"
-        f" {'; '.join(part for part in parts if part)}. This describes these stimuli and tests"
-        " nothing."
-        + (f" Groups of stimuli without a score, which are left out: {unknown}." if unknown else "")
-    )
+    return [part for part in parts if part]
 
 
 def _tilt(bins: pd.DataFrame) -> float:

@@ -9,13 +9,13 @@ it and leaving the least dispersed out lowers it in every model; Pearson 0.21 to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 
 from core.questions.dispersion.residuals import SHUFFLES
+from core.questions.sentences import listed
 from core.statistics.discoveries import adjust
 from core.statistics.fits import Fit, competence_fit
 
@@ -296,9 +296,3 @@ def _span(values: pd.Series) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names in a sentence: a, b and c."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

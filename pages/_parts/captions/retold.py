@@ -18,7 +18,7 @@ Open another one to take it instead."""
 
 @st.fragment
 def show(at: Place, rows: pd.DataFrame) -> None:
-    """Draw one stimulus; rows: `core.questions.captions.answer.compare_levels` by mutual k-NN. A
+    """Draw one stimulus; rows: the answer of `CaptionScores` by mutual k-NN. A
     fragment: another draws nothing else.
     """
     st.subheader("One stimulus at every level", anchor=False)

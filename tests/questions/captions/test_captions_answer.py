@@ -5,9 +5,7 @@ twice.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,23 +15,23 @@ from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
-from core.questions.captions.answer import (
-    caption_levels,
-    compare_levels,
-    compare_told,
-    default_models,
-    tell_outdated,
-    tellings,
-    texts_at,
-    told_at,
+from core.questions.asking import ask, left_out_of
+from core.questions.asking import recipe_of as recipe
+from core.questions.captions.answer import bin_facts, complete_facts, default_models
+from core.questions.captions.question import (
+    CaptionAlignment,
+    CaptionFacts,
+    CaptionLevels,
+    CaptionScores,
 )
+from core.questions.captions.tellings import tellings, texts_at, told_at
 from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.answer import study_findings
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
 from core.study.comparing import align_models
-from core.study.keeping import keep
+from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -81,6 +79,30 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def study(root: Path) -> Study:
     return Study(Store(root), "cave")
+
+
+def caption_levels(study: Study) -> pd.DataFrame:
+    return ask(CaptionLevels(study_scope(study)), study)
+
+
+def study_scope(study: Study) -> Scope:
+    return Scope(study.dataset.name)
+
+
+def scores(study: Study, x=(), y=(), k=None, metric="mutual_knn", layers="best") -> CaptionScores:
+    return CaptionScores(study_scope(study), x, y, Comparison(metric, k, layers=layers))
+
+
+def compare_levels(study: Study, **choices) -> pd.DataFrame:
+    return ask(scores(study, **choices), study)
+
+
+def compare_told(study: Study, **choices) -> pd.DataFrame:
+    return bin_facts(complete_facts(CaptionFacts(**choices), study), study)
+
+
+def tell_outdated(study: Study) -> list[str]:
+    return list(left_out_of(CaptionScores, study))
 
 
 def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:
@@ -131,20 +153,7 @@ def test_what_is_told_follows_the_stimuli_studied(study: Study) -> None:
     assert whole[part.rows].tolist() != whole[: part.size].tolist()
 
 
-def recipe_of(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], object], kind: str) -> str:
-    """Return the digest of the recipe that an answer is kept under."""
-    kept: list[Recipe] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            "core.questions.captions.answer.keep",
-            lambda at, recipe, make: kept.append(recipe) or keep(at, recipe, make),
-        )
-        ask()
-    (found,) = [recipe.digest for recipe in kept if recipe.kind == kind]
-    return found
-
-
-CHANGED = [{"models": ("llama-m",)}, {"against": ("reality",)}, {"k": 4}]
+CHANGED = [{"x": ("llama-m",)}, {"y": ("reality",)}, {"k": 4}]
 
 
 @pytest.mark.parametrize(
@@ -155,24 +164,49 @@ CHANGED = [{"models": ("llama-m",)}, {"against": ("reality",)}, {"k": 4}]
         ({}, {"where": {"scene": "forest"}}),
     ],
 )
-def test_each_choice_of_a_comparison_is_in_its_recipe(
-    study: Study, monkeypatch, changed, studied
-) -> None:
+def test_each_choice_of_a_comparison_is_in_its_recipe(study: Study, changed, studied) -> None:
     other = Study(study.store, "cave", **studied)
-    recipes = [
-        recipe_of(monkeypatch, partial(compare_levels, one, **{"k": 5, **given}), "caption-density")
-        for one, given in ((study, {}), (other, changed))
-    ]
-    assert recipes[0] != recipes[1]
+    assert recipe(scores(study, **{"k": 5}), study) != recipe(
+        scores(other, **{"k": 5, **changed}), other
+    )
 
 
-@pytest.mark.parametrize("changed", CHANGED)
-def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, monkeypatch, changed) -> None:
-    recipes = [
-        recipe_of(monkeypatch, partial(compare_told, study, **{"k": 5, **given}), "caption-facts")
-        for given in ({}, changed)
-    ]
-    assert recipes[0] != recipes[1]
+@pytest.mark.parametrize("changed", [*CHANGED, {"by": "model"}])
+def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, changed) -> None:
+    one, other = (CaptionFacts(**{"k": 5, **choices}) for choices in ({}, changed))
+    assert recipe(one, study) != recipe(other, study)
+
+
+def test_the_recipe_names_every_embedding_that_is_compared(study: Study) -> None:
+    names = {"gpt-2-m", "gpt-2-m~5", "gpt-2-m~40", "llama-m", "llama-m~5", "llama-m~40"}
+    targets = {"vit-clip-s", "vit-clip-m", "reality"}
+    for question in (CaptionScores(), CaptionAlignment(), CaptionFacts()):
+        assert set(recipe(question, study).choices["stamp"]) == names | targets
+    assert set(recipe(CaptionLevels(), study).choices["stamp"]) == names | {"gpt-2-xs"}
+
+
+def test_the_alignment_is_the_mean_of_the_scores_with_the_trend_of_each_target(
+    study: Study,
+) -> None:
+    question = CaptionAlignment(comparison=Comparison(k=5), by="model")
+    table = ask(question, study)
+    raw = compare_levels(study, k=5)
+    pd.testing.assert_frame_equal(
+        table[["model_y", "level", "words", "mean", "deviation", "models", "chance"]],
+        by_level(raw),
+    )
+    trends = level_trends(raw, {"gpt-2-m": "GPT-2", "llama-m": "LLaMA"}).set_index("model_y")
+    for name, p, paired, title in zip(
+        table["model_y"], table["p"], table["paired"], table["title"], strict=True
+    ):
+        assert p == pytest.approx(trends.loc[name, "p"])
+        assert paired == trends.loc[name, "models"]
+        assert title == study.models().set_index("model")["title"][name]
+    grouped = ask(replace(question, by="objective"), study)
+    assert set(grouped["model_y"]) == {"CLIP", "reality"}
+    clip = raw[raw["model_y"].str.contains("clip")].groupby("level")["score"].mean()
+    means = grouped[grouped["model_y"] == "CLIP"].set_index("level")["mean"]
+    assert means.to_dict() == pytest.approx(clip.to_dict())
 
 
 def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_path: Path) -> None:
@@ -217,10 +251,10 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
 
 
 def test_single_stimuli_are_scored_by_what_their_captions_tell(study: Study) -> None:
-    table = compare_told(study, against=("reality",), k=5)
+    table = compare_told(study, y=("reality",), k=5)
     assert table.columns.tolist() == ["model_y", "level", "told", "score", "stimuli", "chance"]
     assert table["told"].between(0, 1).all()
-    whole = compare_levels(study, against=("reality",), k=5).groupby("level")["score"].mean()
+    whole = compare_levels(study, y=("reality",), k=5).groupby("level")["score"].mean()
     for level, part in table.groupby("level"):
         if part["stimuli"].sum() == study.size:  # no bin was too small
             assert np.average(part["score"], weights=part["stimuli"]) == pytest.approx(whole[level])
@@ -243,32 +277,32 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     ("names", "message"),
     [
         (
-            ["gpt-2-n"],
+            ("gpt-2-n",),
             (
                 r"no language model at two or more caption levels named 'gpt-2-n'; did you mean"
                 r" gpt-2-m\?"
             ),
         ),
         (
-            ["llama-m", "gpt-2-xs"],
+            ("llama-m", "gpt-2-xs"),
             "caption levels named 'gpt-2-xs'; did you mean gpt-2-m",
         ),  # embedded at one level
-        (["vit-mae-m"], "caption levels named 'vit-mae-m'; did you mean"),
-        (["llama-m~40"], r"caption levels named 'llama-m~40'; did you mean llama-m\?"),
+        (("vit-mae-m",), "caption levels named 'vit-mae-m'; did you mean"),
+        (("llama-m~40",), r"caption levels named 'llama-m~40'; did you mean llama-m\?"),
     ],
 )
 def test_a_model_that_cannot_be_compared_by_level_is_named(
-    study: Study, names: list[str], message: str
+    study: Study, names: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(UnknownNameError, match=message):
-        compare_levels(study, models=names, k=5)
+        compare_levels(study, x=names, k=5)
 
 
 def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) -> None:
     with pytest.raises(
         UnknownNameError, match="no vision model named 'gpt-2-m'"
     ):  # it would be compared with itself
-        compare_levels(study, against=("gpt-2-m",), k=5)
+        compare_levels(study, y=("gpt-2-m",), k=5)
     with pytest.raises(UnknownNameError, match="no metric named 'ckaa'; did you mean cka"):
         compare_levels(study, metric="ckaa")
     with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; given 'all'"):
@@ -276,7 +310,7 @@ def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) ->
 
 
 def test_a_model_named_twice_counts_once(study: Study) -> None:
-    assert compare_levels(study, models=("llama-m", "llama-m"), k=5)[
+    assert compare_levels(study, x=("llama-m", "llama-m"), k=5)[
         "model"
     ].value_counts().to_dict() == {"llama-m": 9}
 
@@ -286,7 +320,7 @@ def test_a_model_without_any_level_is_no_default(
 ) -> None:
     every = tellings(study)
     monkeypatch.setattr(
-        "core.questions.captions.answer.tellings", lambda _: every[every["model"] != "gpt-2-xs"]
+        "core.questions.captions.tellings.tellings", lambda _: every[every["model"] != "gpt-2-xs"]
     )
     assert default_models(study) == list(MODELS)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.tables import language_lines, level_points, told_points
 from core.figures.theme import hue
-from core.questions.captions.figures import _apart, by_words, levels, told
-from core.questions.captions.findings import tell_levels, tell_told
-from core.questions.captions.trends import level_trends
+from core.questions.captions.figures import _apart, by_words, facts, levels
+from core.questions.captions.findings import facts_sentences, level_sentences
+from core.questions.captions.points import facts_points, language_lines, level_points
+from core.questions.captions.trends import by_level, level_trends, told_by_group
 
 LEVELS = {"5": 6.0, "10": 11.0, "40": 41.0}
 TARGETS = {
@@ -49,6 +49,19 @@ def rows() -> pd.DataFrame:
     )
 
 
+def told_points(table: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
+    means = told_by_group(table, groups)
+    return facts_points(means.assign(title=means["model_y"]))
+
+
+def tell_levels(trends: pd.DataFrame, titles: dict[str, str], **said: bool) -> str:
+    return " ".join(level_sentences(trends, titles, **said))
+
+
+def tell_told(points: pd.DataFrame, titles: dict[str, str]) -> str:
+    return " ".join(facts_sentences(points, titles))
+
+
 def facets() -> dict[str, str]:
     return {name: group for name, (_, group) in TARGETS.items()}
 
@@ -56,7 +69,7 @@ def facets() -> dict[str, str]:
 def drawn(each: bool = True, **chosen):
     lines = language_lines(rows(), models(), facets())
     trends = level_trends(lines.rename(columns={"facet": "model_y"}), {})
-    points = level_points(rows(), models(), facets())
+    points = level_points(by_level(rows()), models(), facets())
     return by_words(
         points, lines if each else lines.head(0), trends, label="alignment", mode="light", **chosen
     )
@@ -105,7 +118,7 @@ def test_too_few_language_models_are_told_in_the_heading():
     trends = level_trends(
         language_lines(one, models(), facets()).rename(columns={"facet": "model_y"}), {}
     )
-    points = level_points(one, models(), facets())
+    points = level_points(by_level(one), models(), facets())
     figure = by_words(
         points, language_lines(one, models(), facets()).head(0), trends, label="a", mode="dark"
     )
@@ -114,13 +127,13 @@ def test_too_few_language_models_are_told_in_the_heading():
 
 
 def test_nothing_to_draw_says_so():
-    empty = level_points(rows().assign(score=np.nan), models(), facets())
+    empty = level_points(by_level(rows().assign(score=np.nan)), models(), facets())
     figure = by_words(
         empty, rows().head(0), level_trends(rows().head(0), {}), label="a", mode="light"
     )
     assert "No alignment can be computed" in headings(figure).replace("<br>", " ")
     assert "Too few stimuli" in headings(
-        told(told_points(bins().head(0), facets()), [], label="a", mode="light")
+        facts(told_points(bins().head(0), facets()), [], label="a", mode="light")
     ).replace("<br>", " ")
 
 
@@ -142,7 +155,7 @@ def bins() -> pd.DataFrame:
 
 
 def test_bins_are_means_over_a_panel_s_models_with_marks_by_their_stimuli():
-    figure = told(told_points(bins(), facets()), ["5", "40"], label="alignment", mode="light")
+    figure = facts(told_points(bins(), facets()), ["5", "40"], label="alignment", mode="light")
     lines = [trace for trace in figure.data if trace.legendgroup in ("5", "40") and len(trace.x)]
     assert [list(trace.x) for trace in lines] == [[0.1, 0.3], [0.8], [0.1, 0.3], [0.8]]
     assert list(lines[0].y) == pytest.approx([0.2, 0.2])  # of the two MAE, reality is the last
@@ -181,29 +194,29 @@ def trends(**changed) -> pd.DataFrame:
 
 NAMES = {"a": "A", "b": "B", "c": "C"}
 UNDECIDED = (
-    "whether alignment rises or falls is not decided: the interval of the slope and the order of"
-    " the levels do not agree."
+    "it is undecided whether alignment rises or falls: the interval of the slope and the order of"
+    " the levels disagree."
 )
 
 
 def test_the_verdict_tells_what_rises_falls_and_is_not_known():
     said = tell_levels(trends(), NAMES)
     assert "the better it aligns with A (+0.010 per doubling)." in said
-    assert "The more words, the worse it aligns with B (−0.020 per doubling)." in said
-    assert "No trend can be told from chance for C" in said
-    assert "not decided" not in said
+    assert "The more words a caption has, the worse it aligns with B (−0.020 per doubling)." in said
+    assert "The trend cannot be distinguished from chance for C" in said
+    assert "undecided" not in said
     assert said.endswith("The published work found a rise throughout.")
     rising = trends(slope=0.1, low=0.05, high=0.15, rho=0.7, p_adjusted=0.001)
     assert tell_levels(rising, NAMES).endswith("The published work found a rise, too.")
     assert "fine\\-tuned (+0.010" in tell_levels(trends(), {**NAMES, "a": "fine\\-tuned"})
     assert (
         tell_levels(trends(p_adjusted=np.nan, reason="too few"), NAMES)
-        == "No trend can be told here: too few."
+        == "No trend can be tested here: too few."
     )
 
 
 def test_where_low_scores_are_aligned_a_falling_slope_is_a_rise():
-    said = tell_levels(trends(), NAMES, turned=True)
+    said = tell_levels(trends(), NAMES, low_is_aligned=True)
     assert "the better it aligns with B (−0.020 per doubling)." in said
     assert "the worse it aligns with A (+0.010 per doubling)." in said
 
@@ -243,17 +256,17 @@ def ends(**scores: tuple[float, ...]) -> pd.DataFrame:
 
 def test_the_verdict_on_what_is_told_is_worded_from_the_data():
     said = tell_told(ends(a=(0.1, 0.2), b=(-0.1, -0.2), c=(0.1, -0.1)), NAMES)
-    assert "they align better at every level with A (better at 2 of 2);" in said
-    assert "they align worse at every level with B (better at 0 of 2);" in said
+    assert "align better at every level with A (better at 2 of 2);" in said
+    assert "align worse at every level with B (better at 0 of 2);" in said
     assert (
-        "nothing is decided, since levels do not agree, for C (better at 1 of 2). This describes"
+        "show no consistent direction across levels with C (better at 1 of 2). This describes"
         in said
     )
     assert "worse" not in tell_told(ends(a=(0.1,)), NAMES)
     assert "better at every" not in tell_told(ends(b=(-0.1,)), NAMES)
     flat = tell_told(ends(a=(0.0,)), NAMES)
-    assert "they align neither better nor worse with A (better at 0 of 1). This describes" in flat
-    assert "nothing is decided" in tell_told(ends(a=(0.1, 0.0)), NAMES)
+    assert "align neither better nor worse with A (better at 0 of 1). This describes" in flat
+    assert "no consistent direction" in tell_told(ends(a=(0.1, 0.0)), NAMES)
     small = pd.concat(
         [ends(a=(0.1,)), pd.DataFrame([("a", "0", 0.9, 0.0, 1)], columns=ends(a=()).columns)]
     )
@@ -261,7 +274,7 @@ def test_the_verdict_on_what_is_told_is_worded_from_the_data():
         small, NAMES
     )  # the last bin falls, and has one stimulus
     alone = ends(a=(0.1,)).query("told > 0.5")
-    assert "Too few stimuli tell more or less" in tell_told(alone, NAMES)
+    assert "too few captions differ in how much they tell" in tell_told(alone, NAMES)
 
 
 def test_a_bin_without_a_score_is_left_out_and_said():
@@ -271,10 +284,10 @@ def test_a_bin_without_a_score_is_left_out_and_said():
     )  # it would move the middle of its level
     assert (
         tell_told(pd.concat([rows, more]), NAMES)
-        == f"{tell_told(rows, NAMES)} Groups of stimuli without a score, which are left out: 1."
+        == f"{tell_told(rows, NAMES)} Groups of stimuli left out since they have no score: 1."
     )
     one = rows.assign(score=rows["score"].where(rows["told"] > 0.5))
-    assert "Too few stimuli tell more or less" in tell_told(one, NAMES)
+    assert "too few captions differ in how much they tell" in tell_told(one, NAMES)
 
 
 def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
@@ -290,7 +303,7 @@ def test_a_level_without_words_is_not_drawn():
     lines = language_lines(table, models(), facets())
     trends = level_trends(lines.rename(columns={"facet": "model_y"}), {})
     figure = by_words(
-        level_points(table, models(), facets()), lines, trends, label="a", mode="light"
+        level_points(by_level(table), models(), facets()), lines, trends, label="a", mode="light"
     )
     assert list(figure.layout.xaxis.ticktext) == ["11", "41"]
     assert all(x > 0 for trace in figure.data for x in trace.x if x is not None)

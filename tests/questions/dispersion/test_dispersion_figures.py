@@ -31,8 +31,8 @@ def models() -> pd.DataFrame:
 
 
 def effects(**changed: dict) -> pd.DataFrame:
-    """Return a table like that of `platoscope dispersion effect`, by set and score of the mean; language
-    models lie 0.01 off it.
+    """Return a table like that of `platoscope dispersion effect`, by set and score of the mean;
+    language models lie 0.01 off it.
     """
     rows = [
         {
