@@ -1,0 +1,71 @@
+"""The command that a page prints beside a plot gives the table that the page asked for."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.cli import main, make_parser
+from core.questions.dispersion.question import Trial
+from core.questions.question import Question
+from core.questions.words import read_question
+from pages._parts.dispersion import pick
+from pages._shared import queries
+from tests.pages.world import PaintedDataset, build
+
+VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that draws its plots
+    ("dispersion", {}),
+    ("stimuli", {"view": "Map"}),
+    ("stimuli", {"view": "Map", "map": "consensus by PCA"}),
+    ("stimuli", {"stimulus": "5"}),
+]
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch) -> None:
+    """Draw fewer random sets and halves: the page prints how many."""
+    monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
+    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("commands"), PaintedDataset(60))
+
+
+@pytest.mark.parametrize(("page", "address"), VIEWS)
+def test_a_printed_command_gives_the_table_of_the_page(
+    opened, store, page, address, monkeypatch, capsys
+):
+    tables: dict[Question, pd.DataFrame] = {}
+    ask = queries.ask
+
+    def record(at: Any, question: Any) -> pd.DataFrame:
+        tables[question] = ask(at, question)
+        return tables[question]
+
+    monkeypatch.setattr(queries, "ask", record)
+    app = opened(store, page, **address)
+    assert not app.exception
+    shown = [code.value for code in app.code if code.value.startswith("platoscope ")]
+    commands = [shlex.split(code)[1:] for code in shown]
+    assert len(commands) >= len(app.get("plotly_chart"))
+    for words in commands:
+        assert main([*words, "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert rows == as_json(tables[question_of(words)]), shlex.join(words)
+
+
+def question_of(words: list[str]) -> Question:
+    arguments = make_parser().parse_args(words)
+    return read_question(arguments.run.args[0], arguments)
+
+
+def as_json(table: pd.DataFrame) -> Any:
+    return json.loads(table.to_json(orient="records", double_precision=15))
