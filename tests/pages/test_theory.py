@@ -4,11 +4,15 @@ seen.
 
 from __future__ import annotations
 
+import json
+import shlex
 import threading
 
+import pandas as pd
 import pytest
 
-from core.theory.looks import Look, Run
+from core.cli import main
+from core.theory.looks import Look, Run, tabulate
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 
@@ -43,6 +47,30 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
     assert "R² = 1 −" in seen(app) or "R² = 1." in seen(app)
     assert said(app) == ""
     assert app.code[0].value == "platoscope theory contrastive --events 10"
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("theory_contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
+        ("theory_contrastive", {"preset": "capacity", "events": "6", "apart": "true"}),
+        ("theory_deep_linear", {"a": "4", "b": "4", "seed": "1"}),
+        ("theory_deep_linear", {"preset": "labels", "a": "4", "b": "4", "added": "0.1"}),
+    ],
+)
+def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page, query):
+    app = on_nothing(page, **query)
+    commands = {code.value for code in app.code}
+    assert len(commands) == 1
+    program, *words = shlex.split(commands.pop())
+    capsys.readouterr()
+    assert (program, main([*words, "--json"])) == ("platoscope", 0)
+    printed = json.loads(capsys.readouterr().out)
+    shown = tabulate(app.session_state["experiment"].looks)
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(printed["rows"]), shown, check_dtype=False, rtol=1e-9
+    )
+    assert printed["verdict"] in seen(app)
 
 
 def test_a_link_opens_a_preset(on_nothing):

@@ -28,7 +28,7 @@ from torch.nn.functional import logsigmoid
 
 from core.errors import InputError, MetricError, TrainingError, UnknownNameError
 from core.theory.contrastive.pmi import ROUNDING
-from core.theory.descent import Matrix, descend
+from core.theory.lbfgs import Matrix, descend
 
 LOSSES = ("infonce", "nce")
 STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives beside each positive pair

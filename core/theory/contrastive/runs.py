@@ -12,7 +12,9 @@ from core.metrics import METRICS
 from core.spaces.kernels import centered
 from core.theory.contrastive.capacity import best_r2
 from core.theory.contrastive.learners import Glance, fit_products, learn, learn_sampled
-from core.theory.contrastive.modalities import (
+from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
+from core.theory.contrastive.setups import Setup
+from core.theory.contrastive.views import (
     LOSSES,
     align_kernels,
     align_views,
@@ -20,8 +22,6 @@ from core.theory.contrastive.modalities import (
     observe,
     see,
 )
-from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
-from core.theory.contrastive.setups import Setup
 from core.theory.contrastive.world import Cooccurrence
 from core.theory.looks import Look, Run, in_one_thread
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from core.errors import InputError
-from core.theory.deep_linear.alignment import align_layers, disproportion
 from core.theory.deep_linear.breakers import alignments, break_alignment
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
-from core.theory.deep_linear.descent import descend_entropic
+from core.theory.deep_linear.descent.entropic import descend_entropic
+from core.theory.deep_linear.descent.sgd import activate, run_sgd
+from core.theory.deep_linear.descent.sharpness import sharpness
+from core.theory.deep_linear.layer_cka import align_layers, disproportion
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights, entropy, hidden_maps, loss
-from core.theory.deep_linear.sgd import activate, run_sgd
-from core.theory.deep_linear.sharpness import sharpness
 from core.theory.looks import Look
 
 SGD_STEP, SGD_COUNTS = (

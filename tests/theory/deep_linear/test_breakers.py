@@ -9,7 +9,7 @@ import math
 import pytest
 
 from core.errors import InputError, UnknownNameError
-from core.theory.deep_linear import breakers
+from core.theory.deep_linear import interventions
 from core.theory.deep_linear.breakers import BREAKERS, break_alignment, usual_strengths
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.runs import sweep
@@ -36,8 +36,8 @@ SHALLOW = (
 
 @pytest.fixture(autouse=True)
 def _shorter(monkeypatch) -> None:
-    monkeypatch.setattr(breakers, "STEPS", 10_000)
-    monkeypatch.setattr(breakers, "FLOW_TIME", 30.0)
+    monkeypatch.setattr(interventions, "STEPS", 10_000)
+    monkeypatch.setattr(interventions, "FLOW_TIME", 30.0)
 
 
 @pytest.mark.parametrize("name", BREAKERS)

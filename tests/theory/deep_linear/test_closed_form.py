@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, MetricError
-from core.theory.deep_linear.alignment import align_layers, disproportion, linear_cka
 from core.theory.deep_linear.closed_form import (
     least_entropy,
     least_entropy_value,
     least_norm,
     transform,
 )
+from core.theory.deep_linear.layer_cka import align_layers, disproportion, linear_cka
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
 from core.theory.deep_linear.world import Frame, World, draw_weights, make_frame, make_world

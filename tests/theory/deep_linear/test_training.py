@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from core.errors import InputError, TrainingError, UnknownNameError
-from core.theory.deep_linear.descent import descend_entropic, entropic_loss, flow
+from core.theory.deep_linear.descent.entropic import descend_entropic, entropic_loss, flow
+from core.theory.deep_linear.descent.sgd import run_sgd
+from core.theory.deep_linear.descent.sharpness import sharpness
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import conserved, entropy, loss
 from core.theory.deep_linear.runs import draw_minima, train_entropic, train_noisily
-from core.theory.deep_linear.sgd import run_sgd
-from core.theory.deep_linear.sharpness import sharpness
-from core.theory.descent import descend
+from core.theory.lbfgs import descend
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import torch
 from core.errors import TrainingError
 from core.theory.deep_linear.network import Weights, entropy, loss
 from core.theory.deep_linear.world import Frame, Matrix, World
-from core.theory.descent import Objective, descend
+from core.theory.lbfgs import Objective, descend
 
 _LOOSE, _TIGHT = 1e-7, 1e-9  # tolerances of the flow's integration, relative and absolute
 

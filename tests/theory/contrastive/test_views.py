@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive import runs
-from core.theory.contrastive.modalities import (
+from core.theory.contrastive.pmi import pmi_kernel
+from core.theory.contrastive.question import Contrastive
+from core.theory.contrastive.runs import describe, start
+from core.theory.contrastive.setups import PRESETS, Setup, make_setup
+from core.theory.contrastive.views import (
     LOSSES,
     View,
     align_kernels,
@@ -22,10 +26,6 @@ from core.theory.contrastive.modalities import (
     observe,
     see,
 )
-from core.theory.contrastive.pmi import pmi_kernel
-from core.theory.contrastive.question import Contrastive
-from core.theory.contrastive.runs import describe, start
-from core.theory.contrastive.setups import PRESETS, Setup, make_setup
 from core.theory.looks import tabulate
 
 SETUP = Setup(events=10, window=4)

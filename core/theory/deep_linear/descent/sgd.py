@@ -15,12 +15,13 @@ import torch
 from jaxtyping import Float64
 
 from core.errors import UnknownNameError
+from core.theory.deep_linear.descent.steps import take_steps
 from core.theory.deep_linear.network import Weights
-from core.theory.deep_linear.steps import take_steps
 from core.theory.deep_linear.world import Frame, Matrix, World, root
 
 ACTIVATIONS = ("linear", "tanh", "relu")
 Stack = Float64[np.ndarray, "D m m"]
+Batches = Float64[np.ndarray, "steps batch size"]
 
 
 def run_sgd(
@@ -44,28 +45,32 @@ def run_sgd(
     if activation not in ACTIVATIONS:
         raise UnknownNameError("activation", activation, ACTIVATIONS)
     stack = _pad(weights)
-    before, after, target = (each.numpy() for each in (frame.before, frame.after, world.target))
-    inputs, noise = root(world.inputs).numpy(), root(world.noise).numpy()
-    (drawn, missed), done = (
-        np.random.default_rng(seed).spawn(2),
-        0,
-    )  # apart, so that looking does not change them
+    before, after = (np.ascontiguousarray(each.numpy()) for each in (frame.before, frame.after))
+    samples, done = _Samples(world, seed), 0
     for count in counts:
         while done < count:
             steps = min(count - done, 4096)
-            x = drawn.standard_normal((steps, batch, len(inputs))) @ inputs
-            y = x @ target.T + missed.standard_normal((steps, batch, len(noise))) @ noise
-            take_steps(
-                stack,
-                np.ascontiguousarray(before),
-                np.ascontiguousarray(after),
-                x,
-                y,
-                step,
-                ACTIVATIONS.index(activation),
-            )
+            x, y = samples.draw(steps, batch)
+            take_steps(stack, before, after, x, y, step, ACTIVATIONS.index(activation))
             done += steps
         yield _cut(stack, weights)
+
+
+class _Samples:
+    """Inputs and noisy labels of a world, each drawn from a generator of its own, so that the
+    number drawn at once changes neither.
+    """
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._inputs, self._noise = root(world.inputs).numpy(), root(world.noise).numpy()
+        self._target = world.target.numpy()
+        self._of_inputs, self._of_noise = np.random.default_rng(seed).spawn(2)
+
+    def draw(self, steps: int, batch: int) -> tuple[Batches, Batches]:
+        """Return inputs (steps, batch, d) and labels (steps, batch, c)."""
+        x = self._of_inputs.standard_normal((steps, batch, len(self._inputs))) @ self._inputs
+        missed = self._of_noise.standard_normal((steps, batch, len(self._noise))) @ self._noise
+        return x, x @ self._target.T + missed
 
 
 def activate(values: Float64[np.ndarray, "..."], activation: str) -> Float64[np.ndarray, "..."]:

@@ -1,6 +1,4 @@
-"""The compiled loop behind `core.theory.deep_linear.sgd`. It imports numba: import this on first
-use only.
-"""
+"""The compiled loop behind `run_sgd`. It imports numba: import this on first use only."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""How deep linear networks are trained: on the entropic loss, by gradient flow, by SGD."""

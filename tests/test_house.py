@@ -1,0 +1,206 @@
+"""The house stands: imports go down its floors, and rooms, files and functions stay small.
+
+The floors are those of docs/architecture.md. Every import counts, one within a function too; only
+those for types alone do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from core.settings import ROOT
+
+FLOORS = (  # lowest first; a room imports those of lower floors alone
+    ("core.errors", "core.options"),
+    ("core.settings", "core.progress", "core.recipe", "core.modalities"),
+    ("core.stimuli", "core.spaces"),
+    ("core.encoders", "core.pairs", "core.training"),
+    ("core.store", "core.metrics"),
+    ("core.embedding", "core.statistics"),
+    ("core.competence",),
+    ("core.study",),
+    ("core.figures",),
+    ("core.questions", "core.theory"),
+    ("core.demo",),
+    ("core.cli", "pages"),
+    ("app", "core.__main__"),
+)
+NEIGHBORS = {("core.questions", "core.theory"), ("core.theory", "core.questions")}
+MOST_FILES, MOST_LINES, LONGEST = 15, 320, 40
+SOURCES = [*(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
+SOURCES += [ROOT / "app.py"]
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in SOURCES}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text())
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """Return what a module imports when it runs, as modules where they are ours."""
+    return frozenset(_imports(tree_of(module)))
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        full = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (each if each in MODULES else str(node.module) for each in full)
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(child)
+
+
+def room_of(module: str) -> str:
+    """Return the room of one of our modules: core.store of core.store.reader, pages of a page."""
+    depth = 2 if module.startswith("core.") else 1
+    return ".".join(module.split(".")[:depth])
+
+
+def ours(module: str) -> bool:
+    return module.split(".")[0] in ("core", "pages", "app") and module != "core"
+
+
+ROOMS = sorted({room_of(module) for module in MODULES if ours(module)})
+FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
+BELOW_ONLY = [room for room in ROOMS if room not in ("core.study", "core.figures")]
+TIDY = (
+    "app",
+    "core.cli",
+    "core.competence",
+    "core.demo",
+    "core.encoders",
+    "core.figures",
+    "core.metrics",
+    "core.options",
+    "core.pairs",
+    "core.progress",
+    "core.spaces",
+    "core.store",
+    "core.theory",
+    "core.training",
+)
+
+
+def test_every_room_has_a_floor_and_every_floor_its_rooms():
+    assert set(FLOOR_OF) == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", BELOW_ONLY)
+def test_a_room_imports_only_what_lies_below(room):
+    upward = {
+        f"{module} imports {other}"
+        for module in MODULES
+        if ours(module) and room_of(module) == room
+        for other in filter(ours, imports_of(module))
+        if room_of(other) != room
+        and (room, room_of(other)) not in NEIGHBORS
+        and FLOOR_OF[room_of(other)] >= FLOOR_OF[room]
+    }
+    assert upward == set()
+
+
+def test_no_module_imports_itself_in_a_circle():
+    graph = {
+        module: {each for each in imports_of(module) if each in MODULES and each != module}
+        for module in MODULES
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+def test_the_theory_meets_the_questions_in_their_common_modules_alone():
+    """Theory is a world of its own: it answers questions and imports no topic; only the catalog of
+    questions knows it.
+    """
+    of_theory = {
+        each
+        for module in MODULES
+        if room_of(module) == "core.theory"
+        for each in imports_of(module)
+        if room_of(each) == "core.questions"
+    }
+    assert of_theory <= {"core.questions.question", "core.questions.alone"}
+    users = {
+        module
+        for module in MODULES
+        if room_of(module) == "core.questions"
+        and any(room_of(each) == "core.theory" for each in imports_of(module))
+    }
+    assert users <= {"core.questions.catalog"}
+
+
+@pytest.mark.parametrize(
+    ("library", "rooms"),
+    [
+        ("streamlit", {"app", "pages"}),
+        ("duckdb", {"core.store"}),
+        ("playwright", set()),
+        ("pytest", set()),
+    ],
+)
+def test_a_library_is_imported_in_its_rooms_alone(library, rooms):
+    users = {
+        room_of(module)
+        for module in MODULES
+        if library in {each.split(".")[0] for each in imports_of(module)}
+    }
+    assert users <= rooms
+
+
+def test_a_question_is_light():
+    """Every command's parser reads it: what takes long to import waits for the answer."""
+    heavy = {"numpy", "pandas", "torch", "duckdb", "scipy", "sklearn", "plotly", "streamlit"}
+    questions = [module for module in MODULES if module.endswith(".question")]
+    assert len(questions) > 3
+    for module in questions:
+        assert {each.split(".")[0] for each in imports_of(module)}.isdisjoint(heavy), module
+
+
+@pytest.mark.parametrize("room", sorted({*TIDY, "pages"} - {"core.cli", "core.competence"}))
+def test_no_folder_holds_more_than_a_person_can_survey(room):
+    folders = Counter(MODULES[module].parent for module in MODULES if room_of(module) == room)
+    full = {str(folder.relative_to(ROOT)): n for folder, n in folders.items() if n > MOST_FILES}
+    assert full == {}
+
+
+@pytest.mark.parametrize("room", TIDY)
+def test_no_file_is_longer_than_one_idea(room):
+    lengths = {
+        module: len(path.read_text().splitlines())
+        for module, path in MODULES.items()
+        if room_of(module) == room
+    }
+    assert {module: n for module, n in lengths.items() if n > MOST_LINES} == {}
+
+
+@pytest.mark.parametrize("room", sorted({*TIDY} - {"core.cli", "core.competence"}))
+def test_no_function_is_longer_than_one_idea(room):
+    lengths = {
+        f"{module}.{node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for module in MODULES
+        if room_of(module) == room
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: n for name, n in lengths.items() if n > LONGEST} == {}
