@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, group, print_object, print_table
+from core.cli.shared import add_command, add_json, group, print_object, print_table, report_problems
 from core.questions.catalog import QUESTIONS
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
@@ -64,6 +64,8 @@ def _of_study(question: StudyQuestion, arguments: argparse.Namespace) -> Answere
     for sentence in left_out_of(type(question), study):
         print(sentence, file=sys.stderr)
     table = ask(question, study, ConsoleProgress())
+    if table.empty:  # what is asked for may lie in files that are left out
+        report_problems(study.store)
     return table, findings_of(question, table), {}
 
 
