@@ -93,8 +93,8 @@ def run_bits_per_byte(given: argparse.Namespace) -> None:
     """Let the models that have not coded these texts code them, and print two rows for each model
     that was named.
     """
-    from core.competence.coding import code_models
-    from core.competence.texts import open_texts
+    from core.competence.language.coding import code_models
+    from core.competence.language.texts import open_texts
     from core.progress import ConsoleProgress
 
     chosen = {
@@ -123,9 +123,9 @@ def _measure_in_cave(given: argparse.Namespace, report: Progress) -> pd.DataFram
 
 
 def _probe_images(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
-    from core.competence.cave_tasks import cave_tasks
-    from core.competence.labeled import LIMIT
-    from core.competence.transfer import open_tasks, probe_models
+    from core.competence.images.cave_tasks import cave_tasks
+    from core.competence.images.labeled import LIMIT
+    from core.competence.images.transfer import open_tasks, probe_models
     from core.store import Store
 
     if given.task:

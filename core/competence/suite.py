@@ -19,8 +19,8 @@ import pandas as pd
 import torch
 from jaxtyping import Float32
 
-from core.competence.completions import choose, code_endings
-from core.competence.pictures import Pictures, as_images, draw_pictures
+from core.competence.images.pictures import Pictures, as_images, draw_pictures
+from core.competence.language.completions import choose, code_endings
 from core.competence.probes import probe, split
 from core.competence.records import (
     ACCURACY,

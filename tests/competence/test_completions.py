@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_models import make_language
 
-from core.competence.completions import choose, code_endings
+from core.competence.language.completions import choose, code_endings
 from core.encoders.encoder import Encoder
 from core.encoders.language import open_language
 from core.errors import EncoderError

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.competence.folders import open_folder
-from core.competence.labeled import Found, Sample, draw
-from core.competence.shards import read_shards
+from core.competence.images.folders import open_folder
+from core.competence.images.labeled import Found, Sample, draw
+from core.competence.images.shards import read_shards
 from core.errors import InputError, StimuliError
 from tests.competence.labeled_files import picture, write_classes, write_part, write_shard
 

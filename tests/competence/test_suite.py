@@ -16,7 +16,7 @@ from tiny_models import make_language, make_vision
 
 from core.cli import main
 from core.competence import suite
-from core.competence.pictures import draw_pictures
+from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
 from core.competence.suite import bits_per_byte, measure_all, probe_tasks
 from core.embedding.runner import embed, import_features

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from huggingface_hub import constants
 
-from core.competence.texts import open_texts
+from core.competence.language.texts import open_texts
 from core.errors import InputError, OfflineError, UnknownNameError
 from core.stimuli.cave import CaveDataset
 from core.stimuli.cave.events import TEST_SIZE

@@ -14,14 +14,15 @@ import torch
 from tiny_models import make_language, make_vision
 
 from core.cli import main
-from core.competence import cave_tasks as cave
-from core.competence import opened, transfer
-from core.competence.folders import open_folder
-from core.competence.pictures import draw_pictures
+from core.competence import opened
+from core.competence.images import cave_tasks as cave
+from core.competence.images import transfer
+from core.competence.images.folders import open_folder
+from core.competence.images.pictures import draw_pictures
+from core.competence.images.transfer import open_tasks, probe_models
 from core.competence.probes import probe
 from core.competence.records import COLUMNS, measured_name
 from core.competence.suite import measure_all
-from core.competence.transfer import open_tasks, probe_models
 from core.embedding.runner import embed, import_features
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from core.competence.pictures import draw_pictures
+from core.competence.images.pictures import draw_pictures
 from core.stimuli.cave import draw, draw_event, drawing, tasks
 
 FOLDER = Path(__file__).parent / "drawn"

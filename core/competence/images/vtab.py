@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.competence.labeled import LIMIT, SEED, Found, ImageSet, Sample, as_set, draw
+from core.competence.images.labeled import LIMIT, SEED, Found, ImageSet, Sample, as_set, draw
+from core.competence.images.shards import COUNT, read_shards
 from core.competence.published import vtab_tasks
-from core.competence.shards import COUNT, read_shards
 from core.errors import StimuliError, UnknownNameError
 from core.progress import Progress
 

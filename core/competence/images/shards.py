@@ -14,7 +14,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
-from core.competence.labeled import Found, Sample
+from core.competence.images.labeled import Found, Sample
 from core.errors import StimuliError
 from core.progress import Progress
 

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from PIL import Image
 
-from core.competence.labeled import ImageSet, Question
-from core.competence.pictures import Pictures, as_images, draw_pictures
+from core.competence.images.labeled import ImageSet, Question
+from core.competence.images.pictures import Pictures, as_images, draw_pictures
 from core.competence.probes import split
 from core.errors import InputError
 from core.progress import Progress

@@ -15,13 +15,13 @@ import pandas as pd
 import torch
 from jaxtyping import Float32
 
-from core.competence.folders import open_folder
+from core.competence.images.folders import open_folder
+from core.competence.images.labeled import LIMIT, ImageSet, Question
+from core.competence.images.vtab import ALL, open_vtab, task_names
 from core.competence.keeping import keep_rows, kept_rows
-from core.competence.labeled import LIMIT, ImageSet, Question
 from core.competence.opened import entries_to_measure, reopen
 from core.competence.probes import probe
 from core.competence.records import ACCURACY, COLUMNS, measured_name, row
-from core.competence.vtab import ALL, open_vtab, task_names
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
 from core.encoders.precision import precision

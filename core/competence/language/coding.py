@@ -11,12 +11,12 @@ from typing import Any, TypeGuard
 import pandas as pd
 import torch
 
-from core.competence.bits_per_byte import CONTEXT, TOKENS, code_texts
 from core.competence.keeping import keep_rows, kept_rows
+from core.competence.language.bits_per_byte import CONTEXT, TOKENS, code_texts
+from core.competence.language.texts import Texts
 from core.competence.opened import entries_to_measure, reopen
 from core.competence.records import BITS, COLUMNS, measured_name
 from core.competence.suite import bits_per_byte
-from core.competence.texts import Texts
 from core.encoders.encoder import Encoder
 from core.encoders.language import LanguageEncoder
 from core.encoders.precision import precision

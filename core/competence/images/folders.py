@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.competence.labeled import LIMIT, Found, ImageSet, Sample, as_set, digest, draw
-from core.competence.shards import has_shards, read_shards
+from core.competence.images.labeled import LIMIT, Found, ImageSet, Sample, as_set, digest, draw
+from core.competence.images.shards import has_shards, read_shards
 from core.errors import StimuliError
 from core.progress import Progress
 from core.stimuli.folder import find_image
