@@ -11,7 +11,9 @@ import pytest
 
 from core.cli import make_parser
 from core.embedding.summaries import summarize
+from core.questions.words import to_command
 from core.stimuli.dataset import DatasetCard
+from tests.pages import printed
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -54,6 +56,17 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     assert [text.value for text in app.caption if text.value.startswith("**level")] == [
         f"**level {n}**" for n in (5, 10, 20, 40)
     ]
+
+
+def test_every_printed_command_gives_the_table_that_the_page_asked_for(
+    opened, leveled, monkeypatch, capsys
+):
+    record = printed.record(monkeypatch)
+    commands = codes(opened(leveled, "captions"))
+    assert list(record.drawn) == PLOTS
+    for question, _ in record.drawn.values():
+        assert any(code.startswith(to_command(question)) for code in commands)
+        printed.assert_same(printed.run(question, leveled, capsys), record.asked[question])
 
 
 def test_panels_models_and_lines_are_followed(opened, leveled):

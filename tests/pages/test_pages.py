@@ -10,10 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
+from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import write_embedding
 from core.store.versions import VERSIONS
 from core.study.selections import encode
+from tests.pages import printed
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
 
@@ -139,6 +141,19 @@ def test_metrics_follows_its_controls(opened, demo):
     assert not said(app)
     command = next(code.value for code in app.code if "calibrated" in code.value)
     assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
+
+
+@pytest.mark.parametrize(("page", "plots"), [("alignment", 2), ("metrics", 5)])
+def test_every_printed_command_gives_the_table_that_the_page_asked_for(
+    opened, demo, monkeypatch, capsys, page, plots
+):
+    record = printed.record(monkeypatch)
+    app = opened(demo, page)
+    commands = [code.value for code in app.code]
+    assert len(record.drawn) == plots
+    for question, _ in record.drawn.values():
+        assert any(code.startswith(to_command(question)) for code in commands)
+        printed.assert_same(printed.run(question, demo, capsys), record.asked[question])
 
 
 def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
