@@ -15,9 +15,17 @@ from jaxtyping import Float, Float64
 from core.metrics.cka_halves import halves_of_spaces
 from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec, PairChance
 from core.pairs.rows import PairRows, triangle
-from core.pairs.streamed import Sums
+from core.pairs.streamed import Sums, streamed
 from core.spaces.inputs import check_space
-from core.spaces.kernels import UNITS, centered, linear, rbf, u_centered
+from core.spaces.kernels import (
+    UNITS,
+    centered,
+    check_length,
+    check_unbiased,
+    linear,
+    rbf,
+    u_centered,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +85,29 @@ def cka_of_sums(sums: Sums) -> float:
     return float(
         (np.linalg.norm(xy) / np.linalg.norm(xx)) * (np.linalg.norm(xy) / np.linalg.norm(yy))
     )
+
+
+def unbiased_cka_of_sums(sums: Sums) -> float:
+    """Return unbiased linear CKA from products of features and squared lengths.
+
+    With K = XXᵀ of centered X, whose rows sum to 0, n(n − 3) HSIC₁(K, L) = ‖XᵀY‖² + tr(K)tr(L) /
+    ((n − 1)(n − 2)) − n/(n − 2) Σ kᵢᵢlᵢᵢ. Range [−1, 1], higher is more aligned. Raises MetricError
+    for fewer than four stimuli and where all pairs are equally similar. Source: Song et al. 2012,
+    equation 5.
+    """
+    n, (xx, xy, yy) = sums.total.n, sums.blocks
+    check_unbiased(n)
+    own_x, both, own_y = (
+        np.linalg.norm(block) ** 2
+        + np.trace(one) * np.trace(other) / ((n - 1) * (n - 2))
+        - length * n / (n - 2)
+        for block, one, other, length in zip(
+            (xx, xy, yy), (xx, xx, yy), (xx, yy, yy), sums.lengths, strict=True
+        )
+    )
+    for own, block in ((own_x, xx), (own_y, yy)):
+        check_length(np.sqrt(max(own, 0)), n, np.linalg.norm(block))
+    return float(both / (np.sqrt(own_x) * np.sqrt(own_y)))
 
 
 def cka_chance(round_x: float, round_y: float, *, n: int) -> float:
@@ -163,6 +194,8 @@ CKA = Metric(
     ),
     cka,
     engine=lambda: PairRows(_row),
+    every_pair=True,
+    streamed=lambda: streamed(cka_of_sums),
     on_torch=_cka_on_torch,
     pair_chance=PairChance(roundness, cka_chance),
     halves=partial(halves_of_spaces, unbiased=False),
@@ -192,6 +225,8 @@ UNBIASED_CKA = Metric(
     ),
     unbiased_cka,
     engine=lambda: PairRows(_unbiased_row),
+    every_pair=True,
+    streamed=lambda: streamed(unbiased_cka_of_sums),
     on_torch=_unbiased_on_torch,
     chance=Chance(_unbiased_chance, "0"),
     halves=partial(halves_of_spaces, unbiased=True),
@@ -229,4 +264,5 @@ RBF_CKA = Metric(
     ),
     rbf_cka,
     engine=lambda **width: PairRows(partial(_rbf_row, **width)),
+    every_pair=True,
 )

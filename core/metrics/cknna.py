@@ -116,7 +116,7 @@ def _on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
 
     if variant != "paper":
         raise MetricError(
-            f"on a device cknna has the variant paper alone; for {variant} name no device"
+            f"on a GPU cknna has the variant paper alone; for {variant} use device cpu or auto"
         )
     return TorchLocal(device, k)
 

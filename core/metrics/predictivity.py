@@ -18,8 +18,18 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import Metric, MetricSpec
-from core.pairs.parts import Predictions
-from core.pairs.streamed import Moments, Sums, blocks, merge
+from core.pairs.parts import EachPair, Predictions
+from core.pairs.streamed import (
+    Moments,
+    Streamed,
+    Sums,
+    blocks,
+    check_rank,
+    merge,
+    noise,
+    stream,
+    streamed_from,
+)
 from core.spaces.bases import Basis, center, span
 
 # of the penalty, in units of the fitted features' summed variance
@@ -72,12 +82,17 @@ def fit_parts(space: Basis, *, folds: int) -> Parts:
 def _part(space: Basis, fitted: Bool[np.ndarray, "n"]) -> Part:
     values = space.scores - space.scores[fitted].mean(axis=0)
     squares, axes = np.linalg.eigh(values[fitted].T @ values[fitted])
-    if squares[-1] <= space.noise**2:
+    _check_varies(float(squares[-1]), space.noise**2)
+    return Part(fitted, values @ axes, squares)
+
+
+def _check_varies(largest: float, least: float) -> None:
+    """Refuse a fitted part whose largest variance is no more than rounding."""
+    if largest <= least:
         raise MetricError(
             "a space that varies in every part of the stimuli expected; here few stand out from all"
             " others, so a fold without them has nothing to learn from: choose another layer"
         )
-    return Part(fitted, values @ axes, squares)
 
 
 def _errors(
@@ -134,32 +149,31 @@ def linear_predictivity(
     return (forth + back) / 2
 
 
+def stream_folds(space: Float[np.ndarray, "n d"], *, folds: int) -> Streamed:
+    """Return a space with the moments of its folds; refuses what `fit_parts` refuses."""
+    assign_folds(len(space), folds=folds)
+    part = stream(space, folds=folds)
+    check_rank(part)
+    least = noise(part)
+    for out in combinations_with_replacement(range(folds), 2):
+        fitted = reduce(merge, [part.folds[fold] for fold in range(folds) if fold not in out])
+        _check_varies(float(np.linalg.eigvalsh(fitted.products)[-1]), least)
+    return part
+
+
 def predictivity_of_sums(sums: Sums) -> float:
     """Return the mean R² of predicting y from x and x from y by cross-validated ridge regression.
 
-    Folds and penalties are those of `core.metrics.predictivity`. Range (−∞, 1], higher is more
-    aligned. Raises MetricError for fewer than three folds or two stimuli in a fold.
+    sums: of three folds or more. Penalties are those of `STRENGTHS`. Range (−∞, 1], higher is more
+    aligned.
     """
-    folds = len(sums.folds)
-    if folds < 3:
-        raise MetricError(
-            "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
-            f" given {folds}"
-        )
-    if sums.total.n < 2 * folds:
-        raise MetricError(
-            f"{folds} folds need at least {2 * folds} stimuli; given {sums.total.n}: use fewer"
-            " folds"
-        )
     swapped = np.r_[sums.width : len(sums.total.mean), : sums.width]
     turned = [
         Moments(fold.n, fold.mean[swapped], fold.products[np.ix_(swapped, swapped)])
         for fold in sums.folds
     ]
-    return (
-        _explained_by_sums(sums.folds, sums.width)
-        + _explained_by_sums(turned, len(swapped) - sums.width)
-    ) / 2
+    forth = _explained_by_sums(sums.folds, sums.width)
+    return (forth + _explained_by_sums(turned, len(swapped) - sums.width)) / 2
 
 
 def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
@@ -202,6 +216,10 @@ def _engine(*, folds: int) -> Predictions:
     return Predictions(partial(fit_parts, folds=folds), partial(explained, folds=folds))
 
 
+def _streamed(*, folds: int) -> EachPair[Streamed]:
+    return streamed_from(partial(stream_folds, folds=folds), predictivity_of_sums)
+
+
 LINEAR_PREDICTIVITY = Metric(
     MetricSpec(
         id="linear_predictivity",
@@ -232,4 +250,5 @@ LINEAR_PREDICTIVITY = Metric(
     ),
     linear_predictivity,
     engine=_engine,
+    streamed=_streamed,
 )

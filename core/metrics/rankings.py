@@ -85,5 +85,6 @@ RSA = Metric(
     ),
     rsa,
     engine=lambda correlation: PairRows(partial(dissimilarities, correlation=correlation)),
+    every_pair=True,
     chance=Chance(_chance, "0"),
 )

@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64
 
 from core.metrics.spec import Metric, MetricSpec
 from core.pairs.parts import EachPair, reorder_rows
-from core.pairs.streamed import Sums
+from core.pairs.streamed import Streamed, Sums, check_rank, stream, streamed_from
 from core.spaces.bases import Basis, basis_of, center, span
 
 
@@ -78,6 +78,12 @@ def procrustes_of_sums(sums: Sums) -> float:
     return min(1.0, float(overlap))  # rounding alone lifts a cosine above 1
 
 
+def _stream(space: Float[np.ndarray, "n d"]) -> Streamed:
+    part = stream(space)
+    check_rank(part)
+    return part
+
+
 def _shape_of(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n r"]:
     return shape(basis_of(space))
 
@@ -110,6 +116,7 @@ PROCRUSTES = Metric(
     ),
     procrustes,
     engine=lambda: EachPair(_shape_of, overlap, reorder_rows),
+    streamed=lambda: streamed_from(_stream, procrustes_of_sums),
 )
 
 SHAPE_ANGLE = Metric(

@@ -87,16 +87,19 @@ class PairChance:
 class Metric:
     """A metric's function beside all that follows from it; call it like the function.
 
-    engine: makes the engine of all layer pairs from the parameters. on_torch: the same from a torch
-    device and the parameters, where there is one. chance, pair_chance: where a formula gives it, of
-    any two spaces or of each two. terms: what each stimulus adds to a mean, from its own two
-    neighbor lists alone. halves: scores on many halves of the stimuli at once, for a metric that
-    need not be asked half by half.
+    engine: makes the engine of all layer pairs from the parameters. every_pair: whether that engine
+    holds a number for each pair of stimuli. streamed: an engine that does not, where another one
+    does. on_torch: an engine from a torch device and the parameters, where there is one. chance,
+    pair_chance: where a formula gives it, of any two spaces or of each two. terms: what each
+    stimulus adds to a mean, from its own two neighbor lists alone. halves: scores on many halves of
+    the stimuli at once, for a metric that need not be asked half by half.
     """
 
     spec: MetricSpec
     function: Callable[..., float]
     engine: Callable[..., AnyEngine]
+    every_pair: bool = False
+    streamed: Callable[..., AnyEngine] | None = None
     on_torch: Callable[..., AnyEngine] | None = None
     chance: Chance | None = None
     pair_chance: PairChance | None = None

@@ -22,7 +22,7 @@ from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer
 from core.pairs.prepared import Lists, Prepared, Scores
 from core.spaces.inputs import check_k
-from core.spaces.kernels import ROUNDING, check_unbiased
+from core.spaces.kernels import check_length, check_unbiased
 from core.spaces.neighbors import check_ties, tie_order, unit_scaled
 from core.spaces.preprocess import normalize_rows
 
@@ -98,8 +98,15 @@ class TorchLocal:
     def _local(self, space: Space) -> Local:
         lists = _nearest(space, self.k, self.device)
         wide = torch.from_numpy(space).to(self.device, torch.float64)
-        similar = wide @ (wide - wide.mean(dim=0)).T
-        return Local(lists, _of_length_one(similar.gather(1, lists), similar))
+        around, rows = wide - wide.mean(dim=0), max(1, BLOCK // len(wide))
+        values, squares = [], wide.new_zeros(())
+        for some, near in zip(wide.split(rows), lists.split(rows), strict=True):
+            similar = some @ around.T
+            values.append(similar.gather(1, near))
+            squares += similar.square().sum()
+        local = torch.cat(values)
+        check_length(local.norm().item(), len(wide), squares.sqrt().item())
+        return Local(lists, local / local.norm())
 
     def scores(self, x: Prepared[Local], y: Prepared[Local]) -> Scores:
         return Scores(_common_products(x.layers, y.layers), {})
@@ -195,11 +202,7 @@ def u_centered(kernel: Tensor) -> Tensor:
 
 def _of_length_one(rest: Tensor, kernel: Tensor) -> Tensor:
     length = rest.norm()
-    if length <= np.sqrt(len(kernel)) * ROUNDING * kernel.norm():
-        raise MetricError(
-            "all similarities in this space are equal, so that centering leaves only rounding;"
-            " choose another layer"
-        )
+    check_length(length.item(), len(kernel), kernel.norm().item())
     return rest / length
 
 

@@ -110,12 +110,19 @@ def of_length_one(
     tr(K) ≤ eps √n ‖K‖.
     """
     length = np.linalg.norm(rest)
-    if length <= np.sqrt(len(kernel)) * ROUNDING * np.linalg.norm(kernel):
+    check_length(length, len(kernel), np.linalg.norm(kernel))
+    return rest / length
+
+
+def check_length(length: float | np.floating, n: int, whole: float | np.floating) -> None:
+    """Refuse a kernel of n stimuli of which centering has left no more than rounding; whole: the
+    length that it had.
+    """
+    if length <= np.sqrt(n) * ROUNDING * whole:
         raise MetricError(
             "all similarities in this space are equal, so that centering leaves only rounding;"
             " choose another layer"
         )
-    return rest / length
 
 
 def check_unbiased(n: int) -> None:

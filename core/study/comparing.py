@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import FeatureError, MetricError
-from core.metrics import Metric, find_metric
+from core.metrics import METRICS, Metric, find_metric
 from core.metrics.engines import make_engine
 from core.metrics.spec import AnyEngine, PairChance
 from core.pairs.engine import Engine
@@ -30,6 +30,9 @@ from core.study.study import Study
 
 P = TypeVar("P")
 Pair = tuple[str, str]
+
+# stimuli; a kernel of all their pairs takes 3.2 GB in float64, for each layer
+STREAMED_FROM = 20_000
 
 
 def align_models(
@@ -81,14 +84,33 @@ def layer_scores(
 
 
 def choose_engine(study: Study, metric: str, **parameters: Any) -> AnyEngine:
-    """Return the engine that compares a study's models; raises UnknownNameError for the metric,
-    MetricError for its parameters.
+    """Return the engine that compares a study's models, on its device.
+
+    From STREAMED_FROM stimuli on, none that makes a matrix of all pairs of stimuli. Raises
+    UnknownNameError for the metric, MetricError for its parameters and for one that needs such a
+    matrix, DeviceError for a device that is not there.
     """
-    engine = make_engine(metric, **parameters)
-    complete = find_metric(metric).complete(parameters)
+    chosen = find_metric(metric)
+    complete = chosen.complete(parameters)
     if "k" in complete:
         check_k(complete["k"], study.size)
-    return engine
+    if study.size < STREAMED_FROM:
+        return make_engine(metric, device=study.device, **parameters)
+    if chosen.streamed is not None:
+        return chosen.streamed(**complete)
+    if chosen.every_pair:
+        raise MetricError(
+            f"{chosen.spec.title} compares all pairs of stimuli at once, which takes fewer than"
+            f" {STREAMED_FROM:,} stimuli; given {study.size:,}: use {_names_of_any_size()}, or"
+            " study fewer stimuli"
+        )
+    return make_engine(metric, device=study.device, **parameters)
+
+
+def _names_of_any_size() -> str:
+    metrics = METRICS.values()
+    names = [each.spec.id for each in metrics if each.streamed or not each.every_pair]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def prepare_each(

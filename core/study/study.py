@@ -46,10 +46,11 @@ class Study:
 
     q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, as
     text, for each factor named. stimuli: only those of a set, as `core.study.selections.encode`
-    writes it; "" for all. The study is then as if the dataset held no others. Safe to share between
-    threads. A model that is embedded again is read again. Raises UnknownNameError for the dataset,
-    a factor or a value, MetricError for q, StimuliError for a text that is no set of these stimuli
-    and where none is left.
+    writes it; "" for all. The study is then as if the dataset held no others. device: where models
+    are compared, as `core.metrics.engines.make_engine` reads it; scores change by rounding alone.
+    Safe to share between threads. A model that is embedded again is read again. Raises
+    UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError for a
+    text that is no set of these stimuli and where none is left.
     """
 
     def __init__(

@@ -16,32 +16,25 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float32
 
-from core.metrics.cka import cka_of_sums
+from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
-from core.metrics.predictivity import predictivity_of_sums
-from core.metrics.shapes import procrustes_of_sums
-from core.pairs.streamed import add_up
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 
 CHUNK = 4096  # stimuli
-FOLDS = 5
-STREAMED = {
-    "cka": cka_of_sums,
-    "procrustes": procrustes_of_sums,
-    "linear_predictivity": predictivity_of_sums,
-}
+STREAMED = ("cka", "unbiased_cka", "procrustes", "linear_predictivity")
 
 
 def main(n: int, dims: int, k: int) -> None:
-    """Print what each way of comparing costs; neighbors come last, since they hold both spaces."""
+    """Print what each way of comparing costs, and the highest memory so far."""
     print(f"n = {n:,}, {dims} dimensions each")
-    began = time.perf_counter()
-    sums = add_up(chunks(n, dims), folds=FOLDS)
-    values = ", ".join(f"{name} {score(sums):.3f}" for name, score in STREAMED.items())
-    report(f"streamed: {values}", began)
-    began = time.perf_counter()
     x, y = (np.concatenate(parts) for parts in zip(*chunks(n, dims), strict=True))
+    for name in STREAMED:
+        began = time.perf_counter()
+        engine = METRICS[name].streamed(**METRICS[name].spec.defaults)
+        value = engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
+        report(f"streamed: {name} {value:.3f}", began)
+    began = time.perf_counter()
     score = mutual_terms(nearest(x, k=k), nearest(y, k=k)).mean()
     report(f"in blocks: mutual_knn {score:.3f} (k = {k}, chance {k / (n - 1):.1e})", began)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from core.errors import DeviceError, MetricError  # noqa: E402
-from core.metrics import METRICS  # noqa: E402
+from core.metrics import METRICS, engines  # noqa: E402
 from core.metrics.engines import make_engine  # noqa: E402
 from core.pairs import on_torch  # noqa: E402
 from core.spaces import neighbors  # noqa: E402
@@ -38,8 +38,20 @@ def as_is(space: np.ndarray) -> np.ndarray:
     return space
 
 
-def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], device: str | None) -> np.ndarray:
-    engine = make_engine(metric, device=device)
+def on_torch_cpu(metric: str, **parameters):
+    chosen = METRICS[metric]
+    return chosen.on_torch(torch.device("cpu"), **chosen.complete(parameters))
+
+
+def make(metric: str, place: str, **parameters):
+    """Return an engine: of numpy, of torch's CPU, or of a CUDA device."""
+    if place == "torch":
+        return on_torch_cpu(metric, **parameters)
+    return make_engine(metric, device="cpu" if place == "numpy" else place, **parameters)
+
+
+def scores(metric: str, x: list[np.ndarray], y: list[np.ndarray], place: str) -> np.ndarray:
+    engine = make(metric, place)
     return engine.scores(engine.prepare(x), engine.prepare(y)).values
 
 
@@ -53,14 +65,14 @@ def test_the_most_used_metrics_run_on_a_device():
 def test_equal_those_on_numpy(metric, seed):
     x, y = models(seed)
     np.testing.assert_allclose(
-        scores(metric, x, y, "cpu"), scores(metric, x, y, None), rtol=0, atol=1e-7
+        scores(metric, x, y, "torch"), scores(metric, x, y, "numpy"), rtol=0, atol=1e-7
     )
 
 
 def test_ties_are_broken_as_on_numpy(monkeypatch):
     monkeypatch.setattr(neighbors, "MOST_TIED", 1.0)
     layer = np.random.default_rng(0).integers(-2, 3, (40, 3)).astype(np.float32)
-    on_cpu, on_numpy = (make_engine("mutual_knn", device=device, k=7) for device in ("cpu", None))
+    on_cpu, on_numpy = (make("mutual_knn", place, k=7) for place in ("torch", "numpy"))
     found = on_cpu.prepare([layer], preprocess=as_is).layers.lists.numpy()
     np.testing.assert_array_equal(found, on_numpy.prepare([layer], preprocess=as_is).layers)
 
@@ -69,17 +81,17 @@ def test_ties_are_broken_as_on_numpy(monkeypatch):
 @pytest.mark.parametrize("block", [1, 300, 5000])
 def test_do_not_depend_on_the_block(metric, block, monkeypatch):
     x, y = models(1)
-    expected = scores(metric, x, y, "cpu")
+    expected = scores(metric, x, y, "torch")
     monkeypatch.setattr(on_torch, "BLOCK", block)
-    np.testing.assert_allclose(scores(metric, x, y, "cpu"), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(scores(metric, x, y, "torch"), expected, rtol=0, atol=1e-13)
 
 
 @every_metric
 def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric):
     x, y = models(2)
-    whole = scores(metric, x, y, "cpu")
+    whole = scores(metric, x, y, "torch")
     x[0], y[1] = np.zeros_like(x[0]), np.ones_like(y[1])
-    found = scores(metric, x, y, "cpu")
+    found = scores(metric, x, y, "torch")
     assert np.isnan(found).tolist() == [[True, True, True], [False, True, False]]
     np.testing.assert_allclose(found[1, [0, 2]], whole[1, [0, 2]], rtol=0, atol=1e-12)
 
@@ -88,8 +100,8 @@ def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric):
 def test_stimuli_that_are_all_equally_similar_are_refused_as_on_numpy(metric):
     x, _ = models(3, n=4)
     simplex = np.eye(4)
-    for device in ("cpu", None):
-        found = scores(metric, x, [*x, simplex], device)
+    for place in ("torch", "numpy"):
+        found = scores(metric, x, [*x, simplex], place)
         assert np.isnan(found[:, -1]).all() == (metric == "unbiased_cka")
 
 
@@ -97,18 +109,18 @@ def test_stimuli_that_are_all_equally_similar_are_refused_as_on_numpy(metric):
 def test_permuted_equals_reordering_the_layers_first(metric):
     x, y = models(4)
     order = np.random.default_rng(4).permutation(50)
-    engine = make_engine(metric, device="cpu")
+    engine = on_torch_cpu(metric)
     y[1][:] = 1
     permuted = engine.scores(engine.prepare(x), engine.permuted(engine.prepare(y), order)).values
     np.testing.assert_allclose(
-        permuted, scores(metric, x, [layer[order] for layer in y], None), rtol=0, atol=1e-7
+        permuted, scores(metric, x, [layer[order] for layer in y], "numpy"), rtol=0, atol=1e-7
     )
 
 
 @every_metric
 def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = models(5)
-    engine = make_engine(metric, device="cpu")
+    engine = on_torch_cpu(metric)
     with pytest.raises(
         MetricError, match="layers over the same stimuli expected; given 50 and 40 stimuli"
     ):
@@ -118,7 +130,7 @@ def test_spaces_over_other_stimuli_are_refused(metric):
 def test_lists_that_were_found_before_serve_on_a_device():
     x, y = models(7)
     y[1][:] = 1
-    engine = make_engine("mutual_knn", device="cpu", k=6)
+    engine = on_torch_cpu("mutual_knn", k=6)
     kept = [make_engine("mutual_knn", k=20).prepare(layers) for layers in (x, y)]
     ready = [engine.from_neighbors.take(lists) for lists in kept]
     assert ready[1].refusals == kept[1].refusals
@@ -126,28 +138,44 @@ def test_lists_that_were_found_before_serve_on_a_device():
     np.testing.assert_array_equal(engine.scores(*ready).values, direct.values)
 
 
-def test_a_metric_that_is_not_on_torch_is_refused():
+def test_a_metric_that_is_not_on_torch_is_refused_on_a_gpu():
     with pytest.raises(
-        MetricError, match=r"on a device there are mutual_knn, .*; for rsa name no device"
+        MetricError, match=r"on a GPU there are mutual_knn, .*; for rsa use device cpu or auto"
     ):
-        make_engine("rsa", device="cpu")
+        make_engine("rsa", device="cuda")
 
 
 def test_a_device_without_float64_is_refused(monkeypatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     with pytest.raises(
         DeviceError,
-        match="metrics need float64, which mps does not have; name cuda, cpu or no device",
+        match="metrics need float64, which mps does not have; use device cpu or cuda",
     ):
         make_engine("cka", device="mps")
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(DeviceError, match="device 'tpu' is not on this machine"):
+        make_engine("cka", device="tpu")
 
 
 def test_the_released_variant_is_refused():
     with pytest.raises(
         MetricError,
-        match="on a device cknna has the variant paper alone; for released name no device",
+        match="on a GPU cknna has the variant paper alone; for released use device cpu or auto",
     ):
-        make_engine("cknna", device="cpu", variant="released")
+        on_torch_cpu("cknna", variant="released")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_auto_takes_a_gpu_where_there_is_one_and_numpy_for_all_else(there, monkeypatch):
+    place = torch.device("cuda" if there else "mps")
+    monkeypatch.setattr(engines, "choose_device", lambda _: place)
+    kinds = {name: type(make_engine(name, device="auto")).__module__ for name in METRICS}
+    on_torch_names = {name for name, kind in kinds.items() if kind == "core.pairs.on_torch"}
+    assert on_torch_names == (set(ON_TORCH) if there else set())
+    released = make_engine("cknna", device="auto", variant="released")
+    assert type(released).__module__ == "core.pairs.parts"
 
 
 @pytest.mark.gpu
@@ -155,5 +183,5 @@ def test_the_released_variant_is_refused():
 def test_a_gpu_gives_the_same(metric):
     x, y = models(6)
     np.testing.assert_allclose(
-        scores(metric, x, y, "cuda"), scores(metric, x, y, None), rtol=0, atol=1e-7
+        scores(metric, x, y, "cuda"), scores(metric, x, y, "numpy"), rtol=0, atol=1e-7
     )

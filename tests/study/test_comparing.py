@@ -6,7 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+import core.metrics.cka
+import core.metrics.engines
+import core.pairs.on_torch
+import core.pairs.rows
+import core.study.comparing
 import core.study.neighbor_lists
 import core.study.pair_scores
 import core.study.study
@@ -18,7 +24,7 @@ from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.comparing import align_models, compare_models, layer_scores
+from core.study.comparing import align_models, choose_engine, compare_models, layer_scores
 from core.study.selections import encode
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
@@ -303,3 +309,63 @@ def test_reasons_of_layers_without_neighbors_are_kept_beside_them(uneven, monkey
     assert first.equals(again)
     assert again["reason"][0].startswith("layer 0 of bee: vectors with a direction expected")
     assert again["reason"][2] == ""
+
+
+BIG = ["cka", "unbiased_cka", "procrustes", "linear_predictivity", "cknna", "mutual_knn", "svcca"]
+
+
+@pytest.mark.parametrize("metric", BIG)
+def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
+    filled, metric, monkeypatch
+):
+    small = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
+    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.pairs.rows, "triangle", None)  # no kernel may be made
+    monkeypatch.setattr(core.metrics.cka, "linear", None)
+    large = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
+    np.testing.assert_allclose(large["ape", "bee"], small["ape", "bee"], atol=1e-6)
+    assert np.isfinite(large["ape", "bee"]).all()
+
+
+@pytest.mark.parametrize("metric", ["rsa", "rbf_cka"])
+def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on(
+    study, metric, monkeypatch
+):
+    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    with pytest.raises(
+        MetricError,
+        match=rf"compares all pairs of stimuli at once, which takes fewer than {SIZE} stimuli;"
+        rf" given {SIZE}: use mutual_knn, .*cka, unbiased_cka, .* or linear_predictivity, or study"
+        " fewer stimuli",
+    ):
+        align_models(study, ["ape"], ["bee"], metric=metric)
+    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE + 1)
+    assert np.isfinite(align_models(study, ["ape"], ["bee"], metric=metric)["score"].item())
+
+
+def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):
+    few = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
+    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    many = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
+    assert many["reason"].tolist() == few["reason"].tolist()
+    np.testing.assert_allclose(many["score"], few["score"], atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["mutual_knn", "cka", "unbiased_cka", "cknna"])
+def test_a_study_on_a_device_gives_the_same_from_the_same_neighbors(filled, metric, monkeypatch):
+    expected = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
+    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cpu"))
+    if metric == "mutual_knn":
+        monkeypatch.setattr(core.pairs.on_torch, "_nearest", None)  # kept neighbors are taken
+    study = Study(Store(filled), "counted", device="cuda")
+    assert type(choose_engine(study, metric)).__module__ == "core.pairs.on_torch"
+    scores = layer_scores(study, ["ape"], ["bee"], metric=metric)
+    np.testing.assert_allclose(scores["ape", "bee"], expected["ape", "bee"], atol=1e-7)
+
+
+def test_a_device_takes_no_other_metric_but_auto_does(filled, monkeypatch):
+    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cuda"))
+    with pytest.raises(MetricError, match=r"on a GPU there are .* for rsa use device cpu or auto"):
+        align_models(Study(Store(filled), "counted", device="cuda"), ["ape"], ["bee"], metric="rsa")
+    anywhere = Study(Store(filled), "counted", device="auto")
+    assert np.isfinite(align_models(anywhere, ["ape"], ["bee"], metric="rsa")["score"].item())

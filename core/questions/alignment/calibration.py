@@ -12,6 +12,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.spec import AnyEngine
 from core.pairs.shuffled import Scoring, shuffled_scores
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
@@ -24,6 +25,7 @@ from core.statistics.intervals import (
     influences,
 )
 from core.statistics.nulls import calibrate, draw_orders, null_scores
+from core.study import comparing
 from core.study.comparing import choose_engine, prepare_each
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
@@ -181,13 +183,24 @@ def _of_halves(
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
     halves = draw_halves(len(x), count=calibration.bootstrap, seed=calibration.seed)
+    return half_interval(score, _score_halves(x, y, halves, comparison), spec=comparison.spec)
+
+
+def _score_halves(
+    x: np.ndarray, y: np.ndarray, halves: np.ndarray, comparison: Comparison
+) -> Float64[np.ndarray, " count"]:
     metric = METRICS[comparison.metric]
+    if metric.streamed is not None and len(x) >= comparing.STREAMED_FROM:
+        engine = metric.streamed(**comparison.settings)
+        return np.array([_score_half(engine, x[half], y[half]) for half in halves])
     if metric.halves is not None:
-        scores = metric.halves(x, y, halves)
-    else:
-        settings = _halved(comparison.settings)
-        scores = np.array([metric(x[half], y[half], **settings) for half in halves])
-    return half_interval(score, scores, spec=comparison.spec)
+        return metric.halves(x, y, halves)
+    settings = _halved(comparison.settings)
+    return np.array([metric(x[half], y[half], **settings) for half in halves])
+
+
+def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:
+    return engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
 
 
 def _halved(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
-from core.metrics.engines import make_engine
 from core.pairs.subsets import SetScores, score_sets
-from core.study.comparing import layer_scores
+from core.study.comparing import choose_engine, layer_scores
 from core.study.parts import Measure
 from core.study.spaces import Layer
 from core.study.study import Study
@@ -101,6 +100,6 @@ def _over_pairs(
     }
     x, y = ([read[name][layer] for name, layer in places] for places in (tested, needed))
     settings = measure.settings
-    engine = make_engine(measure.metric, **settings)
+    engine = choose_engine(study, measure.metric, **settings)
     score = score_sets(engine, x, y, k=settings.get("k", 0))
     return lambda rows: np.take_along_axis(score(rows), columns, axis=1)

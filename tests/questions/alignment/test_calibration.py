@@ -11,8 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import core.metrics.cka_halves
 import core.questions.alignment.answer
 import core.questions.alignment.calibration
+import core.questions.asking
+import core.study.comparing
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
@@ -183,6 +186,18 @@ def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, paramete
     literal = half_interval(row["score"], scores, spec=METRICS[metric].spec)
     assert (row["low"], row["high"]) == pytest.approx(tuple(literal))
     assert row["reason"] == ""
+
+
+@pytest.mark.parametrize("metric", ["cka", "unbiased_cka", "procrustes", "linear_predictivity"])
+def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
+    few = align_calibrated(study, ["ape"], ["bee"], metric=metric, bootstrap=20).iloc[0]
+    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", N)
+    monkeypatch.setattr(core.metrics.cka_halves, "linear", None)  # no kernel may be made
+    monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
+    fresh = Study(study.store, "counted")
+    many = align_calibrated(fresh, ["ape"], ["bee"], metric=metric, bootstrap=20).iloc[0]
+    columns = ["score", "low", "high"]
+    np.testing.assert_allclose(many[columns].tolist(), few[columns].tolist(), atol=1e-6)
 
 
 def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
