@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.questions.competence.answer import contending
+from core.questions.competence.question import Contenders
 from pages._parts.competence import bins, downstream, scores, training
-from pages._shared import among, controls, frame, queries
+from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -14,24 +16,25 @@ def show(at: Place) -> None:
     with its origin.
     """
     frame.need_stimuli(at)
-    every = queries.models(at)
-    if every.empty:
+    if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     with st.sidebar:
-        models = controls.pick_finished(every)
-        seeing_and_reading = models[models["modality"] != "world"]
-        names = (
-            controls.pick_models("Models", seeing_and_reading, "models")
-            if len(seeing_and_reading)
-            else []
-        )
-        asked = among.pick(at)
-    chosen = models[models["model"].isin(names)]
-    bins.show(at, chosen, asked)
-    downstream.show(at, chosen, asked)
-    training.show(at, asked)
+        contenders = _pick(at)
+        comparison = controls.pick_comparison(queries.size(at))
+    bins.show(at, contenders, comparison)
+    downstream.show(at, contenders, comparison)
+    training.show(at, comparison)
     scores.show(at)
     scores.show_import(at)
+
+
+def _pick(at: Place) -> Contenders:
+    """Choose the vision and language models that count."""
+    options, every = controls.options_by_name(Contenders), queries.models(at)
+    unfinished = controls.pick_unfinished(options["unfinished"], every)
+    models = contending(every, Contenders(unfinished=unfinished))
+    names = controls.choose_models(options["models"], models) if len(models) else ()
+    return Contenders(names, unfinished)
 
 
 frame.draw("Do better models agree more?", show)

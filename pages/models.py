@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.study.models import UNTRAINED, is_reality
+from core.questions.models.question import ModelMap, Roster
+from core.study.models import is_reality, trained
 from pages._parts.models import atlas, tree
-from pages._shared import among, controls, frame, queries
+from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -17,37 +18,38 @@ def show(at: Place) -> None:
     every = queries.models(at)
     if every.empty:
         frame.need_readers(at, "caption", "image")
+    options = controls.options_by_name(ModelMap)
     with st.sidebar:
-        models = _pick(every)
-        asked = among.pick(at)
-        seed = int(
-            st.number_input(
-                "Seed", 0, 2**31 - 1, 0, key="seed", help="Of UMAP and t-SNE.", bind="query-params"
-            )
+        roster, models = _pick(every)
+        comparison = controls.pick_comparison(queries.size(at))
+        seed = controls.pick_number(options["seed"], 2**31 - 1)
+    _need_two(models, at)
+    atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
+    tree.show(at, models, roster, comparison)
+
+
+def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
+    """Choose which kinds of models are compared, then some of them; return these described, too."""
+    options = controls.options_by_name(Roster)
+    finished, world = trained(every), is_reality(every)
+    unfinished = len(finished) == len(every) or controls.pick_switch(options["unfinished"])
+    models = every if unfinished else finished
+    with_world = not world.any() or controls.pick_switch(options["world"])
+    models = models if with_world else models[~is_reality(models)]
+    names = controls.choose_models(options["models"], models) if len(models) else ()
+    chosen = models[models["model"].isin(names)] if names else models
+    return Roster(names, unfinished, with_world), chosen
+
+
+def _need_two(models: pd.DataFrame, at: Place) -> None:
+    """Raise NeededError for fewer than two models."""
+    if len(models) < 2:
+        how = frame.command(
+            "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
         )
-    among.need_two(models, at)
-    atlas.show(at, models, asked, seed)
-    tree.show(at, models, asked)
-
-
-def _pick(every: pd.DataFrame) -> pd.DataFrame:
-    """Choose what kinds of models are drawn, then some of them."""
-    unfinished, world = every["copy"] | (every["group"] == UNTRAINED), is_reality(every)
-    text = "Copies of a model taken along its training, and models without any training."
-    if unfinished.any() and not st.toggle(
-        "Unfinished models", value=True, key="copies", help=text, bind="query-params"
-    ):
-        every = every[~unfinished]
-    text = "Known factors of a made world, drawn as if they were a model's features."
-    if world.any() and not st.toggle(
-        "The world itself", value=True, key="world", help=text, bind="query-params"
-    ):
-        every = every[~is_reality(every)]
-    return (
-        every[every["model"].isin(controls.pick_models("Models", every, "models"))]
-        if len(every)
-        else every
-    )
+        raise frame.NeededError(
+            "Comparing models with each other takes at least two: embed another one.", how
+        )
 
 
 frame.draw("Which models are alike?", show)

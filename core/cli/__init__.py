@@ -13,12 +13,10 @@ from collections.abc import Sequence
 
 from core.cli import (
     adapt,
-    alignment,
     captions,
     competence,
     datasets,
     demo,
-    map,
     metrics,
     models,
     probe,
@@ -34,8 +32,6 @@ GROUPS = (
     datasets,
     models,
     questions,
-    alignment,
-    map,
     captions,
     adapt,
     metrics,

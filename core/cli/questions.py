@@ -50,9 +50,17 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     if facts and arguments.json:
         print_object(facts, table)
     else:
-        print_table(table, as_json=arguments.json)
+        shown = [] if arguments.json else _shown(question)
+        print_table(table[shown] if shown else table, as_json=arguments.json)
     for sentence in () if arguments.json else findings:
         print(sentence, file=sys.stderr)
+
+
+def _shown(question: Question) -> list[str]:
+    from core.questions.asking import ANSWERS  # pandas
+
+    answer = ANSWERS.get(type(question))
+    return list(answer.shown) if answer else []
 
 
 def _of_study(question: StudyQuestion, arguments: argparse.Namespace) -> Answered:

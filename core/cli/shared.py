@@ -25,7 +25,6 @@ GROUPS = {  # what commands of several words begin with
     "metrics": "does the answer depend on the metric?",
     "model": "list models",
     "models": "which models are alike?",
-    "overview": "do neural networks converge to the same representation?",
     "stimuli": "which stimuli do models agree on?",
     "theory": "worlds in which the hypothesis can be proved, and broken",
 }

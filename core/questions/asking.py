@@ -62,7 +62,8 @@ class Answer(Generic[S]):
     `make` asks in turn. findings: what the table says, in sentences. kept: whether the store keeps
     the table; not where it is made in a moment. stamp: what else the table depends on, such as
     digests of files outside the store, as plain JSON values. left_out: sentences on
-    what of the store no answer of this kind takes in.
+    what of the store no answer of this kind takes in. shown: the columns that a
+    terminal has room for, all where none is named; JSON has them all.
     """
 
     make: Make[S]
@@ -73,6 +74,7 @@ class Answer(Generic[S]):
     kept: Callable[[S], bool] = always
     stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped
     left_out: Callable[[Study], Sequence[str]] = nothing
+    shown: tuple[str, ...] = ()
 
 
 ANSWERS: dict[type[Question], Answer[Any]] = {}
@@ -88,11 +90,14 @@ def answers(
     kept: Callable[[S], bool] = always,
     stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped,
     left_out: Callable[[Study], Sequence[str]] = nothing,
+    shown: tuple[str, ...] = (),
 ) -> Callable[[Make[S]], Make[S]]:
     """Declare the function that answers a question."""
 
     def declare(make: Make[S]) -> Make[S]:
-        ANSWERS[kind] = Answer(make, version, complete, needs, findings, kept, stamp, left_out)
+        ANSWERS[kind] = Answer(
+            make, version, complete, needs, findings, kept, stamp, left_out, shown
+        )
         return make
 
     return declare

@@ -10,6 +10,14 @@ from core.questions.captions.question import (
     CaptionScores,
 )
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.competence.question import (
+    Bins,
+    CompetenceScores,
+    Downstream,
+    TasksSolved,
+    Training,
+    Trends,
+)
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionFindings,
@@ -29,6 +37,8 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
+from core.questions.models.question import ModelMap, ModelPairs
+from core.questions.overview.question import Overview
 from core.questions.question import Question
 from core.questions.score.question import Score
 from core.questions.stimuli.question import (
@@ -50,6 +60,12 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ColorAgreement,
     ColorLayout,
     ColorModels,
+    Bins,
+    Downstream,
+    CompetenceScores,
+    TasksSolved,
+    Training,
+    Trends,
     ConsensusSpace,
     HeldOutPoints,
     DropEffect,
@@ -65,6 +81,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Neighborhoods,
     SampleSize,
     NeighborhoodSweep,
+    ModelMap,
+    ModelPairs,
+    Overview,
     Score,
     StimulusList,
     StimulusMap,

@@ -54,9 +54,9 @@ def score_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> Float64[np.ndarra
     pairs: model_x, model_y, score, each pair once, in any direction. Raises UnknownNameError for a
     model that has no pair.
     """
-    known = set(pairs["model_x"]) | set(pairs["model_y"])
-    if unknown := [name for name in names if name not in known]:
-        raise UnknownNameError("compared model", unknown[0], known)
+    compared = set(pairs["model_x"]) | set(pairs["model_y"])
+    if unknown := [name for name in names if name not in compared]:
+        raise UnknownNameError("compared model", unknown[0], compared)
     place = {name: number for number, name in enumerate(names)}
     kept = pairs[pairs["model_x"].isin(place) & pairs["model_y"].isin(place)]
     x, y = (kept[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))

@@ -8,63 +8,44 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.metrics import METRICS
 from core.pairs.among import scores_among
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
 from core.progress import Progress
 from core.study.comparing import choose_engine, prepare_each
-from core.study.keeping import keep
 from core.study.layers import read_choice
 from core.study.pair_scores import scored
 from core.study.pair_table import align_among, check_choice
+from core.study.parts import Comparison
 from core.study.study import Study
 
 P = TypeVar("P")
 T = TypeVar("T")
 
 
+def check_pairing(study: Study, comparison: Comparison) -> None:
+    """Refuse what `pair_models` cannot compare by, before anything is computed.
+
+    Raises UnknownNameError for the metric, MetricError for its parameters and for layers that
+    compare no models of one set.
+    """
+    check_choice(read_choice(comparison.layers), given=comparison.layers)
+    choose_engine(study, comparison.metric, **comparison.changed)
+
+
 def pair_models(
-    study: Study,
-    names: Sequence[str],
-    *,
-    metric: str = "mutual_knn",
-    layers: str = "best",
-    report: Progress | None = None,
-    **parameters: Any,
+    study: Study, names: Sequence[str], comparison: Comparison, report: Progress | None = None
 ) -> pd.DataFrame:
     """Align every two of the models, of any modality.
 
     A metric that is not symmetric gives the mean of both directions, for each pair of layers.
-    layers: as in `align_models`, but no fixed pair. Returns a row for each pair, model_x before
-    model_y by name, whatever the order of `names`: model_x, model_y, layer_x, layer_y, score,
-    reason: why the score is NaN, else empty. Raises UnknownNameError for the metric or a model,
-    MetricError for the rest.
+    Returns a row for each pair, model_x before model_y in the order of `names`: model_x, model_y,
+    layer_x, layer_y, score, reason: why the score is NaN, else empty. Raises UnknownNameError for
+    a model, MetricError where none can be compared, and as `check_pairing`.
     """
-    check_choice(read_choice(layers), given=layers)
-    choose_engine(study, metric, **parameters)  # refuses a wrong metric or k before any work
-    order, complete = sorted(set(names)), METRICS[metric].complete(parameters)
-    recipe = study.recipe("model-pairs", order, metric=metric, layers=layers, **complete)
-    return keep(
-        study,
-        recipe,
-        lambda: _paired(
-            study, order, metric=metric, layers=layers, parameters=complete, report=report
-        ),
-    )
-
-
-def _paired(
-    study: Study,
-    names: Sequence[str],
-    *,
-    metric: str,
-    layers: str,
-    parameters: Mapping[str, Any],
-    report: Progress | None,
-) -> pd.DataFrame:
-    choice, spec = read_choice(layers), METRICS[metric].spec
-    engine = choose_engine(study, metric, **parameters)
+    check_pairing(study, comparison)
+    choice, spec = read_choice(comparison.layers), comparison.spec
+    engine = choose_engine(study, comparison.metric, **comparison.changed)
     models = _Models(study, choice.concatenated, {}, {})
 
     def prepare(few: Sequence[str]) -> Mapping[str, Prepared[Any]]:
@@ -99,7 +80,7 @@ class _Models:
 
 
 def _reported(scores: Iterable[T], models: int, report: Progress | None) -> Iterator[T]:
-    """Pass scores on, and tell how many pairs are done, about once for each model."""
+    """Pass scores on, and report how many pairs are done, about once per model."""
     total = models * (models - 1) // 2
     for done, one in enumerate(scores, start=1):
         yield one

@@ -100,6 +100,12 @@ class Measure:
         """Return what is known about the metric with these parameters; raises UnknownNameError."""
         return _find(self.metric).spec_with(self.changed)
 
+    def chance(self, n: int) -> float:
+        """Return what one pair of layers of unrelated models reaches over n stimuli; NaN where no
+        formula gives it.
+        """
+        return _find(self.metric).chance_level(n, self.changed)
+
     @property
     def label(self) -> str:
         """Return what an axis of this measure says."""

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
-from core.competence.records import COLUMNS, SKILL, measured_rows
+from core.competence.records import SKILL
 from core.errors import (
     MetricError,
     StimuliError,
@@ -24,7 +24,6 @@ from core.errors import (
 )
 from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
-from core.questions.competence.tasks_solved import THRESHOLD, tasks_solved
 from core.recipe import Recipe
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import check_q, clamp_outliers
@@ -172,30 +171,9 @@ class Study:
             ["model", "value", "unit", "reason"]
         ]
 
-    def competence_rows(self) -> pd.DataFrame:
-        """Return every value that was measured of these models by the present tasks, with
-        `core.competence.records.COLUMNS`.
-        """
-        found = [
-            measured_rows(self.store, self.dataset.name, entry)
-            for entry in self.store.models(self.dataset.name)
-        ]
-        tables = [table for table in found if table is not None]
-        return (
-            pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
-        )
-
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
         return describe([entry.card for entry in self.store.models(self.dataset.name)])
-
-    def tasks_solved(self, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-        """Return the share of the vision tasks that each model solves, of those that were measured;
-        see `tasks_solved`.
-        """
-        rows = self.competence_rows()
-        vision = self.readers("image")
-        return tasks_solved(rows[rows["model"].isin(vision)], threshold=threshold)
 
     def _competence_of(self, model: str) -> tuple[float, str]:
         costs = self.store.text_costs(self.dataset.name, model)

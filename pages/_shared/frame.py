@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import pandas as pd
 import streamlit as st
 
 from core.demo import under_way
@@ -272,3 +273,10 @@ def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:
     """Say which models have no neighbors and why."""
     for reason in queries.without_neighbors(at, names, k=k).values():
         st.caption(f"Left out: {plain(reason)}.")
+
+
+def list_left_out(models: pd.DataFrame, reasons: Mapping[str, str]) -> None:
+    """Say which models have no place among the others, and why; reasons: by model."""
+    titles = models.set_index("model")["title"]
+    for name, reason in reasons.items():
+        st.caption(f"Left out: {plain(titles[name])}, {plain(reason)}.")

@@ -24,15 +24,9 @@ from core.questions import asking
 from core.questions.adapters import answer as adaptation
 from core.questions.alignment.question import Alignment
 from core.questions.captions import tellings as retold
-from core.questions.competence.registry import registry
-from core.questions.competence.tasks_solved import THRESHOLD
-from core.questions.models.answer import solve_tasks
-from core.questions.overview.answer import study_findings
 from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
-from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
-from core.statistics.emergence import compare_fits
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
 from core.study.comparing import layer_scores
@@ -172,45 +166,6 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
 def competence(at: Place) -> pd.DataFrame:
     """Return model, value, unit, reason for each language model."""
     return study(at).competence()
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def tasks_solved(
-    at: Place, *, threshold: float = THRESHOLD, tasks: tuple[str, ...] = ()
-) -> pd.DataFrame:
-    """Return model, solved, tasks, reason for each vision model of known competence; see
-    `core.questions.models.answer.solve_tasks`.
-    """
-    return solve_tasks(study(at), threshold=threshold, tasks=tasks)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def scores(at: Place) -> pd.DataFrame:
-    """Return every value of competence there is; see
-    `core.questions.competence.registry.registry`.
-    """
-    return registry(study(at))
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def foretold(
-    near: tuple[float, ...], value: tuple[float, ...], parameters: tuple[float, ...]
-) -> tuple[pd.DataFrame, Correlation, Correlation]:
-    """Return how well alignment tells a score: a line and a broken stick, Spearman's ρ, and what is
-    left of it given log size.
-    """
-    x, y, size = (np.array(values, dtype=np.float64) for values in (near, value, parameters))
-    return (
-        compare_fits(x, y),
-        spearman_interval(x, y),
-        partial_correlation(x, y, given=np.log(size)),
-    )
-
-
-@st.cache_data(max_entries=32, show_spinner="Comparing all models")
-def findings(at: Place, *, k: int) -> pd.DataFrame:
-    """Return the study's answer, a row per figure."""
-    return study_findings(study(at), k=k)
 
 
 def alignment(

@@ -236,8 +236,8 @@ def test_numbers_out_of_range_are_refused_before_anything_is_read(
     assert message in capsys.readouterr().err
 
 
-def test_findings_say_why_one_pair_of_models_shows_no_trend(run) -> None:
-    code, out, _ = run("findings", "--dataset", "photos", "--k", "3", "--json")
+def test_the_overview_says_why_one_pair_of_models_shows_no_trend(run) -> None:
+    code, out, _ = run("overview", "--dataset", "photos", "--k", "3", "--json")
     rows = {row["group"]: row for row in json.loads(out)}
     assert code == 0
     assert rows["all vision models"]["value"] is None
@@ -250,7 +250,7 @@ def test_findings_of_a_dataset_without_models_are_none(
     store = ["--store", str(tmp_path)]
     assert main(["dataset", "add", "photos", "--folder", str(world / "photos"), *store]) == 0
     capsys.readouterr()
-    assert main(["findings", "--dataset", "photos", *store]) == 0
+    assert main(["overview", "--dataset", "photos", *store]) == 0
     assert capsys.readouterr().err == "nothing yet\n"
 
 

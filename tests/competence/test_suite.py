@@ -22,6 +22,7 @@ from core.competence.suite import bits_per_byte, measure_all, probe_tasks
 from core.embedding.runner import embed, import_features
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
+from core.questions.competence.registry import measured_scores
 from core.recipe import Recipe
 from core.stimuli.cave import CaveDataset, exams, reality, tasks
 from core.stimuli.cave.events import events
@@ -118,7 +119,7 @@ def test_what_is_measured_is_kept_and_not_measured_again(world, monkeypatch):
     rows = measured(world)
     monkeypatch.setattr(suite, "open_encoder", None)
     pd.testing.assert_frame_equal(measured(world), rows)
-    stored = Study(Store(world / "store"), "cave").competence_rows()
+    stored = measured_scores(Study(Store(world / "store"), "cave"))
     pd.testing.assert_frame_equal(
         stored.sort_values(["model", "task"], ignore_index=True),
         rows.sort_values(["model", "task"], ignore_index=True),
@@ -134,7 +135,7 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
     assert unmeasured(store, "cave") == []
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 61})
     assert unmeasured(store, "cave") == ["tiny-vit"]
-    assert set(Study(store, "cave").competence_rows()["model"]) == {"tiny-bloom", "tiny-bert"}
+    assert set(measured_scores(Study(store, "cave"))["model"]) == {"tiny-bloom", "tiny-bert"}
 
 
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):

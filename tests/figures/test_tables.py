@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from core.encoders.encoder import ModelCard
-from core.figures.tables import growth_points, headline_points, ranking_points
 from core.questions.alignment.points import fits, trend_points
+from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.study.models import FEWER, UNTRAINED, describe
 
 

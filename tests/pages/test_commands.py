@@ -17,10 +17,15 @@ from core.questions.question import Question
 from core.questions.words import read_question
 from pages._parts.dispersion import pick
 from pages._shared import queries
+from tests.pages.measured import measure
 from tests.pages.world import PaintedDataset, build
 
 VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that draws its plots
+    ("alignment", {}),
+    ("competence", {}),
     ("dispersion", {}),
+    ("models", {"layout": "MDS", "opened": "GPT-2 M"}),
+    ("overview", {}),
     ("stimuli", {"view": "Map"}),
     ("stimuli", {"view": "Map", "map": "consensus by PCA"}),
     ("stimuli", {"stimulus": "5"}),
@@ -36,7 +41,7 @@ def _few_draws(monkeypatch) -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("commands"), PaintedDataset(60))
+    return measure(build(tmp_path_factory.mktemp("commands"), PaintedDataset(60)))
 
 
 @pytest.mark.parametrize(("page", "address"), VIEWS)

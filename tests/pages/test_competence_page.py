@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreWriteError
+from core.questions.asking import ask
+from core.questions.competence.question import Downstream
 from core.questions.competence.registry import CAPTIONS
+from core.store import Store
+from core.study.study import Study
 from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said
@@ -48,31 +52,31 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     app = opened(measured, "competence")
     assert not app.exception
     assert not said(app)
-    assert charts(app) == ["bins", "downstream", "training"]
+    assert charts(app) == ["competence-bins", "downstream", "training"]
     assert texts(app).count("What is seen.") == 2  # no training has copies here
     assert "All pairs: " in texts(app)
-    assert "4 tasks they solve" in texts(app)
-    assert any(
-        "trends --dataset cave --k 10 --bins 5 --by objective" in code for code in codes(app)
-    )
+    assert "many of 4 tasks" in texts(app)
+    for command in ("bins", "downstream", "training", "list"):
+        assert any(code.startswith(f"platoscope competence {command}") for code in codes(app))
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
 def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
     app = opened(measured, "competence")
-    app.selectbox(key="by-group").set_value("family")
+    app.selectbox(key="by").set_value("family")
     app.toggle(key="equal").set_value(True).run()
-    assert any("--equal --by family" in code for code in codes(app))
+    assert any("competence bins --equal --by family" in code for code in codes(app))
     assert "across families" in texts(app)
     app.slider(key="threshold").set_value(0.6).run()
     assert "at least 60% of the best" in texts(app)
     assert any("--threshold 0.6" in code for code in codes(app))
     app.multiselect(key="tasks").set_value(["task 0", "task 2"]).run()
-    assert "2 tasks they solve" in texts(app)
-    assert any("--task 'task 0' 'task 2'" in code for code in codes(app))
+    assert "many of 2 tasks" in texts(app)
+    assert any("--tasks 'task 0' 'task 2'" in code for code in codes(app))
     app.multiselect(key="models").set_value(["vit-clip-m", "vit-clip-s", "vit-mae-m"]).run()
     assert not app.exception
-    assert not any("trends" in code for code in codes(app))  # the command takes all models
+    chosen = "--models vit-clip-m vit-clip-s vit-mae-m"
+    assert any("competence bins" in code and chosen in code for code in codes(app))
 
 
 def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(
@@ -81,15 +85,13 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
     app = opened(demo, "competence")
     assert app.selectbox(key="score").value == f"{CAPTIONS} (measured)"
     assert (
-        "1 - bits per byte of the captions, mean over texts (of each text its bits over its UTF-8"
+        "1 - bits per byte of the captions, mean over texts (for each text its bits over its UTF-8"
         " bytes" in texts(app)
     )
     app.selectbox(key="target").set_value("reality").run()
     assert not app.exception
-    assert any(
-        "--y reality" in code and f"--task '{CAPTIONS}' --origin measured" in code
-        for code in codes(app)
-    )
+    score = f"competence downstream --score '{CAPTIONS} (measured)' --target reality"
+    assert any(score in code for code in codes(app))
 
 
 def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(
@@ -100,8 +102,10 @@ def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_targe
     app.selectbox(key="target").set_value("vit-clip-m").run()
     assert "its rank in the share of tasks that it solves" in texts(app)
     assert "rank" not in [box.key for box in app.selectbox]
-    command = next(code for code in codes(app) if "--y vit-clip-m" in code)
-    assert "vit-clip-m" not in command.split("--y")[0]
+    question = Downstream(score="task 1 (measured)", target="vit-clip-m")
+    table = ask(question, Study(Store(measured), "cave"))
+    assert set(table["model"]) == {"vit-mae-s", "vit-mae-m", "vit-clip-s", "vit-supervised-s"}
+    assert any("--score 'task 1 (measured)' --target vit-clip-m" in code for code in codes(app))
 
 
 def test_where_nothing_was_measured_the_bins_say_how_and_the_rest_is_drawn(opened, demo):
@@ -114,7 +118,7 @@ def test_where_nothing_was_measured_the_bins_say_how_and_the_rest_is_drawn(opene
 def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
     assert not app.exception
-    assert "need vision models" in said(app)
+    assert "need at least two vision models" in said(app)
     assert "No vision model is embedded" in said(app)
     assert charts(app) == ["training"]
 
@@ -124,10 +128,10 @@ def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, measu
     table = app.dataframe[0].value
     assert set(table["origin"]) == {"measured", "published"}
     assert table["source, or digest of the recipe"].str.len().min() > 0
-    app.multiselect(key="f-task").set_value(["task 2"]).run()
+    app.multiselect(key="task").set_value(["task 2"]).run()
     assert set(app.dataframe[0].value["task"]) == {"task 2"}
-    app.multiselect(key="f-task").set_value([])
-    app.toggle(key="f-embedded").set_value(True).run()
+    app.multiselect(key="task").set_value([])
+    app.toggle(key="embedded").set_value(True).run()
     assert app.dataframe[0].value["embedded here"].all()
 
 
@@ -150,8 +154,8 @@ def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_pat
     assert "user" in set(app.dataframe[0].value["origin"])
     app.selectbox(key="score").set_value("HellaSwag (user)").run()
     assert not app.exception
-    assert any("--x gpt-2-m gpt-2-s llama-m" in code for code in codes(app))
-    assert "cannot be told" in texts(app)  # three models
+    assert any("--score 'HellaSwag (user)'" in code for code in codes(app))
+    assert "goes with the score is unknown" in texts(app)  # three models
 
 
 def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, measured):

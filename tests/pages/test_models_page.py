@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from core.encoders.encoder import ModelCard
-from core.questions.models import answer as mapping
+from core.questions import asking
 from core.recipe import Recipe
 from core.store import write_embedding
 from core.store.versions import VERSIONS
@@ -41,14 +41,12 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert "floor" in texts(app)
     assert "A model's nearest model is of the same modality for" in texts(app)
     assert "cophenetic correlation" in texts(app)
-    assert any("map --dataset cave --k 10 --layout mds --seed 0" in code for code in codes(app))
+    assert any("models map --layout mds --store" in code for code in codes(app))
 
 
 def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     app = on_the_map
-    monkeypatch.setattr(
-        mapping, "keep", None
-    )  # whoever asks for a map or for pairs of models would call it
+    monkeypatch.setattr(asking, "keep", None)  # whoever asks for a map or for pairs would call it
     for color, said_of_it in (
         ("rank", "rank in competence"),
         ("step", "untrained, or the steps"),
@@ -61,14 +59,13 @@ def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     assert app.exception
 
 
-def test_the_world_and_what_is_unfinished_can_be_taken_away(on_the_map):
+def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
     assert "over 12 models" in texts(app)
-    assert not any(
-        "--model" in code and "reality" in code.split("--model")[1] for code in codes(app)
-    )
-    app.toggle(key="copies").set_value(False).run()
+    assert any("models map --no-world --layout mds" in code for code in codes(app))
+    app.toggle(key="unfinished").set_value(False).run()
+    assert any("models pairs --no-unfinished --no-world" in code for code in codes(app))
     assert "over 11 models" in texts(app)
     assert not app.exception
 
@@ -108,7 +105,7 @@ def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
     app = opened(
         build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models"
     )
-    assert "At least two models are needed" in said(app)
+    assert "takes at least two" in said(app)
 
 
 def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(

@@ -1,242 +1,215 @@
-"""Do better models agree more? The study's figures 2 and 4 in one table: bins, their trend,
-reality, what alignment foretells.
-"""
+"""Competence and alignment: what models solve, bins, predicted scores, and trainings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from core.competence.records import MEASURED
-from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.progress import Progress
-from core.questions.competence.registry import CAPTIONS, choices, registry, score_of
-from core.questions.competence.tasks_solved import THRESHOLD
-from core.questions.models.answer import bin_models, skill_of
-from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
-from core.statistics.discoveries import adjust
-from core.statistics.emergence import compare_fits
-from core.study.comparing import align_models
-from core.study.models import trained
+from core.questions.asking import answers, ask, never
+from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
+from core.questions.competence.findings import bin_findings, score_findings, training_findings
+from core.questions.competence.question import (
+    Bins,
+    CompetenceScores,
+    Contenders,
+    Downstream,
+    TasksSolved,
+    Training,
+    Trends,
+)
+from core.questions.competence.registry import TaskScore, known_scores, registry, score_of, select
+from core.questions.competence.tasks_solved import solve_tasks
+from core.questions.competence.trajectories import along_training
+from core.questions.competence.trends import USUAL, most_competent, trend_table
+from core.questions.models.question import ModelPairs, Roster
+from core.study.comparing import align_models, choose_engine
+from core.study.layers import read_choice
+from core.study.models import is_reality, reads, trained
+from core.study.pairing import check_pairing
+from core.study.roster import known_worlds
 from core.study.study import Study
 
-COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "p_adjusted", "reason")
-DOWNSTREAM = (
-    "HellaSwag",
-    "GSM8K",
-    "completions",
-    "counting",
-)  # those that embedded models have a value of
-BINS = "mean alignment of models that solve a share of the tasks"
-TREND = "slope of alignment over the share of tasks solved, pairs within a bin"
-NEAR_REALITY = "Spearman of competence and alignment with reality"
-BEND = "change of slope at the broken stick's knot, above 0 where a score emerges"
-GAIN = "squared error on models left out, a line's minus a broken stick's"
-FORETELLS = "Spearman of alignment and score"
-UNMEASURED = "the competence of no vision model was measured"
+SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
+DESCRIBED = ("title", "group", "modality", "parameters")
 
 
-def study_trends(
-    study: Study,
-    *,
-    vision: str | None = None,
-    bins: int = 5,
-    equal: bool = False,
-    threshold: float = THRESHOLD,
-    tasks: Sequence[str] = (),
-    by: str = "objective",
-    seed: int = 0,
-    report: Progress | None = None,
-    **compared: Any,
-) -> pd.DataFrame:
-    """Return what the study says of competence and alignment, a row per figure, over the models
-    that finished a training.
+@answers(CompetenceScores, version=1, kept=never, shown=SHOWN)
+def list_scores(question: CompetenceScores, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Return every value with its origin; see `core.questions.competence.registry.registry`.
 
-    The mean alignment of vision models within bins of tasks solved, with its jackknife error over
-    models, and the trend's p, for all pairs and for those within and across groups (`by`; models of
-    one may be alike), also adjusted for these being three tests; Spearman's ρ of competence and
-    alignment with reality, with its interval; then, for each downstream score of language models: ρ
-    with their alignment with one vision model, the partial correlation given the logarithm of their
-    size, R² on models left out, of a line and of a broken stick, how the stick bends (upward where
-    the score emerges, downward where it levels off), and what it gains over the line: up to its
-    standard error that is nothing. vision: that vision model; the one that solves most tasks where
-    none is named. bins, equal, threshold, tasks, by: as of
-    `core.questions.models.answer.bin_models`. compared: metric, layers, parameters. Returns
-    COLUMNS; a number that cannot be had is NaN and `reason` says why. Raises UnknownNameError for
-    what is no vision model, and as `bin_models`.
+    Raises UnknownNameError for a task, an origin or a model that has no value.
     """
-    if vision is not None and vision not in (known := study.readers("image")):
-        raise UnknownNameError("vision model", vision, known)
-    models = trained(study.models())
-    names = {
-        kind: list(models.loc[models["modality"] == kind, "model"])
-        for kind in ("vision", "language", "world")
-    }
-    scores = registry(study)
-    solving: dict[str, Any] = {"threshold": threshold, "tasks": tasks}
-    binned = bin_models(
-        study,
-        names["vision"],
-        bins=bins,
-        equal=equal,
-        by=by,
-        seed=seed,
-        report=report,
-        **solving,
-        **compared,
+    table = registry(study)
+    if wrong := [name for name in question.model if name not in set(table["model"])]:
+        raise UnknownNameError("model with a value", wrong[0], table["model"].unique())
+    table = select(table, tasks=question.task, origins=question.origin)
+    table = table[table["model"].isin(question.model) | (not question.model)]
+    return table[table["embedded"] | (not question.embedded)].reset_index(drop=True)
+
+
+@answers(TasksSolved, version=1, kept=never)
+def solve(question: TasksSolved, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Return the share of tasks that each vision model solves; see `solve_tasks`."""
+    return solve_tasks(study, question.solving)
+
+
+def complete_bins(question: Bins, study: Study) -> Bins:
+    """Name the vision models that are meant.
+
+    Raises UnknownNameError for a model, InputError where none sees, and as `check_pairing`.
+    """
+    check_pairing(study, question.comparison)
+    models = _contenders(question.contenders, study)
+    names = tuple(models.loc[reads(models, "image"), "model"])
+    if not names:
+        raise InputError("bins by tasks solved need vision models; embed some, or name others")
+    return replace(question, contenders=replace(question.contenders, names=names))
+
+
+def _contenders(contenders: Contenders, study: Study) -> pd.DataFrame:
+    for name in contenders.names:
+        study.entry(name)
+    return contending(study.models(), contenders)
+
+
+def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
+    """Return the models that are meant, in the store's order; reality itself is none.
+
+    models: as `core.study.models.describe` returns them.
+    """
+    models = models[~is_reality(models)]
+    if contenders.names:
+        return models[models["model"].isin(contenders.names)]
+    return models if contenders.unfinished else trained(models)
+
+
+@answers(
+    Bins,
+    version=1,
+    complete=complete_bins,
+    needs=(ModelPairs, TasksSolved),
+    findings=bin_findings,
+    kept=never,
+)
+def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and
+    whether it has a trend.
+
+    Returns the columns of `summarize_bins`, slope, p and groups of `bin_trends`, and its reason as
+    trend_reason. Models whose competence was not measured are left out.
+    """
+    names, binning = question.contenders.names, question.binning
+    roster = Roster(names=names)
+    pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
+    skill = skill_of(ask(TasksSolved(question.scope, question.solving), study), names)
+    group = study.models().set_index("model")[binning.by]
+    placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
+    table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
+    trend = bin_trends(
+        pairs,
+        skill,
+        group,
+        count=binning.bins,
+        equal=binning.equal,
+        permutations=question.permutations,
+        seed=question.seed,
     )
-    solved = skill_of(study, names["vision"], **solving)
-    rows = [*_bins(binned, by), *_near_reality(study, names, scores, solved, seed=seed, **compared)]
-    rows += _downstream(
+    return table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
+
+
+def skill_of(solved: pd.DataFrame, names: tuple[str, ...]) -> pd.Series:
+    """Return the share of tasks that each model solves, by name; NaN where it was not measured.
+
+    solved: as `solve_tasks` returns it.
+    """
+    return solved.set_index("model")["solved"].astype(float).reindex(sorted(set(names)))
+
+
+def complete_downstream(question: Downstream, study: Study) -> Downstream:
+    """Name the models, the score and the target that are meant.
+
+    Raises UnknownNameError for a model or a score, InputError where there is none, and MetricError
+    for a metric's parameters and for layers that cannot be.
+    """
+    read_choice(question.comparison.layers)
+    choose_engine(study, question.comparison.metric, **question.comparison.changed)
+    names = tuple(_contenders(question.contenders, study)["model"])
+    offered = known_scores(registry(study), names)
+    score = find_score(question.score, offered).name
+    target = question.target or _usual_target(question, study)
+    study.entry(target)
+    contenders = replace(question.contenders, names=names)
+    return replace(question, contenders=contenders, score=score, target=target)
+
+
+def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
+    """Return the score of a name; with none, the first usual one, else that of most models.
+
+    Raises InputError where none is offered, UnknownNameError for the name.
+    """
+    if not offered:
+        raise InputError(
+            "no score of these models is known; measure some with platoscope probe, or import your"
+            " own"
+        )
+    by_name = {score.name: score for score in offered}
+    if name and name not in by_name:
+        raise UnknownNameError("score", name, by_name)
+    usual = [score for task in USUAL for score in offered if score.task == task]
+    return by_name[name] if name else (*usual, *offered)[0]
+
+
+def _usual_target(question: Downstream, study: Study) -> str:
+    solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"].astype(float)
+    targets = [*study.readers("image"), *known_worlds(study)]
+    if not targets:
+        raise InputError("no vision model to align with; embed one, or name another target")
+    return most_competent(solved) or targets[0]
+
+
+@answers(Downstream, version=1, complete=complete_downstream, findings=score_findings, kept=never)
+def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Set a score against the alignment with one target, a row per model that has the score.
+
+    Returns model, near (the alignment), chance, reason (why near is NaN, else empty), title, group,
+    modality, parameters, value (of the score), task, origin and unit. The target itself is left
+    out. Raises InputError where no other model has the score.
+    """
+    comparison, names = question.comparison, question.contenders.names
+    table = registry(study)
+    score = find_score(question.score, known_scores(table, names))
+    values = score_of(table, score.task, origin=score.origin)
+    scored = [name for name in names if name in values.index and name != question.target]
+    if not scored:
+        raise InputError(f"only the target itself has the score {score.name!r}; choose another")
+    near = align_models(
         study,
-        names["language"],
-        scores,
-        vision=vision or _most_competent(solved),
-        seed=seed,
-        **compared,
+        scored,
+        [question.target],
+        metric=comparison.metric,
+        layers=comparison.layers,
+        **comparison.changed,
     )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    points = near.rename(columns={"model_x": "model", "score": "near"})
+    about = study.models().set_index("model")[list(DESCRIBED)]
+    points = points[["model", "near", "chance", "reason"]].join(about, on="model")
+    return points.assign(value=points["model"].map(values).astype("float64"), **score._asdict())
 
 
-def predict_score(
-    study: Study, score: pd.Series, *, vision: str, seed: int = 0, **compared: Any
-) -> list[dict[str, Any]]:
-    """Return rows about what alignment with one vision model says of a score, by language model;
-    see `study_trends`.
-
-    Source: Huh et al. 2024, figure 4.
+@answers(Training, version=1, needs=(ModelPairs,), findings=training_findings, kept=never)
+def follow_training(question: Training, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return how aligned all checkpoints are with vision, language, reality and each other; see
+    `along_training`.
     """
-    near = align_models(study, list(score.index), [vision], **compared).set_index("model_x")[
-        "score"
-    ]
-    x, y = near.to_numpy(float), score.reindex(near.index).to_numpy(float)
-    size = study.models().set_index("model")["parameters"].reindex(near.index).to_numpy(float)
-    group = f"{score.name}, alignment with {vision}"
-    fits = compare_fits(x, y)
-    told = [(f"R² on models left out, {row.fit}", row.cv_r2) for row in fits.itertuples()] + [
-        (BEND, fits["bend"].iloc[-1])
-    ]
-    judged = [
-        {"finding": name, "models": fits["points"][0], "value": value, "reason": fits["reason"][0]}
-        for name, value in told
-    ]
-    gain = {
-        "finding": GAIN,
-        "models": fits["points"][0],
-        "value": fits["gain"].iloc[-1],
-        "se": fits["gain_se"].iloc[-1],
-        "reason": fits["reason"][0],
-    }
-    rows = [
-        _correlated(FORETELLS, spearman_interval(x, y, seed=seed)),
-        _correlated(
-            "partial correlation given log size", partial_correlation(x, y, given=np.log(size))
-        ),
-        *judged,
-        gain,
-    ]
-    return [{"group": group, **row} for row in rows]
+    pairs = ask(ModelPairs(question.scope, comparison=question.comparison), study, report)
+    return along_training(pairs, study.models())
 
 
-def _bins(table: pd.DataFrame, by: str) -> Iterator[dict[str, Any]]:
-    pairs_of = {"all": "all pairs", "same": f"within {by}", "different": f"across {by}"}
-    if table.empty:
-        yield _unknown(BINS, pairs_of["all"], UNMEASURED)
-    for row in table.itertuples():
-        group = f"{row.low:.0%} to {row.high:.0%}, {pairs_of[str(row.pairs_of)]}"
-        yield {
-            "finding": BINS,
-            "group": group,
-            "models": row.models,
-            "value": row.mean,
-            "se": row.se,
-            "reason": row.reason,
-        }
-    trends = table.drop_duplicates("pairs_of")
-    for row, q in zip(trends.itertuples(), adjust(trends["p"].to_numpy(np.float64)), strict=True):
-        group, models = (
-            pairs_of[str(row.pairs_of)],
-            table.loc[table["pairs_of"] == row.pairs_of, "models"].sum(),
-        )
-        yield {
-            "finding": TREND,
-            "group": group,
-            "models": models,
-            "value": row.slope,
-            "p": row.p,
-            "p_adjusted": q,
-            "reason": row.trend_reason,
-        }
-
-
-def _near_reality(
-    study: Study,
-    names: dict[str, list[str]],
-    scores: pd.DataFrame,
-    solved: pd.Series,
-    *,
-    seed: int,
-    **compared: Any,
-) -> Iterator[dict[str, Any]]:
-    if REALITY not in names["world"]:
-        return
-    for kind in (kind for kind in ("language", "vision") if names[kind]):
-        try:
-            skill = score_of(scores, CAPTIONS, origin=MEASURED) if kind == "language" else solved
-            near = align_models(study, names[kind], [REALITY], **compared).set_index("model_x")[
-                "score"
-            ]
-        except InputError as error:
-            yield _unknown(NEAR_REALITY, kind, str(error))
-            continue
-        found = spearman_interval(
-            skill.reindex(near.index).to_numpy(float), near.to_numpy(float), seed=seed
-        )
-        yield {"group": kind, **_correlated(NEAR_REALITY, found)}
-
-
-def _downstream(
-    study: Study, names: list[str], scores: pd.DataFrame, *, vision: str, seed: int, **compared: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield what `predict_score` says of each downstream score that these models have, those of
-    each origin by themselves.
-    """
-    offered = choices(scores[scores["model"].isin(names)])
-    for task in DOWNSTREAM:
-        for origin in offered.loc[offered["task"] == task, "origin"].unique():
-            title = task if origin == MEASURED else f"{task} ({origin})"
-            try:
-                if not vision:
-                    raise InputError(UNMEASURED)
-                score = score_of(scores, task, origin=origin).reindex(names).rename(title)
-                yield from predict_score(study, score, vision=vision, seed=seed, **compared)
-            except InputError as error:
-                yield _unknown(FORETELLS, title, str(error))
-
-
-def _correlated(finding: str, found: Correlation) -> dict[str, Any]:
-    return {
-        "finding": finding,
-        "models": found.n,
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p,
-        "reason": found.reason,
-    }
-
-
-def _most_competent(solved: pd.Series) -> str:
-    """Return the vision model that solves most tasks, of equals the first by name; "" where none
-    was measured.
-    """
-    known = solved.dropna()
-    return "" if known.empty else str(known.idxmax())
-
-
-def _unknown(finding: str, group: str, reason: str) -> dict[str, Any]:
-    return {"finding": finding, "group": group, "models": 0, "reason": reason}
+@answers(Trends, version=1, needs=(Bins, TasksSolved), kept=never)
+def trend(question: Trends, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return every figure of competence and alignment; see `trend_table`."""
+    return trend_table(question, study, report)

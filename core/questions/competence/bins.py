@@ -36,24 +36,24 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
     value in it. Raises InputError for fewer than one bin or more than MOST, and for equal parts of
     values outside 0 … 1.
     """
-    known = skill.dropna()
+    measured = skill.dropna()
     if not 1 <= count <= MOST:
         raise InputError(f"1 to {MOST} bins expected; given {count}")
-    parts = _places(known.to_numpy(float), count=count, equal=equal)
+    parts = _places(measured.to_numpy(float), count=count, equal=equal)
     if equal:
-        ends = known.groupby(parts)
+        ends = measured.groupby(parts)
         return pd.DataFrame(
             {"bin": parts, "low": ends.transform("min"), "high": ends.transform("max")},
-            index=known.index,
+            index=measured.index,
         )
-    if len(known) and not (known.min() >= 0 and known.max() <= 1):
+    if len(measured) and not (measured.min() >= 0 and measured.max() <= 1):
         raise InputError(
-            f"equal parts of 0 … 1 expected values in it; given {known.min():g} … {known.max():g}:"
-            " ask for bins of equal size"
+            "equal parts of 0 … 1 expected values in it; given"
+            f" {measured.min():g} … {measured.max():g}: ask for bins of equal size"
         )
     edges = np.arange(count + 1) / count
     return pd.DataFrame(
-        {"bin": parts, "low": edges[parts], "high": edges[parts + 1]}, index=known.index
+        {"bin": parts, "low": edges[parts], "high": edges[parts + 1]}, index=measured.index
     )
 
 
@@ -90,13 +90,13 @@ def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
     bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason; NaN where it says why.
     Source: Huh et al. 2024, figure 2; Efron, Stein 1981 (the jackknife of such means).
     """
-    found = bins.groupby("bin").agg(
+    placed = bins.groupby("bin").agg(
         low=("low", "first"), high=("high", "first"), models=("bin", "size")
     )
     rows = [
         (kind, *about, *_mean(chosen[chosen["bin"] == about[0]]))
         for kind, chosen in _kinds(points)
-        for about in found.itertuples()
+        for about in placed.itertuples()
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -127,11 +127,11 @@ def bin_trends(
         raise InputError(f"at least 1 permutation expected; given {permutations}")
     bins = assign_bins(skill, count=count, equal=equal)
     names = {name: number for number, name in enumerate(bins.index)}
-    known = pairs[
+    scored = pairs[
         pairs["score"].notna() & pairs["model_x"].isin(names) & pairs["model_y"].isin(names)
     ]
-    x, y = (known[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
-    same = _same(known, group)
+    x, y = (scored[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
+    same = _same(scored, group)
     kinds = np.stack(
         [
             np.full(len(same), True),
@@ -141,7 +141,7 @@ def bin_trends(
     values, groups, scores = (
         skill[bins.index].to_numpy(float),
         _numbered(group.reindex(bins.index)),
-        known["score"].to_numpy(float),
+        scored["score"].to_numpy(float),
     )
     dealt = [values, *deal_skill(values, groups, count=permutations, seed=seed)]
     slopes = np.array(
@@ -181,9 +181,9 @@ def deal_skill(
 
 def _numbered(group: pd.Series) -> Int64[np.ndarray, " m"]:
     """Number the groups; a model of unknown group is one of its own."""
-    numbers, known = pd.factorize(group.mask(group == ""))
+    numbers, names = pd.factorize(group.mask(group == ""))
     alone = np.flatnonzero(numbers < 0)
-    numbers[alone] = len(known) + np.arange(len(alone))
+    numbers[alone] = len(names) + np.arange(len(alone))
     return numbers
 
 
@@ -199,7 +199,7 @@ def _places(
 
 
 def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:
-    """Tell which pairs are of one group; <NA> where a group is unknown."""
+    """Return which pairs are of one group; <NA> where a group is unknown."""
     x, y = (pairs[side].map(group.mask(group == "")) for side in ("model_x", "model_y"))
     return (x == y).astype("boolean").mask(x.isna() | y.isna())
 

@@ -55,8 +55,8 @@ def bins(
     it, a panel per kind of pairs.
 
     points: rows of `core.questions.competence.bins.bin_pairs` with title_x and title_y. table: as
-    `core.questions.models.answer.bin_models` gives it. kinds: what to call the pairs of each panel,
-    by pairs_of. chance: NaN where no formula tells.
+    `core.questions.competence.answer.bin_models` returns it. kinds: what to call the pairs of each
+    panel, by pairs_of. chance: NaN where no formula gives it.
     """
     if points.empty:
         return reason("No two models lie in one bin: take fewer bins, or bins of equal size.", mode)
@@ -291,8 +291,9 @@ def training(
 ) -> go.Figure:
     """Draw alignment along training, a line per training, a panel per target.
 
-    points: rows of `core.questions.models.answer.follow_training` with title, group and parameters
-    of each checkpoint. chance: NaN where no formula tells. `narrow` stacks the panels for a phone.
+    points: rows of `core.questions.competence.answer.follow_training` with title, group and
+    parameters of each checkpoint. chance: NaN where no formula gives it. narrow: stack the panels,
+    for a phone.
     """
     if points.empty:
         return reason(

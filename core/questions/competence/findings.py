@@ -14,29 +14,62 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.competence.records import BITS
 from core.encoders.encoder import REALITY
+from core.questions.competence.prediction import Prediction, predict
+from core.questions.competence.question import Bins, Downstream, Grouping, Training
 from core.statistics.correlations import DEPENDENT, SURE, Correlation
 from core.statistics.discoveries import adjust
 
 MANY = 20  # models
+GROUPS: Mapping[Grouping, str] = {
+    "objective": "objectives",
+    "family": "families",
+    "group": "groups",
+    "size": "sizes",
+}
 
 
-def tell_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = False) -> str:
+def bin_findings(question: Bins, table: pd.DataFrame) -> list[str]:
+    """Say for each kind of pairs whether better models agree more."""
+    turned = not question.comparison.spec.higher_is_more_aligned
+    return [describe_bins(table, pair_kinds(question.binning.by), turned=turned)]
+
+
+def score_findings(question: Downstream, table: pd.DataFrame) -> list[str]:
+    """Say whether aligned models score better, and by more than their sizes predict."""
+    prediction = predict(table)
+    low_aligned = not question.comparison.spec.higher_is_more_aligned
+    low_better = bool((table["unit"] == BITS).any())
+    return [describe_score(prediction, low_aligned=low_aligned, low_better=low_better)]
+
+
+def training_findings(question: Training, table: pd.DataFrame) -> list[str]:
+    """Say in how many trainings alignment grows."""
+    return [describe_training(table, turned=not question.comparison.spec.higher_is_more_aligned)]
+
+
+def pair_kinds(by: Grouping) -> dict[str, str]:
+    """Return what to call the pairs of models of each panel, by pairs_of. by: what groups them."""
+    return {"all": "all pairs", "same": f"both of one {by}", "different": f"across {GROUPS[by]}"}
+
+
+def describe_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = False) -> str:
     """Say for each kind of pairs whether better models agree more, and what the published work
     found.
 
-    A trend is told by q, its p adjusted for being one test of several. table: as
-    `core.questions.models.answer.bin_models` gives it. kinds: what to call the pairs, by pairs_of.
-    turned: low scores mean aligned.
+    A trend is judged by q, its p adjusted for being one test of several. table: as
+    `core.questions.competence.answer.bin_models` returns it. kinds: what to call the pairs, by
+    pairs_of. turned: low scores mean aligned.
     """
     if table.empty:
-        return "No model's competence is known, so that there are no bins."
+        return "No model's competence was measured, so there are no bins."
     trends = table.drop_duplicates("pairs_of")
     rows = {
         row["pairs_of"]: row
         for row in trends.assign(q=adjust(trends["p"].to_numpy(float))).to_dict("records")
     }
-    told = "; ".join(f"{kinds[kind]}: {_direction(rows[kind], turned=turned)}" for kind in kinds)
+    trend = "; ".join(f"{kinds[kind]}: {_direction(rows[kind], turned=turned)}" for kind in kinds)
     tests = (
         f"q is p adjusted for {count} tests of one question. "
         if (count := int(trends["p"].notna().sum())) > 1
@@ -44,18 +77,18 @@ def tell_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool = F
     )
     groups = int(trends["groups"].iloc[0])
     caution = (
-        f"p takes {groups} {'group' if groups == 1 else 'groups'} for independent: of groups that"
-        " are alike it is too small."
+        f"p treats {groups} {'group' if groups == 1 else 'groups'} as independent; where groups are"
+        " alike, it is too small."
     )
     return (
-        f"{told[:1].upper()}{told[1:]}. {tests}The published work found for 78 models that better"
-        f" ones agree more. {caution}"
+        f"{trend[:1].upper()}{trend[1:]}. {tests}The published work found that, of 78 models,"
+        f" better ones agree more. {caution}"
     )
 
 
 def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     if pd.isna(row["p"]):
-        return f"no trend can be told, {row['trend_reason']}"
+        return f"no trend, since {row['trend_reason']}"
     slope = f"slope {row['slope']:+.2f} from no task to all".replace("-", "−")
     numbers = f"{slope}, p = {row['p']:.2g}, q = {row['q']:.2g}".replace("-", "−")
     if row["q"] > SURE:
@@ -63,74 +96,68 @@ def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"
 
 
-def tell_score(
-    order: Correlation,
-    partial: Correlation,
-    fits: pd.DataFrame,
-    *,
-    low_aligned: bool = False,
-    low_better: bool = False,
+def describe_score(
+    prediction: Prediction, *, low_aligned: bool = False, low_better: bool = False
 ) -> str:
     """Say whether aligned models score better, whether that is more than their sizes tell, and
     which fit tells models left out.
 
-    order: Spearman's ρ. partial: given log size. fits: as `core.statistics.emergence.compare_fits`
-    gives them. low_aligned: low scores of the metric mean aligned. low_better: low values of the
-    score are better.
+    low_aligned: low scores of the metric mean aligned. low_better: low values of the score are
+    better.
     """
     turned = low_aligned != low_better
-    found = _sense(order, turned=turned)
-    stick = _fits(fits, low_aligned=low_aligned, turned=turned)
+    order, partial = prediction.order, prediction.partial
+    sense = _sense(order, turned=turned)
     return " ".join(
         (
-            _order(order, found),
-            _partial(partial, _sense(partial, turned=turned), said=found),
-            stick,
+            _order(order, sense),
+            _partial(partial, _sense(partial, turned=turned), said=sense),
+            _fits(prediction.fits, low_aligned=low_aligned, turned=turned),
             DEPENDENT,
         )
     )
 
 
-def _sense(found: Correlation, *, turned: bool) -> str:
+def _sense(correlation: Correlation, *, turned: bool) -> str:
     """Return "better" or "worse" for what more aligned models score; "" where it is not sure."""
-    if not found.sure:
+    if not correlation.sure:
         return ""
-    return "better" if (found.value > 0) != turned else "worse"
+    return "better" if (correlation.value > 0) != turned else "worse"
 
 
-def _order(found: Correlation, sense: str) -> str:
-    if np.isnan(found.low):
-        return f"Whether alignment goes with the score cannot be told: {found.reason}."
+def _order(order: Correlation, sense: str) -> str:
+    if np.isnan(order.low):
+        return f"Whether alignment goes with the score is unknown: {order.reason}."
     if sense:
         published = {"better": "as in", "worse": "against"}[sense]
         return (
-            f"More aligned models score {sense} ({_span(found, 'ρ')}), {published} the published"
+            f"More aligned models score {sense} ({_span(order, 'ρ')}), {published} the published"
             " work."
         )
     return (
-        f"Alignment does not go with the score beyond doubt ({_span(found, 'ρ')}), against the"
+        f"Alignment does not go with the score beyond doubt ({_span(order, 'ρ')}), against the"
         " published work."
     )
 
 
-def _partial(found: Correlation, sense: str, *, said: str) -> str:
+def _partial(partial: Correlation, sense: str, *, said: str) -> str:
     """Say what is left given size; said: what was said of the score before."""
-    if pd.isna(found.value):
-        return f"What is left given the models' sizes cannot be told: {found.reason}."
-    if found.reason:
-        return f"Given a line in log size, {found.reason} (r = {found.value:.2f})."
-    span = _span(found, "r")
+    if pd.isna(partial.value):
+        return f"What is left given the models' sizes is unknown: {partial.reason}."
+    if partial.reason:
+        return f"Given a line in log size, {partial.reason} (r = {partial.value:.2f})."
+    span = _span(partial, "r")
     if sense:
         more = (
-            "That is more than a line in log size tells: given"
+            "That is more than a line in log size predicts: given"
             if said == sense
             else "Given a line in log"
         )
         return f"{more} size, more aligned ones score {sense} ({span})."
-    tells = (
-        "A line in log size may tell as much: given it," if said else "Given a line in log size,"
+    predicts = (
+        "A line in log size may predict as much: given it," if said else "Given a line in log size,"
     )
-    return f"{tells} nothing beyond doubt is left ({span})."
+    return f"{predicts} nothing beyond doubt is left ({span})."
 
 
 def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
@@ -146,10 +173,10 @@ def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
         none = (
             f"no sign of emergence{f', though {models} are too few to rule it out' if few else ''}"
         )
-        return f"A broken stick tells models left out {better} than a line ({errors}): {none}."
-    told = (
-        "A broken stick tells models left out better than a line, by more than one standard error"
-        f" ({errors})"
+        return f"A broken stick predicts left-out models {better} than a line ({errors}): {none}."
+    gain = (
+        "A broken stick predicts left-out models better than a line, by more than one standard"
+        f" error ({errors})"
     )
     if _emerges(
         stick["slope"], stick["slope"] + stick["bend"], low_aligned=low_aligned, turned=turned
@@ -162,25 +189,25 @@ def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
         )
     where = f"beyond an alignment of {stick['knot']:.3g} the score {bend}"
     return (
-        f"{told}; {models} are too few to tell it from luck, but {where}."
+        f"{gain}; {models} are too few to rule out luck, but {where}."
         if few
-        else f"{told}: {where}."
+        else f"{gain}: {where}."
     )
 
 
 def _emerges(left: float, right: float, *, low_aligned: bool, turned: bool) -> bool:
-    """Tell whether the score improves with alignment beyond the knot, and more than it changes
+    """Return whether the score improves with alignment beyond the knot, and more than it changes
     before, by the slopes beside it.
     """
     early, late = (right, left) if low_aligned else (left, right)
     return bool((-late if turned else late) > abs(early))
 
 
-def tell_training(table: pd.DataFrame, *, turned: bool = False) -> str:
+def describe_training(table: pd.DataFrame, *, turned: bool = False) -> str:
     """Say for each target in how many trainings the last checkpoint is more aligned than the first.
 
     A training counts for a target with which both its checkpoints have a score. table: as
-    `core.questions.models.answer.follow_training` gives it. turned: low scores mean aligned.
+    `core.questions.competence.answer.follow_training` returns it. turned: low scores mean aligned.
     """
     parts, ends = [], table.groupby("run")["step"].agg(["min", "max"]).query("min < max")
     for target, rows in table.groupby("target", sort=False):
@@ -189,17 +216,16 @@ def tell_training(table: pd.DataFrame, *, turned: bool = False) -> str:
             scores.reindex(list(zip(ends.index, ends[end], strict=True))).to_numpy(float)
             for end in ("min", "max")
         )
-        if known := int(np.isfinite(last - first).sum()):
+        if both := int(np.isfinite(last - first).sum()):
             rising = int((last < first if turned else last > first).sum())
-            parts.append(f"with {target} in {rising} of {known} trainings")
+            parts.append(f"with {target} in {rising} of {both} trainings")
     if not parts:
         return "No training has two checkpoints to compare."
     parts.sort(key=lambda part: not part.startswith(f"with {REALITY}"))
     return f"The last checkpoint is more aligned than the first {', '.join(parts)}."
 
 
-def _span(found: Correlation, name: str) -> str:
-    return (
-        f"{name} = {found.value:.2f}, 95 % interval {found.low:.2f} to {found.high:.2f}, {found.n}"
-        " models".replace("-", "−")
-    )
+def _span(correlation: Correlation, name: str) -> str:
+    low, high = correlation.low, correlation.high
+    numbers = f"{correlation.value:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+    return f"{name} = {numbers}, {correlation.n} models".replace("-", "−")

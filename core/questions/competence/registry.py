@@ -7,19 +7,33 @@ task has the same name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from core.competence.imported import find_models, imported_rows
 from core.competence.published import published_rows
-from core.competence.records import COLUMNS, MEASURED, ORIGINS, measured_elsewhere
+from core.competence.records import COLUMNS, MEASURED, ORIGINS, measured_elsewhere, measured_rows
 from core.errors import InputError, UnknownNameError
 from core.store import ModelEntry
 from core.study.study import Study
 
 CAPTIONS = "1 - bits per byte of the captions, mean over texts"
+
+
+class TaskScore(NamedTuple):
+    """The values of one task and origin; low is better in bits per byte."""
+
+    task: str
+    origin: str
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """Return what commands, the address and the list call it."""
+        return f"{self.task} ({self.origin})"
 
 
 def registry(study: Study) -> pd.DataFrame:
@@ -32,7 +46,7 @@ def registry(study: Study) -> pd.DataFrame:
     """
     entries = study.store.models(study.dataset.name)
     measured = [
-        study.competence_rows(),
+        measured_scores(study),
         *measured_elsewhere(study.store, study.dataset.name),
         _captions(study),
     ]
@@ -50,21 +64,30 @@ def registry(study: Study) -> pd.DataFrame:
     ]
 
 
+def measured_scores(study: Study) -> pd.DataFrame:
+    """Return every value that was measured of these models by the present tasks: COLUMNS."""
+    measured = [
+        measured_rows(study.store, study.dataset.name, entry)
+        for entry in study.store.models(study.dataset.name)
+    ]
+    tables = [table for table in measured if table is not None]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+
+
 def select(
-    table: pd.DataFrame, *, task: str | None = None, origin: str | None = None
+    table: pd.DataFrame, *, tasks: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the rows of one task, of one origin, or of both; raises UnknownNameError for a task or
-    origin that there is not.
+    """Return the rows of some tasks and origins, of all where none is named.
+
+    Raises UnknownNameError for a task or origin that there is not.
     """
-    for column, wanted, known in (
-        ("task", task, table["task"].unique()),
-        ("origin", origin, ORIGINS),
+    for column, wanted, values in (
+        ("task", tasks, table["task"].unique()),
+        ("origin", origins, ORIGINS),
     ):
-        if wanted is None:
-            continue
-        if wanted not in known:
-            raise UnknownNameError(column, wanted, known)
-        table = table.loc[table[column] == wanted]
+        if unknown := [name for name in wanted if name not in values]:
+            raise UnknownNameError(column, unknown[0], values)
+        table = table.loc[table[column].isin(wanted)] if wanted else table
     return table
 
 
@@ -75,16 +98,16 @@ def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd
     UnknownNameError for a task or origin that there is not, InputError where no embedded model has
     a value, where the values are of several origins or units, and where one model has two.
     """
-    rows = _known(select(table, task=task, origin=origin))
+    rows = _known(select(table, tasks=(task,), origins=(origin,) if origin else ()))
     if rows.empty:
         raise InputError(
             f"no embedded model has a {f'{origin} ' if origin else ''}value of {task!r}; embed one,"
             " or import scores"
         )
     for column, advice in (("origin", "name one"), ("unit", "import the scores again in one unit")):
-        if len(found := rows[column].unique()) > 1:
+        if len(several := rows[column].unique()) > 1:
             raise InputError(
-                f"{task!r} has values of several {column}s, {' and '.join(found)}, which are not"
+                f"{task!r} has values of several {column}s, {' and '.join(several)}, which are not"
                 f" mixed; {advice}"
             )
     if (twice := rows["model"].duplicated()).any():
@@ -110,6 +133,12 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def known_scores(table: pd.DataFrame, names: Collection[str]) -> list[TaskScore]:
+    """Return the scores that these embedded models have, those of most models first."""
+    offered = choices(table[table["model"].isin(names)]).drop_duplicates(["task", "origin"])
+    return [TaskScore(*row) for row in offered[list(TaskScore._fields)].itertuples(index=False)]
+
+
 def _known(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["embedded"] & table["value"].notna()]
 
@@ -121,14 +150,14 @@ def _captions(study: Study) -> pd.DataFrame:
     rows = study.competence()
     sources = [study.recipe("captions-coded", [model]).digest for model in rows["model"]]
     blank = dict.fromkeys(("low", "high", "chance", "n"), np.nan)
-    told = {
+    about = {
         "task": CAPTIONS,
         "group": "language",
         "split": "captions",
         "origin": MEASURED,
         "source": sources,
     }
-    return rows.assign(**told, **blank)[list(COLUMNS)]
+    return rows.assign(**about, **blank)[list(COLUMNS)]
 
 
 def _place(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.DataFrame:
@@ -137,13 +166,13 @@ def _place(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.DataFrame:
     """
     names = rows[[column for column in ("model", "checkpoint") if column in rows]]
     means = {name: find_models(name, entries) for name in pd.unique(names.to_numpy().ravel())}
-    found = [
+    embedded = [
         list(dict.fromkeys(model for name in said for model in means[name]))
         for said in names.itertuples(index=False)
     ]
-    models = [about or [said] for about, said in zip(found, rows["model"], strict=True)]
+    models = [about or [said] for about, said in zip(embedded, rows["model"], strict=True)]
     placed = rows.assign(
         model=pd.Series(models, index=rows.index, dtype="object"),
-        embedded=[bool(about) for about in found],
+        embedded=[bool(about) for about in embedded],
     )
     return placed.explode("model", ignore_index=True)

@@ -1,12 +1,29 @@
-"""Which tasks a model solves, told by how well the best model does."""
+"""Which tasks a model solves, judged by how well the best model does."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from core.competence.records import ACCURACY, MEASURED
 from core.errors import MetricError
+from core.questions.competence.question import THRESHOLD, Solving
+from core.questions.competence.registry import measured_scores, registry, select
+from core.study.study import Study
 
-THRESHOLD = 0.8  # of the best model's score
+
+def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
+    """Return the share of tasks that each vision model solves; see `tasks_solved`.
+
+    Without any tasks named, those of the Cave count. Raises UnknownNameError for a task that no
+    model was measured on.
+    """
+    vision = study.readers("image")
+    if solving.tasks:
+        rows = select(registry(study), tasks=solving.tasks, origins=(MEASURED,))
+        rows = rows[rows["unit"] == ACCURACY]
+    else:
+        rows = measured_scores(study)
+    return tasks_solved(rows[rows["model"].isin(vision)], threshold=solving.threshold)
 
 
 def tasks_solved(rows: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
@@ -34,11 +51,11 @@ def tasks_solved(rows: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.Data
         .rename("solved")
         .reset_index()
     )
-    known = marked.groupby("model", sort=False)["value"].count().to_numpy()
+    measured = marked.groupby("model", sort=False)["value"].count().to_numpy()
     reasons = [
         f"{total - have} of {total} tasks were not measured" if have < total else ""
-        for have in known
+        for have in measured
     ]
     return table.assign(
-        solved=table["solved"].astype(float).where(known == total), tasks=total, reason=reasons
+        solved=table["solved"].astype(float).where(measured == total), tasks=total, reason=reasons
     )

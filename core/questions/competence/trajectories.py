@@ -28,8 +28,8 @@ def along_training(pairs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     once. models: as `core.study.models.describe` gives them. Returns model, run, step, modality,
     target, score, models (that the mean is over), in order of modality, run, step and target.
     """
-    known = models.dropna(subset="step").drop_duplicates(["run", "step"])
-    followed = known[known.groupby("run")["step"].transform("nunique") > 1].sort_values(
+    steps = models.dropna(subset="step").drop_duplicates(["run", "step"])
+    followed = steps[steps.groupby("run")["step"].transform("nunique") > 1].sort_values(
         ["modality", "run", "step"], kind="stable"
     )
     scores, none = _by_model(pairs), pd.Series(dtype=float)
@@ -66,7 +66,7 @@ def _rows(
         ABREAST: abreast.loc[abreast["modality"] == checkpoint["modality"], "model"],
     }
     for target, names in targets.items():
-        found = scores[scores.index.isin(names)]
-        if len(found):
+        aligned = scores[scores.index.isin(names)]
+        if len(aligned):
             about = (checkpoint[name] for name in COLUMNS[:4])
-            yield *about, target, float(found.mean()), len(found)
+            yield *about, target, float(aligned.mean()), len(aligned)

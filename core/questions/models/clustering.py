@@ -27,7 +27,7 @@ class Clustering:
     cophenetic: float
 
 
-def cluster(found: Distances) -> Clustering:
+def cluster(apart: Distances) -> Clustering:
     """Merge the two nearest groups until one is left; the leaves are turned so that neighbors in
     the order are near (optimal).
 
@@ -38,11 +38,11 @@ def cluster(found: Distances) -> Clustering:
     from scipy.cluster.hierarchy import cophenet, dendrogram, linkage  # a third of a second
     from scipy.spatial.distance import squareform
 
-    if len(found.names) < 2:
-        raise InputError(f"a tree joins at least 2 models, and there are {len(found.names)}")
-    known = squareform(found.matrix, checks=False)
-    merged = linkage(known, method="average", optimal_ordering=True)
-    drawn = dendrogram(merged, no_plot=True, labels=found.names)
+    if len(apart.names) < 2:
+        raise InputError(f"a tree joins at least 2 models, and there are {len(apart.names)}")
+    condensed = squareform(apart.matrix, checks=False)
+    merged = linkage(condensed, method="average", optimal_ordering=True)
+    drawn = dendrogram(merged, no_plot=True, labels=apart.names)
     x, y = (
         np.array(drawn["icoord"]),
         np.array(drawn["dcoord"]),
@@ -51,7 +51,7 @@ def cluster(found: Distances) -> Clustering:
         {"branch": np.repeat(np.arange(len(x)), 4), "x": (x.ravel() - 5) / 10, "y": y.ravel()}
     )
     heights = cophenet(merged)
-    told = np.ptp(known) > 0 and np.ptp(heights) > 0
+    varied = np.ptp(condensed) > 0 and np.ptp(heights) > 0
     return Clustering(
-        drawn["ivl"], branches, float(np.corrcoef(known, heights)[0, 1]) if told else np.nan
+        drawn["ivl"], branches, float(np.corrcoef(condensed, heights)[0, 1]) if varied else np.nan
     )

@@ -57,17 +57,17 @@ def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
     return Distances(names, np.maximum(matrix, 0.0), floor, floored, left_out)
 
 
-def nearest(found: Distances, *, count: int = 3) -> pd.DataFrame:
+def nearest(apart: Distances, *, count: int = 3) -> pd.DataFrame:
     """Return each model's nearest models: model, rank from 1, neighbor, distance.
 
     Of equally near ones those whose distance is no floor come first, then the first by name.
     """
     rows = []
-    for place, name in enumerate(found.names):
-        order = np.lexsort((found.floored[place], found.matrix[place]))
+    for place, name in enumerate(apart.names):
+        order = np.lexsort((apart.floored[place], apart.matrix[place]))
         others = [other for other in order if other != place][:count]
         rows += [
-            (name, rank, found.names[other], found.matrix[place, other])
+            (name, rank, apart.names[other], apart.matrix[place, other])
             for rank, other in enumerate(others, start=1)
         ]
     return pd.DataFrame(rows, columns=["model", "rank", "neighbor", "distance"])
@@ -97,7 +97,7 @@ def _reason(name: str, pairs: pd.DataFrame) -> str:
 def _floor(scores: Float64[np.ndarray, "pairs"]) -> float:
     if not len(scores):
         raise InputError(
-            "no two of these models are aligned above 0, so −log(alignment) tells no distances;"
+            "no two of these models are aligned above 0, so −log(alignment) gives no distances;"
             " choose another metric"
         )
     return float(scores.min())

@@ -57,9 +57,9 @@ def model_map(
     """Draw a mark per model where the map places it; marks of one training are joined in the order
     of their steps.
 
-    points: as `core.figures.tables.map_points` gives them. color: a key of NAMED or SCALED.
-    distance: what the distance of two marks is, which gets a scale; empty where it means nothing.
-    named: the models that get a ring and their title.
+    points: as `core.questions.models.points.map_points` returns them. color: a key of NAMED or
+    SCALED. distance: what the distance of two marks is, which gets a scale; empty where it means
+    nothing. named: the models that get a ring and their title.
     """
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     for _, run in points[points["followed"]].groupby("run", sort=False):

@@ -1,48 +1,66 @@
-"""What a map of models says, in a sentence each: how far it can be believed, and who lies beside
-whom.
+"""What the map and the tree of models say, in a sentence each: how far to trust them, and whose
+nearest model is of its own kind.
 """
 
 from __future__ import annotations
 
 import pandas as pd
 
+from core.errors import InputError
+from core.questions.models.clustering import cluster
+from core.questions.models.distances import distances
+from core.questions.models.question import ModelMap, ModelPairs
+
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10 % is fair, 20 % poor
 TRUSTED = 0.9
 CLEAN_TREE, ROUGH_TREE = 0.8, 0.5
+KINDS = (("modality", "modality"), ("group", "objective (language: family)"), ("run", "training"))
 
 
-def tell_quality(table: pd.DataFrame) -> str:
-    """Say how far a map can be believed, and what was done with pairs that have no logarithm;
-    table: from `map_models`.
+def map_findings(_: ModelMap, table: pd.DataFrame) -> list[str]:
+    """Say how far to trust a map, and how often a model's nearest model is of its own kind."""
+    return [*quality(table), nearest_kinds(table)]
+
+
+def pair_findings(question: ModelPairs, table: pd.DataFrame) -> list[str]:
+    """Say how well a tree fits the distances of these models."""
+    if table.empty:
+        return ["Fewer than two models form no tree."]
+    try:
+        apart = distances(table, spec=question.comparison.spec)
+        return [tree_fit(cluster(apart).cophenetic)]
+    except InputError as error:
+        return [f"No tree: {error}."]
+
+
+def quality(table: pd.DataFrame) -> list[str]:
+    """Say how far to trust a map, and what was done with pairs that have no logarithm.
+
+    table: as `core.questions.models.answer.place` returns it.
     """
     row = table.iloc[0]
-    return " ".join(
-        (
-            _stress(row["stress"]),
-            _trust(row["trustworthiness"], float(row["neighbors"])),
-            _floor(table),
-        )
-    )
+    trust = _trust(row["trustworthiness"], float(row["neighbors"]))
+    return [_stress(row["stress"]), trust, _floor(table)]
 
 
 def _stress(value: float) -> str:
     if pd.isna(value):
-        return "All marks fall together, so there is no stress."
+        return "All marks coincide, so there is no stress."
     if value <= FAIR_STRESS:
-        meaning = "distances can be read off"
+        meaning = "you can read distances off the map"
     else:
         meaning = "distances are rough" if value <= POOR_STRESS else "distances mean little"
-    return f"**Stress {value:.2f}** (0: every distance in proportion): {meaning}."
+    return f"Stress {value:.2f} (0: every distance in proportion): {meaning}."
 
 
 def _trust(value: float, neighbors: float) -> str:
     if pd.isna(value) or pd.isna(neighbors):
-        return "With so few models there are no neighborhoods to trust."
-    one, sure = neighbors == 1, value >= TRUSTED
-    who = "the nearest mark" if one else f"the {neighbors:.0f} nearest marks"
-    are, models = ("is", "the nearest model") if one else ("are", "the nearest models")
-    meaning = f"mostly {are} {models}" if sure else f"often {are} not {models}"
-    return f"**Trustworthiness {value:.2f}** (1: all, 0.5: by chance): {who} {meaning}."
+        return "So few models have no neighborhoods to trust."
+    one = neighbors == 1
+    marks = "the nearest mark is" if one else f"the {neighbors:.0f} nearest marks are"
+    models = "the nearest model" if one else "the nearest models"
+    often = "usually" if value >= TRUSTED else "often not"
+    return f"Trustworthiness {value:.2f} (1: perfect, 0.5: chance): {marks} {often} {models}."
 
 
 def _floor(table: pd.DataFrame) -> str:
@@ -50,39 +68,32 @@ def _floor(table: pd.DataFrame) -> str:
     if pd.isna(floor):
         return "Every pair has a distance, so no floor was needed."
     pairs = int(table["floored"].sum()) // 2
-    these = (
-        f"{pairs} {'pair has' if pairs == 1 else 'pairs have'} no alignment above 0, whose"
-        " logarithm is not finite"
+    these = "1 pair has" if pairs == 1 else f"{pairs} pairs have"
+    return (
+        f"{these} no alignment above 0, and so no finite logarithm: drawn at the least alignment"
+        f" above 0, the floor {floor:.2g}."
     )
-    return f"{these}: drawn as if it were the least one above 0, the floor {floor:.2g}."
 
 
-def tell_neighbors(table: pd.DataFrame, models: pd.DataFrame) -> str:
+def nearest_kinds(table: pd.DataFrame) -> str:
     """Say how often the nearest model is of the same modality, objective or family, and training,
     beside what chance gives.
 
-    table: from `map_models`. models: as `core.study.models.describe` gives them. The nearest is
-    told by alignment, not by the drawing. Chance: another model taken at random.
+    table: as `core.questions.models.answer.map_models` returns it. The nearest model is the most
+    aligned one, not the nearest mark. Chance: another model taken at random.
     """
-    about, placed = (
-        models.set_index("model"),
-        table[(table["reason"] == "") & (table["nearest_1"] != "")],
-    )
+    placed = table[(table["reason"] == "") & (table["nearest_1"] != "")]
     if len(placed) < 2:
-        return "Fewer than two models are placed, so that none has a nearest one."
-    names = (
-        ("modality", "modality"),
-        ("group", "objective (language: family)"),
-        ("run", "training"),
-    )
-    parts = [
+        return "Fewer than two models are on the map, so none has a nearest model."
+    about = table.set_index("model")
+    shares = [
         f"{name} for {_share(placed, about[column]):.0%} (by chance"
         f" {_expected(placed, about[column]):.0%})"
-        for column, name in names
+        for column, name in KINDS
     ]
     return (
-        f"A model's nearest model is of the same {', of the same '.join(parts)}, over {len(placed)}"
-        " models."
+        f"A model's nearest model is of the same {', of the same '.join(shares)}, over"
+        f" {len(placed)} models."
     )
 
 
@@ -95,10 +106,10 @@ def _expected(placed: pd.DataFrame, kind: pd.Series) -> float:
     return float((counts * (counts - 1)).sum() / (len(placed) * (len(placed) - 1)))
 
 
-def tell_tree(cophenetic: float) -> str:
-    """Say how far the tree keeps the distances."""
+def tree_fit(cophenetic: float) -> str:
+    """Say how well a tree keeps the distances."""
     if pd.isna(cophenetic):
-        return "With so few or so equal distances nothing tells how well a tree fits."
+        return "With so few or so equal distances, nothing says how well a tree fits."
     if cophenetic >= CLEAN_TREE:
         fits = "fits well"
     else:

@@ -1,5 +1,5 @@
 """Do models converge? A study's answer in one table: the figures behind the Overview and the
-`findings` command.
+`overview` command.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
 from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
+from core.questions.competence.question import TasksSolved
 from core.recipe import Recipe
 from core.study.models import is_reality, reads
 from core.study.spaces import default_spaces, describe_spaces
@@ -169,7 +170,7 @@ def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
     large = models.sort_values("parameters", ascending=False, kind="stable")
     seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     solved = (
-        queries.tasks_solved(at)
+        queries.ask(at, TasksSolved(at.scope))
         .dropna(subset="solved")
         .set_index("model")["solved"]
         .astype("float64")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pandas as pd
 import streamlit as st
 
 from core.competence.records import BITS, SKILL
-from core.figures import tables
 from core.figures.theme import wrap
-from core.metrics import METRICS
-from core.questions.competence import figures as figures
-from core.questions.competence.answer import DOWNSTREAM
-from core.questions.competence.findings import tell_score
-from core.questions.competence.registry import choices, score_of
+from core.questions.asking import findings_of
+from core.questions.competence import figures
+from core.questions.competence.answer import contending, find_score
+from core.questions.competence.points import ranked
+from core.questions.competence.prediction import Prediction, predict
+from core.questions.competence.question import (
+    CompetenceScores,
+    Contenders,
+    Downstream,
+    TasksSolved,
+)
+from core.questions.competence.registry import TaskScore, known_scores, score_of
 from core.statistics.correlations import Correlation
+from core.study.models import is_reality, reads
+from core.study.parts import Comparison
 from pages._shared import controls, exportbar, frame, queries
-from pages._shared.among import Among
 from pages._shared.queries import Place
 
 READING = """**How to read it.** Each mark is a model, large ones have more parameters: the
@@ -28,156 +33,119 @@ that is flat at first and then steep would win, by more than the standard error 
 its win."""
 TOTAL = "total bits over total UTF-8 bytes"
 MEAN = (
-    "of each text its bits over its UTF-8 bytes, then their mean, as in the released code of the"
+    "for each text its bits over its UTF-8 bytes, then their mean, as in the released code of the"
     " published work"
 )
 OF_SIGHT = "share of tasks solved"
 
 
-class Score(NamedTuple):
-    """A task of one origin; low is better in bits per byte."""
-
-    task: str
-    origin: str
-    unit: str
-
-    @property
-    def name(self) -> str:
-        """Return what the address and the list call it."""
-        return f"{self.task} ({self.origin})"
-
-
 @st.fragment
-def show(at: Place, models: pd.DataFrame, asked: Among) -> None:
+def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
     """Draw a score of these models against their alignment with one target, and say what is
     seen.
     """
-    st.subheader("Does alignment tell what a model can do?", anchor=False)
+    st.subheader("Does alignment predict what a model can do?", anchor=False)
     with frame.part():
-        draw(at, models, asked)
+        models = contending(queries.models(at), contenders)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            score = _pick_score(at, models)
+            target = _pick_target(at)
+            skill, rank = _pick_rank(at, _scored(at, models, score, target))
+        question = Downstream(at.scope, contenders, score.name, target, comparison)
+        draw(at, question, score, skill, rank)
 
 
-def draw(at: Place, models: pd.DataFrame, asked: Among) -> None:
-    """Draw the controls and the scores; raises NeededError where there is no score or no target."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        score = _pick_score(at, models)
-        target, title = _pick_target(at)
-        values = score_of(queries.scores(at), score.task, origin=score.origin)
-        names = [name for name in models["model"] if name in values.index and name != target]
-        scored = models[models["model"].isin(names)]
-        skill, rank = _pick_rank(at, scored)
-    if not names:
-        raise frame.NeededError(
-            "None of the chosen models has this score, other than the one they are compared with."
-        )
-    points = tables.score_points(
-        queries.alignment(at, names, [target], **asked.compared), values, models, skill
-    )
-    order, partial, fits = _foretold(points)
-    label = wrap(f"{asked.label} with {title}", 44 if frame.narrow() else 100)
+def draw(at: Place, question: Downstream, score: TaskScore, skill: pd.Series, rank: str) -> None:
+    """Draw the scores, models colored by their rank in skill; rank: what skill measures."""
+    table = queries.ask(at, question)
+    points, prediction = ranked(table, skill), predict(table)
+    title = queries.models(at).set_index("model").loc[question.target, "title"]
+    label = wrap(f"{question.comparison.label} with {title}", 44 if frame.narrow() else 100)
     figure = figures.downstream(
         points,
-        fits,
+        prediction.fits,
         label=label,
         score=_axis(score),
         rank=rank,
-        note=_note(order, partial),
+        note=_note(prediction),
         mode=frame.mode(),
     )
-    recipe = queries.recipe(
-        at,
-        "score-and-alignment",
-        [*names, target],
-        target=target,
-        task=score.task,
-        origin=score.origin,
-        **asked.compared,
-    )
-    commands = frame.align_command(at, names, [target], **asked.compared), _list_command(at, score)
-    exportbar.plot(
-        figure,
-        key="downstream",
-        table=points.drop(columns="reason"),
-        recipe=recipe,
-        command="\n".join(commands),
-    )
+    csv = points.drop(columns="reason")
+    exportbar.draw(at, question, figure, key="downstream", table=csv)
     st.markdown(READING.format(target=frame.plain(title), rank=_rank_text(rank)))
-    low_aligned = not METRICS[asked.metric].spec.higher_is_more_aligned
-    said = tell_score(order, partial, fits, low_aligned=low_aligned, low_better=score.unit == BITS)
-    st.markdown(f"**What is seen.** {frame.plain(said)}")
-    if "k" in asked.parameters:
-        frame.tell_left_out(at, names, asked.parameters["k"])
+    frame.say(findings_of(question, table))
+    left_out = table[table["near"].isna()]
+    reasons = dict(zip(left_out["model"], left_out["reason"], strict=True))
+    frame.list_left_out(queries.models(at), reasons)
 
 
-def _pick_score(at: Place, models: pd.DataFrame) -> Score:
-    table = queries.scores(at)
-    known = choices(table[table["model"].isin(models["model"])])
-    found = {score.name: score for score in map(Score._make, known[list(Score._fields)].to_numpy())}
-    if not found:
+def _scores(at: Place) -> pd.DataFrame:
+    return queries.ask(at, CompetenceScores(at.scope))
+
+
+def _scored(at: Place, models: pd.DataFrame, score: TaskScore, target: str) -> pd.DataFrame:
+    """Return the models that have a score, without the target."""
+    values = score_of(_scores(at), score.task, origin=score.origin)
+    return models[models["model"].isin(values.index) & (models["model"] != target)]
+
+
+def _pick_score(at: Place, models: pd.DataFrame) -> TaskScore:
+    offered = known_scores(_scores(at), set(models["model"]))
+    if not offered:
         how = frame.command("probe", "--dataset", at.dataset)
         raise frame.NeededError(
-            "No score of these models is known. Measure some, or give your own below:", how
+            "No score of these models is known. Measure some, or import your own below:", how
         )
-    first = [name for task in DOWNSTREAM for name, score in found.items() if score.task == task]
-    controls.forget("score", found)
+    names = list({score.name: score for score in offered})
+    controls.forget("score", names)
     name = st.selectbox(
-        "Score",
-        list(found),
-        index=list(found).index(first[0]) if first else 0,
+        controls.option_named(Downstream, "score").label,
+        names,
+        index=names.index(find_score("", offered).name),
         key="score",
         bind="query-params",
     )
-    return found[name]
+    return find_score(name, offered)
 
 
-def _pick_target(at: Place) -> tuple[str, str]:
+def _pick_target(at: Place) -> str:
     every = queries.models(at)
-    titles = every[every["modality"].isin(("vision", "world"))].set_index("model")["title"]
-    if titles.empty:
+    others = every[reads(every, "image") | is_reality(every)]
+    if others.empty:
         frame.need_readers(at, "image")
-    solved = queries.tasks_solved(at).dropna(subset="solved").set_index("model")["solved"]
-    best = solved.idxmax() if len(solved) else titles.index[0]
-    controls.forget("target", titles.index)
-    target = st.selectbox(
-        "Aligned with",
-        list(titles.index),
-        index=list(titles.index).index(best),
-        format_func=titles.get,
-        key="target",
-        bind="query-params",
-    )
-    return target, titles[target]
+    measured = queries.ask(at, TasksSolved(at.scope)).dropna(subset="solved")
+    solved = measured.set_index("model")["solved"]
+    best = str(solved.idxmax() if len(solved) else others["model"].iloc[0])
+    one = controls.option_named(Downstream, "target")
+    controls.forget(one.name, list(others["model"]))
+    return controls.pick_model(one.label, others, one.name, default=best)
 
 
 def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
-    """Choose by which bits per byte language models are ranked; return the competence of all, and
-    what it is of these.
+    """Choose which bits per byte rank language models; return the competence of all models, and
+    what it measures.
     """
-    solved = queries.tasks_solved(at).set_index("model")["solved"].astype("float64")
-    table = queries.scores(at)
-    known = choices(
-        table[table["model"].isin(scored.loc[scored["modality"] == "language", "model"])]
-    )
-    scores = map(Score._make, known[list(Score._fields)].to_numpy())
-    coded = {score.name: score for score in scores if score.unit in (BITS, SKILL)}
+    solved = queries.ask(at, TasksSolved(at.scope)).set_index("model")["solved"].astype("float64")
+    reading = set(scored.loc[reads(scored, "caption"), "model"])
+    coded = {
+        score.name: score
+        for score in known_scores(_scores(at), reading)
+        if score.unit in (BITS, SKILL)
+    }
     if not coded:
         return solved, OF_SIGHT
     usual = next((name for name, score in coded.items() if score.unit == SKILL), next(iter(coded)))
     controls.forget("rank", coded)
-    score = coded[
-        st.selectbox(
-            "Ranked by",
-            list(coded),
-            index=list(coded).index(usual),
-            key="rank",
-            bind="query-params",
-        )
-    ]
-    values = score_of(table, score.task, origin=score.origin)
+    names = list(coded)
+    name = st.selectbox(
+        "Ranked by", names, index=names.index(usual), key="rank", bind="query-params"
+    )
+    score = coded[name]
+    values = score_of(_scores(at), score.task, origin=score.origin)
     return pd.concat([values if score.unit == SKILL else 1 - values, solved]), _rank_name(score)
 
 
-def _rank_name(score: Score) -> str:
+def _rank_name(score: TaskScore) -> str:
     return score.task if score.unit == SKILL else f"1 - {score.task}"
 
 
@@ -187,40 +155,23 @@ def _rank_text(rank: str) -> str:
     return f"its rank in {frame.plain(rank)} ({MEAN if 'mean over texts' in rank else TOTAL})"
 
 
-def _foretold(points: pd.DataFrame) -> tuple[Correlation, Correlation, pd.DataFrame]:
-    fits, order, partial = queries.foretold(
-        *(tuple(points[column]) for column in ("near", "value", "parameters"))
-    )
-    return order, partial, fits
-
-
-def _axis(score: Score) -> str:
+def _axis(score: TaskScore) -> str:
     return f"{score.name}, {score.unit}{', lower is better' if score.unit == BITS else ''}"
 
 
-def _note(order: Correlation, partial: Correlation) -> str:
-    parts = [
-        f"{name} {_number(found)}"
-        for name, found in (("Spearman", order), ("given log size", partial))
-    ]
-    return ("<br>" if frame.narrow() else " · ").join([*parts, f"{order.n} models"])
-
-
-def _number(found: Correlation) -> str:
-    if pd.isna(found.value):
-        return "unknown"
-    interval = "" if pd.isna(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"{found.value:.2f}{interval}".replace("-", "−")
-
-
-def _list_command(at: Place, score: Score) -> str:
-    return frame.command(
-        "competence",
-        "list",
-        "--dataset",
-        at.dataset,
-        "--task",
-        score.task,
-        "--origin",
-        score.origin,
+def _note(prediction: Prediction) -> str:
+    order, partial = prediction.order, prediction.partial
+    parts = (
+        f"Spearman {_number(order)}",
+        f"given log size {_number(partial)}",
+        f"{order.n} models",
     )
+    return ("<br>" if frame.narrow() else " · ").join(parts)
+
+
+def _number(correlation: Correlation) -> str:
+    if pd.isna(correlation.value):
+        return "unknown"
+    low, high = correlation.low, correlation.high
+    interval = "" if pd.isna(low) else f" ({low:.2f} to {high:.2f})"
+    return f"{correlation.value:.2f}{interval}".replace("-", "−")

@@ -11,7 +11,9 @@ from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
 from core.figures import exports
-from pages._shared import frame, queries
+from core.options import Option
+from core.questions.competence.question import CompetenceScores
+from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
 MOST_MEGABYTES = 10
@@ -31,14 +33,14 @@ COLUMNS = {
     "embedded": "embedded here",
     "reason": "what is missing, and why",
 }
-READING = """Three origins, never mixed: **measured** here by `platoscope probe` and
-`bits-per-byte`, with the digest of the recipe; **published**, each figure with its
-source; and **user**, your own. Blank stays blank. Bits per byte stand here both as
-total over total (`bits per byte`) and as the mean over texts, and say so by name;
-fewer are better."""
+READING = """Three origins, never mixed: *measured* here by `platoscope probe` and
+`bits-per-byte`, with the digest of the recipe; *published*, each figure with its
+source; and *user*, your own. Blank stays blank. Bits per byte come both as total over
+total (`bits per byte`) and as the mean over texts, as their names say; fewer are
+better."""
 IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; where
-known, also {optional}. A model is named as here or by its spec. A value takes the
-place of the one that the same model and task had."""
+known, also {optional}. Name a model as here or by its spec. A value replaces the one
+that the same model and task had."""
 EXAMPLE = """model,task,value,unit,source
 gpt2,HellaSwag,31.6,%,my evaluation of March
 gpt2,MMLU,26.0,%,my evaluation of March"""
@@ -49,63 +51,58 @@ def show(at: Place) -> None:
     """Draw the table with its filters."""
     st.subheader("Every value, and where it comes from", anchor=False)
     with frame.part():
-        table = queries.scores(at)
-        found = _filter(table)
-        st.caption(f"{len(found):,} of {len(table):,} values")
+        question = _pick(at)
+        table, every = queries.ask(at, question), queries.ask(at, CompetenceScores(at.scope))
+        st.caption(f"{len(table):,} of {len(every):,} values")
         st.dataframe(
-            found[list(COLUMNS)].rename(columns=COLUMNS),
+            table[list(COLUMNS)].rename(columns=COLUMNS),
             hide_index=True,
             column_config=_formats(),
             placeholder="",
         )
-        with st.container(
-            horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"
-        ):
-            recipe = queries.recipe(at, "competence-list", [])
-            st.download_button(
-                "CSV",
-                lambda: exports.to_csv(found),
-                exports.file_name("competence", recipe, "csv"),
-                "text/csv",
-                key="csv-scores",
-                type="tertiary",
-                on_click="ignore",
-            )
-            with st.popover("Command", type="tertiary"):
-                st.caption("This prints the whole table:")
-                st.code(
-                    frame.command("competence", "list", "--dataset", at.dataset),
-                    language="bash",
-                    wrap_lines=True,
-                )
+        _draw_bar(at, question, table)
         st.markdown(READING)
 
 
-def _filter(table: pd.DataFrame) -> pd.DataFrame:
-    """Draw the filters and return the rows that pass."""
+def _draw_bar(at: Place, question: CompetenceScores, table: pd.DataFrame) -> None:
+    with st.container(horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"):
+        st.download_button(
+            "CSV",
+            lambda: exports.to_csv(table),
+            exports.file_name("competence", queries.recipe_of(at, question), "csv"),
+            "text/csv",
+            key="csv-scores",
+            type="tertiary",
+            on_click="ignore",
+        )
+        with st.popover("Command", type="tertiary"):
+            st.caption("This prints the same table:")
+            st.code(frame.question_command(question), language="bash", wrap_lines=True)
+
+
+def _pick(at: Place) -> CompetenceScores:
+    """Draw the filters."""
+    table = queries.ask(at, CompetenceScores(at.scope))
+    options = controls.options_by_name(CompetenceScores)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         origins = st.pills(
-            "Origin", ORIGINS, selection_mode="multi", key="f-origin", bind="query-params"
-        )
-        tasks = st.multiselect(
-            "Tasks",
-            sorted(table["task"].unique()),
-            key="f-task",
-            placeholder="all",
+            options["origin"].label,
+            ORIGINS,
+            selection_mode="multi",
+            key="origin",
             bind="query-params",
         )
-        models = st.multiselect(
-            "Models",
-            sorted(table["model"].unique()),
-            key="f-model",
-            placeholder="all",
-            bind="query-params",
-        )
-        here = st.toggle("Embedded models only", key="f-embedded", bind="query-params")
-    passed = table["embedded"] | (not here)
-    for column, wanted in (("origin", origins), ("task", tasks), ("model", models)):
-        passed &= table[column].isin(wanted) | (not wanted)
-    return table[passed]
+        tasks = _pick_some(options["task"], table["task"])
+        models = _pick_some(options["model"], table["model"])
+        embedded = controls.pick_switch(options["embedded"])
+    return CompetenceScores(at.scope, tasks, tuple(origins), models, embedded)
+
+
+def _pick_some(one: Option, values: pd.Series) -> tuple[str, ...]:
+    names = sorted(values.unique())
+    return tuple(
+        st.multiselect(one.label, names, key=one.name, placeholder="all", bind="query-params")
+    )
 
 
 def _formats() -> dict[str, object]:
@@ -150,8 +147,9 @@ def _take(at: Place) -> None:
         st.session_state["import-outcome"] = [("error", str(error))]
         return
     count, models = len(done.table), done.table["model"].nunique()
-    told = (
+    outcome = (
         f"Imported scores: {count}, of models: {models}; in place of earlier scores:"
         f" {done.replaced}."
     )
-    st.session_state["import-outcome"] = [("done", told), *(("note", note) for note in done.notes)]
+    notes = (("note", note) for note in done.notes)
+    st.session_state["import-outcome"] = [("done", outcome), *notes]

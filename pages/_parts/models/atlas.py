@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError
-from core.figures import tables
-from core.metrics import METRICS
-from core.questions.models import answer as mapping
-from core.questions.models import figures as figures
-from core.questions.models.findings import tell_neighbors, tell_quality
-from core.statistics.layouts import SETTINGS
+from core.questions.asking import findings_of
+from core.questions.competence.question import TasksSolved
+from core.questions.models import figures
+from core.questions.models.points import map_points
+from core.questions.models.question import LayoutName, ModelMap
 from pages._parts.models import beside
-from pages._shared import among, exportbar, frame, queries
-from pages._shared.among import Among
+from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
-LAYOUTS = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
+LAYOUTS: Mapping[LayoutName, str] = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
 COLORS = {
     "group": "objective",
     "family": "family",
@@ -26,14 +27,14 @@ COLORS = {
     "parameters": "size",
     "step": "training step",
 }
-NEARNESS = """Marks that lie together are models that are aligned; how far apart groups lie means
+NEARNESS = """Marks that lie together are aligned models; the distance between groups means
 nothing, nor does left, right, up or down. {name} draws groups even where there are
-hardly any, and bends distances within them: for distances take MDS above."""
-DISTANCES = """The distance of two marks is as near as a plane allows to {distance} of the two
-models. Only distances count, in which the bar below is a scale: the picture may be
-turned and mirrored."""
+hardly any, and distorts distances within them: for distances, choose MDS above."""
+DISTANCES = """The distance of two marks is as close as a plane allows to {distance} of the two
+models. Only distances count, and the bar below gives their scale: the map may be
+rotated or mirrored."""
 SIGNS = """**How to read it.** Each mark is a model: squares see, circles read, the star is the
-world itself; larger marks have more parameters, and lines join copies along one
+world itself; larger marks have more parameters, and lines join checkpoints of one
 training. {layout} **Click a mark** to see the model beside its nearest ones."""
 COLORING = {
     "rank": (
@@ -47,98 +48,63 @@ COLORING = {
 
 
 @st.fragment
-def show(at: Place, models: pd.DataFrame, asked: Among, seed: int) -> None:
-    """Draw the map, say how far it can be believed and what is seen, then what is beside the opened
-    model.
+def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
+    """Draw the map, say how far to trust it and what is seen, then what is beside the opened model.
 
-    A fragment: what it is colored by, and which model is opened, draws nothing else anew.
+    question: of which the map's layout is still to be chosen. A fragment: what it is colored by,
+    and which model is opened, draws nothing else anew.
     """
     with frame.part():
         above = st.container()
         st.subheader("Side by side", anchor=False)
         opened = beside.pick(models)
         with above:
-            table = draw(at, models, asked, seed, opened)
+            table = draw(at, models, question, opened)
         if opened:
-            beside.show(at, models, asked, table, opened)
+            beside.show(at, models, question, table, opened)
 
 
-def draw(
-    at: Place, models: pd.DataFrame, asked: Among, seed: int, opened: str | None
-) -> pd.DataFrame:
+def draw(at: Place, models: pd.DataFrame, question: ModelMap, opened: str | None) -> pd.DataFrame:
     """Draw the controls and the map; return the map's table."""
+    options = controls.options_by_name(ModelMap)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layout = st.segmented_control(
-            "Map",
-            list(LAYOUTS),
-            default="umap",
-            required=True,
-            format_func=LAYOUTS.get,
-            key="layout",
-            wrap=True,
-            bind="query-params",
-        )
-        color = st.segmented_control(
-            "Color",
-            list(COLORS),
-            default="group",
-            required=True,
-            format_func=COLORS.get,
-            key="color",
-            wrap=True,
-            bind="query-params",
-        )
-    names = tuple(models["model"])
-    table = _placed(at, names, asked, layout, seed)
-    points = tables.map_points(table, models, queries.competence(at), queries.tasks_solved(at))
-    distance = (
-        "−log(alignment)" if METRICS[asked.metric].spec.higher_is_more_aligned else "the metric"
-    )
-    named = [name for name in names if name in (opened, REALITY)]
+        layout = controls.pick_segment(options["layout"].label, LAYOUTS, "layout", default="umap")
+        color = controls.pick_segment("Color", COLORS, "color", default="group")
+    question = replace(question, layout=layout)
+    table = _placed(at, question)
+    solved = queries.ask(at, TasksSolved(at.scope))
+    points = map_points(table, models, queries.competence(at), solved)
+    aligned_high = question.comparison.spec.higher_is_more_aligned
+    distance = "−log(alignment)" if aligned_high else "the metric"
     figure = figures.model_map(
         points,
         color=color,
         distance=distance if layout == "mds" else "",
-        named=named,
+        named=[name for name in models["model"] if name in (opened, REALITY)],
         mode=frame.mode(),
         narrow=frame.narrow(),
     )
-    recipe = queries.recipe(
-        at, "model-map", names, layout=layout, **SETTINGS[layout], seed=seed, **asked.compared
-    )
-    whole = set(names) == set(queries.models(at)["model"])
-    words = ["--layout", layout, "--seed", str(seed), *([] if whole else ["--model", *names])]
-    exportbar.plot(
-        figure,
-        key="model-map",
-        table=points.drop(columns="layers"),
-        recipe=recipe,
-        command=asked.command(at, "map", *words),
-        on_select=_open,
-    )
+    csv = points.drop(columns="layers")
+    exportbar.draw(at, question, figure, key="model-map", table=csv, on_select=_open)
     reading = (
         DISTANCES.format(distance=distance)
         if layout == "mds"
         else NEARNESS.format(name=LAYOUTS[layout])
     )
     st.markdown(f"{SIGNS.format(layout=reading)} {COLORING.get(color, '')}")
-    st.markdown(f"{tell_quality(table)}\n\n**What is seen.** {tell_neighbors(table, models)}")
+    frame.say(findings_of(question, table))
     left_out = table[table["reason"] != ""]
-    among.tell_left_out(models, dict(zip(left_out["model"], left_out["reason"], strict=True)))
+    frame.list_left_out(models, dict(zip(left_out["model"], left_out["reason"], strict=True)))
     return table
 
 
-def _placed(
-    at: Place, names: tuple[str, ...], asked: Among, layout: str, seed: int
-) -> pd.DataFrame:
+def _placed(at: Place, question: ModelMap) -> pd.DataFrame:
     """Return the map; the first one loads UMAP, which takes seconds. Raises NeededError where none
     can be drawn.
     """
     try:
-        with st.spinner("Drawing the map; the first one takes some seconds"):
-            return queries.compared(
-                at, mapping.map_models, names, layout=layout, seed=seed, **asked.compared
-            )
+        with st.spinner("Drawing the map; the first one takes a few seconds"):
+            return queries.ask(at, question)
     except InputError as error:
         raise frame.NeededError(f"No map: {error}.") from error
 

@@ -1,23 +1,26 @@
-"""Models side by side: what is known of them, which of their layers agree, what they take to be
+"""Models side by side: what is known of them, which of their layers agree, which stimuli they hold
 alike, what they can do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.competence.records import MEASURED
 from core.figures.theme import count_text
-from core.metrics import METRICS
-from core.questions.alignment import figures as figures
+from core.questions.alignment import figures
+from core.questions.alignment.question import Alignment
+from core.questions.competence.question import CompetenceScores
 from core.questions.models.map_table import NEAREST
-from core.study.layers import LayerChoice
+from core.questions.models.question import ModelMap, ModelPairs
+from core.study.aligning import layer_matrix
+from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
 from pages._shared import controls, exportbar, frame, gallery, queries
-from pages._shared.among import Among
 from pages._shared.queries import Place
 
 NEAR = 6  # stimuli drawn of each model
@@ -38,7 +41,9 @@ def pick(models: pd.DataFrame) -> str | None:
     )
 
 
-def show(at: Place, models: pd.DataFrame, asked: Among, table: pd.DataFrame, first: str) -> None:
+def show(
+    at: Place, models: pd.DataFrame, question: ModelMap, table: pd.DataFrame, first: str
+) -> None:
     """Draw the opened model beside its three nearest, and beside any other that is chosen; table:
     of the map.
     """
@@ -55,9 +60,17 @@ def show(at: Place, models: pd.DataFrame, asked: Among, table: pd.DataFrame, fir
         help="Its three nearest models come first.",
     )
     shown = [first, *dict.fromkeys((second, *near))]
-    show_facts(at, models.set_index("model").loc[shown], asked.pairs(at, tuple(models["model"])))
-    layers = show_layers(at, models, asked, first, second)
-    show_neighbors(at, titles, asked, shown, layers)
+    pairs = queries.ask(at, ModelPairs(at.scope, question.roster, question.comparison))
+    show_facts(at, models.set_index("model").loc[shown], pairs)
+    comparison = replace(question.comparison, layers=ALL)
+    grids = {
+        name: Alignment(at.scope, x=(first,), y=(name,), comparison=comparison)
+        for name in shown[1:]
+    }
+    show_layers(at, models, grids[second])
+    best = {name: _best_layers(at, grid) for name, grid in grids.items()}
+    layers = {first: best[second][0], **{name: pair[1] for name, pair in best.items()}}
+    show_neighbors(at, titles, layers)
 
 
 def show_facts(at: Place, models: pd.DataFrame, pairs: pd.DataFrame) -> None:
@@ -92,71 +105,63 @@ def show_facts(at: Place, models: pd.DataFrame, pairs: pd.DataFrame) -> None:
 
 def _competence(at: Place, models: pd.DataFrame) -> pd.DataFrame:
     """Return a row per task that any of the models has a value of, a column per model."""
-    table = queries.scores(at)
-    known = table[table["model"].isin(models.index) & table["value"].notna()]
-    origin = (", " + known["origin"]).where(known["origin"] != MEASURED, "")
-    said = known.assign(
-        task=known["task"] + " (" + known["unit"] + origin + ")",
-        said=known["value"].map("{:.3g}".format),
+    table = queries.ask(at, CompetenceScores(at.scope))
+    rows = table[table["model"].isin(models.index) & table["value"].notna()]
+    origin = (", " + rows["origin"]).where(rows["origin"] != MEASURED, "")
+    cells = rows.assign(
+        task=rows["task"] + " (" + rows["unit"] + origin + ")",
+        text=rows["value"].map("{:.3g}".format),
     )
-    wide = said.pivot_table(
-        index="task", columns="model", values="said", aggfunc="first", sort=False
+    wide = cells.pivot_table(
+        index="task", columns="model", values="text", aggfunc="first", sort=False
     )
-    return wide.reindex(columns=models.index).rename(columns=models["title"])
+    return wide.reindex(columns=models.index).rename(columns=models["title"].to_dict())
 
 
-def show_layers(
-    at: Place, models: pd.DataFrame, asked: Among, first: str, second: str
-) -> tuple[int, int]:
-    """Draw the layer × layer map of two models; return the pair of layers that agrees best."""
+def show_layers(at: Place, models: pd.DataFrame, grid: Alignment) -> None:
+    """Draw the layer × layer map of two models."""
     about = models.set_index("model").to_dict("index")
-    x, y = about[first], about[second]
-    scores = queries.layer_map(at, first, second, metric=asked.metric, **asked.parameters)
-    spec = METRICS[asked.metric].spec
+    x, y = about[grid.x[0]], about[grid.y[0]]
+    scores, comparison = layer_matrix(queries.ask(at, grid)), grid.comparison
     figure = figures.layer_grid(
-        scores,
+        scores.to_numpy(),
         title_x=x["title"],
         title_y=y["title"],
         layers_x=x["layers"],
         layers_y=y["layers"],
-        spec=spec,
-        chance=asked.chance(at),
+        spec=comparison.spec,
+        chance=comparison.chance(queries.size(at)),
         mode=frame.mode(),
     )
-    table = (
-        pd.DataFrame(scores, index=list(x["layers"]), columns=list(y["layers"]))
-        .rename_axis("layer")
-        .reset_index()
-    )
-    recipe = queries.recipe(at, "layers", [first, second], metric=asked.metric, **asked.parameters)
-    command = frame.align_command(
-        at, [first], [second], metric=asked.metric, layers="all", **asked.parameters
-    )
-    exportbar.plot(figure, key="layer-map", table=table, recipe=recipe, command=command)
-    return pick_best(scores, LayerChoice(), spec=spec)
+    named = scores.set_axis(list(x["layers"])).set_axis(list(y["layers"]), axis=1)
+    csv = named.rename_axis("layer").reset_index()
+    exportbar.draw(at, grid, figure, key="layer-map", table=csv)
 
 
-def show_neighbors(
-    at: Place, titles: pd.Series, asked: Among, shown: Sequence[str], layers: tuple[int, int]
-) -> None:
-    """Draw the stimuli that each model takes to be nearest to one stimulus, in its best layer;
-    framed where the first agrees.
+def _best_layers(at: Place, grid: Alignment) -> tuple[int, int]:
+    """Return the pair of layers of two models that agrees best."""
+    scores = layer_matrix(queries.ask(at, grid)).to_numpy()
+    return pick_best(scores, LayerChoice(), spec=grid.comparison.spec)
+
+
+def show_neighbors(at: Place, titles: pd.Series, layers: Mapping[str, int]) -> None:
+    """Draw the stimuli that each model holds nearest to one stimulus; framed where the first one
+    agrees.
+
+    layers: of each model the one that is shown, the opened model first.
     """
+    shown = list(layers)
     size = queries.card(at).size
     index = gallery.chosen(size) or 0
     k = min(NEAR, size - 1)
-    also = f"framed: near to it in {frame.plain(titles[shown[0]])}, too"
+    also = f"framed: near it in {frame.plain(titles[shown[0]])}, too"
     st.caption(
-        f"Nearest to stimulus {index}, most similar first; {also}. Open another one to take it"
-        " instead."
+        f"Nearest to stimulus {index}, most similar first; {also}. Open another stimulus to see its"
+        " neighbors instead."
     )
-    best = {shown[0]: layers[0], shown[1]: layers[1]}
-    for name in shown[2:]:
-        scores = queries.layer_map(at, shown[0], name, metric=asked.metric, **asked.parameters)
-        best[name] = pick_best(scores, LayerChoice(), spec=METRICS[asked.metric].spec)[1]
     near = {
         name: [int(one) for one in queries.neighbors(at, name, layer, k=k)[index] if one >= 0]
-        for name, layer in best.items()
+        for name, layer in layers.items()
     }
     gallery.grid(at, [index], key="asked", width=108)
     for place, name in enumerate(shown):

@@ -26,7 +26,7 @@ from core.questions.captions.question import (
 )
 from core.questions.captions.tellings import tellings, texts_at, told_at
 from core.questions.captions.trends import by_level, level_trends
-from core.questions.overview.answer import study_findings
+from core.questions.overview.question import Overview
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
@@ -111,9 +111,7 @@ def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) ->
     assert study.readers("caption") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert not study.models()["model"].str.contains("~").any()
     assert study.competence()["model"].tolist() == ["gpt-2-m", "gpt-2-xs", "llama-m"]
-    assert study_findings(study, k=5).query("group == 'all vision models'")["models"].tolist() == [
-        3
-    ]
+    assert ask(Overview(k=5), study).query("group == 'all vision models'")["models"].tolist() == [3]
 
 
 def test_levels_are_described_from_the_fewest_words_to_the_most(study: Study) -> None:

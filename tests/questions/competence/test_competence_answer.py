@@ -12,20 +12,22 @@ import pytest
 
 from core.cli import main
 from core.competence.imported import import_scores
-from core.questions.competence import answer as trends
-from core.questions.competence.answer import (
+from core.questions.asking import ANSWERS, Answer, ask, never
+from core.questions.competence import trends
+from core.questions.competence.question import TasksSolved, Trends
+from core.questions.competence.registry import CAPTIONS
+from core.questions.competence.trends import (
     BEND,
     BINS,
-    FORETELLS,
     GAIN,
     NEAR_REALITY,
+    PREDICTS,
     TREND,
     UNMEASURED,
-    study_trends,
 )
-from core.questions.competence.registry import CAPTIONS
 from core.store import Store
 from core.study.comparing import align_models
+from core.study.parts import Comparison
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
@@ -44,12 +46,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("store"), PaintedDataset(50))
 
 
+def trends_of(root: Path, vision: str = "") -> pd.DataFrame:
+    question = Trends(vision=vision, comparison=Comparison(k=5))
+    return ask(question, Study(Store(root), "cave"))
+
+
 @pytest.fixture
 def competent(monkeypatch) -> None:
     """Give vision models their shares of tasks and language models the scores of two exams."""
     table = pd.DataFrame({"model": list(SOLVED), "solved": list(SOLVED.values())})
-    monkeypatch.setattr(Study, "tasks_solved", lambda _self, **_: table)
-    known = trends.registry
+    monkeypatch.setitem(ANSWERS, TasksSolved, Answer(lambda *_: table, version=1, kept=never))
+    measured = trends.registry
 
     def registry(study: Study) -> pd.DataFrame:
         scores = {
@@ -59,25 +66,25 @@ def competent(monkeypatch) -> None:
         rows = pd.DataFrame(
             [
                 (model, task, value)
-                for task, found in scores.items()
-                for model, value in found.items()
+                for task, values in scores.items()
+                for model, value in values.items()
             ]
         )
         rows = rows.set_axis(["model", "task", "value"], axis=1)
-        told = rows.assign(unit="top-1", origin="measured", embedded=True, group="language")
-        return pd.concat([known(study), told], ignore_index=True)
+        exams = rows.assign(unit="top-1", origin="measured", embedded=True, group="language")
+        return pd.concat([measured(study), exams], ignore_index=True)
 
     monkeypatch.setattr(trends, "registry", registry)
 
 
 @pytest.mark.usefixtures("competent")
 def test_all_figures_are_there_and_say_what_the_world_is_like(root):
-    table = study_trends(Study(Store(root), "cave"), k=5)
+    table = trends_of(root)
     assert set(table["finding"]) >= {
         BINS,
         TREND,
         NEAR_REALITY,
-        FORETELLS,
+        PREDICTS,
         "partial correlation given log size",
     }
     near = table[table["finding"] == NEAR_REALITY].set_index("group")
@@ -86,11 +93,11 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
     assert (
         near.loc["vision", "models"] == 5
     )  # untrained models have learned nothing that could be compared
-    foretold = table[table["finding"] == FORETELLS].set_index("group")
-    assert list(foretold.index) == [
+    predicted = table[table["finding"] == PREDICTS].set_index("group")
+    assert list(predicted.index) == [
         f"{task}, alignment with vit-clip-m" for task in ("completions", "counting")
     ]
-    assert (foretold["value"] > 0.8).all()
+    assert (predicted["value"] > 0.8).all()
     counted = table[table["group"] == "counting, alignment with vit-clip-m"].set_index("finding")
     assert counted.loc[BEND, "value"] > 0  # nobody counts below a skill of one half
     errors = 1 - counted.loc[
@@ -103,9 +110,10 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
 
 @pytest.mark.usefixtures("competent")
 def test_another_vision_model_can_be_named(root):
-    table = study_trends(Study(Store(root), "cave"), vision="vit-mae-s", k=5)
-    study = Study(Store(root), "cave")
-    own = align_models(study, list(SKILL), ["vit-mae-s"], k=5).set_index("model_x")["score"]
+    table = trends_of(root, "vit-mae-s")
+    own = align_models(Study(Store(root), "cave"), list(SKILL), ["vit-mae-s"], k=5).set_index(
+        "model_x"
+    )["score"]
     rho = own.rank().corr(pd.Series(SKILL).rank())
     row = table[table["group"] == "completions, alignment with vit-mae-s"].iloc[0]
     assert row["value"] == pytest.approx(rho)
@@ -126,8 +134,8 @@ def test_scores_of_several_origins_or_units_are_never_mixed_and_stop_no_other_fi
         "\n".join(["model,task,value,unit", *rows]).encode(),
         name="mine.csv",
     )
-    table = study_trends(Study(Store(tmp_path / "store"), "cave"), k=5)
-    found = table[table["finding"] == FORETELLS].set_index("group")
+    table = trends_of(tmp_path / "store")
+    found = table[table["finding"] == PREDICTS].set_index("group")
     own, theirs = "completions, alignment with vit-clip-m", "completions (user)"
     assert list(found.index) == [own, theirs, "counting, alignment with vit-clip-m"]
     assert found.loc[own, "value"] > 0.8
@@ -140,20 +148,16 @@ def test_scores_of_several_origins_or_units_are_never_mixed_and_stop_no_other_fi
 def test_language_models_that_code_no_caption_have_the_reason_in_place_of_the_figure(
     root, monkeypatch
 ):
-    known = trends.registry
-    monkeypatch.setattr(trends, "registry", lambda study: known(study).query("task != @CAPTIONS"))
-    near = (
-        study_trends(Study(Store(root), "cave"), k=5)
-        .query("finding == @NEAR_REALITY")
-        .set_index("group")
-    )
+    every = trends.registry
+    monkeypatch.setattr(trends, "registry", lambda study: every(study).query("task != @CAPTIONS"))
+    near = trends_of(root).query("finding == @NEAR_REALITY").set_index("group")
     assert near.loc["language", "reason"].startswith(f"no task named {CAPTIONS!r}")
     assert near.loc["vision", "models"] == 5
 
 
 def test_what_was_not_measured_is_empty_with_its_reason(root):
-    table = study_trends(Study(Store(root), "cave"), k=5)
-    assert not (table["finding"] == FORETELLS).any()
+    table = trends_of(root)
+    assert not (table["finding"] == PREDICTS).any()
     vision = table[(table["finding"] == NEAR_REALITY) & (table["group"] == "vision")].iloc[0]
     assert np.isnan(vision["value"])
     assert "there are 0" in vision["reason"]
@@ -165,6 +169,7 @@ def test_the_command_prints_every_row(root, capsys):
     assert (
         main(
             [
+                "competence",
                 "trends",
                 "--dataset",
                 "cave",
@@ -190,25 +195,19 @@ def test_the_command_prints_every_row(root, capsys):
         ("vit-clip-x", "did you mean vit-clip-"),
         ("gpt-2-s", "no vision model named 'gpt-2-s'"),
     ):
-        assert main(["trends", "--dataset", "cave", "--store", str(root), "--vision", name]) == 2
+        assert (
+            main(
+                [
+                    "competence",
+                    "trends",
+                    "--dataset",
+                    "cave",
+                    "--store",
+                    str(root),
+                    "--vision",
+                    name,
+                ]
+            )
+            == 2
+        )
         assert hint in capsys.readouterr().err
-
-
-def test_the_map_command_prints_places_and_what_they_are_worth(root, capsys):
-    command = ["map", "--dataset", "cave", "--store", str(root), "--layout", "mds", "--k", "5"]
-    assert main([*command, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 13
-    assert {
-        "model",
-        "x",
-        "y",
-        "nearest_1",
-        "stress",
-        "trustworthiness",
-        "floor",
-        "floored",
-        "reason",
-    } <= set(rows[0])
-    assert main([*command, "--model", "gpt-2-s", "vit-mae-s", "--layout", "umap"]) == 2
-    assert "umap places at least 4 models, and there are 2" in capsys.readouterr().err

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.tables import bin_points, rank_within, score_points, skill_ranks
 from core.figures.theme import hue, marker_size
 from core.questions.competence.figures import bins, downstream, training
+from core.questions.competence.points import bin_points, ranked
 from core.statistics.emergence import compare_fits
+from core.study.skill import rank_within, skill_ranks
 
 KINDS = {"all": "all pairs", "same": "both of one <objective>", "different": "across objectives"}
 LABEL = "alignment (k = 5)"
@@ -256,21 +257,9 @@ def test_equal_values_share_a_rank():
     assert ranks.tolist() == [0.25, 0.25, 1.0]
 
 
-def test_score_points_join_alignment_score_and_rank_among_those_that_have_an_alignment():
-    near = pd.DataFrame(
-        {
-            "model_x": ["gpt", "bloom"],
-            "score": [0.2, np.nan],
-            "chance": 0.01,
-            "reason": ["", "a layer is constant"],
-        }
-    )
-    points = score_points(
-        near,
-        pd.Series({"gpt": 40.0, "bloom": 50.0}),
-        models(),
-        pd.Series({"gpt": 0.5, "bloom": 0.6}),
-    )
-    assert points["value"].tolist() == [40.0, 50.0]
-    assert points["reason"].tolist() == ["", "a layer is constant"]
-    assert points["rank"].isna().all()  # one model is no ranking
+def test_points_of_a_score_are_ranked_among_those_that_have_an_alignment():
+    points = models()[models()["modality"] == "language"].assign(near=[0.2, np.nan])
+    skill = pd.Series({"gpt": 0.5, "bloom": 0.6})
+    assert ranked(points, skill)["rank"].isna().all()  # the only one with an alignment has no rank
+    both = ranked(points.assign(near=0.2), skill)
+    assert both["rank"].tolist() == [0.0, 1.0]

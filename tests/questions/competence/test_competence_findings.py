@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.competence.findings import tell_bins, tell_score, tell_training
+from core.questions.competence.findings import describe_bins, describe_score, describe_training
+from core.questions.competence.prediction import Prediction
 from core.statistics.correlations import Correlation
 from core.statistics.emergence import compare_fits
 
@@ -29,16 +30,16 @@ def trends(slope: float, p: float) -> pd.DataFrame:
 
 
 def test_a_rise_is_told_with_its_numbers_for_every_kind_of_pairs():
-    told = tell_bins(trends(0.5, 0.004), KINDS)
-    assert told.startswith(
+    sentence = describe_bins(trends(0.5, 0.004), KINDS)
+    assert sentence.startswith(
         "All pairs: better models agree more (slope +0.50 from no task to all, p = 0.004, q ="
         " 0.004)"
     )
-    assert "both of one objective: better models agree less (slope −0.50" in told
-    assert "across objectives: no trend can be told, there are none" in told
-    assert "q is p adjusted for 2 tests of one question" in told
-    assert told.endswith(
-        "p takes 5 groups for independent: of groups that are alike it is too small."
+    assert "both of one objective: better models agree less (slope −0.50" in sentence
+    assert "across objectives: no trend, since there are none" in sentence
+    assert "q is p adjusted for 2 tests of one question" in sentence
+    assert sentence.endswith(
+        "p treats 5 groups as independent; where groups are alike, it is too small."
     )
 
 
@@ -47,27 +48,27 @@ def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
     three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(groups=1)
     assert (
         "across objectives: no trend beyond doubt (slope +0.40 from no task to all, p = 0.028, q ="
-        " 0.084)" in tell_bins(three, KINDS)
+        " 0.084)" in describe_bins(three, KINDS)
     )
-    alone = tell_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
+    alone = describe_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
     assert (
         "across objectives: better models agree more (slope +0.40 from no task to all, p = 0.028, q"
         " = 0.028)" in alone
     )
     assert "tests of one question" not in alone
-    assert "p takes 1 group for independent" in alone
+    assert "p treats 1 group as independent" in alone
 
 
 def test_without_any_competence_there_are_no_bins():
     assert (
-        tell_bins(trends(0.5, 0.2).iloc[:0], KINDS)
-        == "No model's competence is known, so that there are no bins."
+        describe_bins(trends(0.5, 0.2).iloc[:0], KINDS)
+        == "No model's competence was measured, so there are no bins."
     )
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
-    assert "All pairs: no trend beyond doubt (slope +0.50" in tell_bins(trends(0.5, 0.2), KINDS)
-    assert "All pairs: better models agree less (slope +0.50" in tell_bins(
+    assert "All pairs: no trend beyond doubt (slope +0.50" in describe_bins(trends(0.5, 0.2), KINDS)
+    assert "All pairs: better models agree less (slope +0.50" in describe_bins(
         trends(0.5, 0.01), KINDS, turned=True
     )
 
@@ -111,21 +112,22 @@ def test_the_order_is_told_by_its_interval_and_its_p(value, p, lows, said):
     order = Correlation(
         value, *sorted((value - 0.3 * np.sign(value), value + 0.2 * np.sign(value))), p, 24
     )
-    told = tell_score(order, UNKNOWN, fits(LINE), **lows)
-    assert said in told
-    assert told.endswith(
+    sentence = describe_score(Prediction(order, UNKNOWN, fits(LINE)), **lows)
+    assert said in sentence
+    assert sentence.endswith(
         "Sizes and copies of one family are not independent: where they are among the models, p is"
         " too small and intervals are too narrow."
     )
 
 
 def test_an_interval_that_holds_0_tells_nothing_and_none_gives_its_reason():
-    assert "does not go with the score beyond doubt" in tell_score(
-        Correlation(0.7, -0.2, 0.9, 0.01, 24), UNKNOWN, fits(LINE)
+    wide = Correlation(0.7, -0.2, 0.9, 0.01, 24)
+    assert "does not go with the score beyond doubt" in describe_score(
+        Prediction(wide, UNKNOWN, fits(LINE))
     )
     tied = Correlation(0.55, np.nan, np.nan, 0.127, 9, "so many are equal")
-    assert "Whether alignment goes with the score cannot be told: so many are equal." in tell_score(
-        tied, UNKNOWN, fits(LINE)
+    assert "Whether alignment goes with the score is unknown: so many are equal." in describe_score(
+        Prediction(tied, UNKNOWN, fits(LINE))
     )
 
 
@@ -140,7 +142,7 @@ UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
             BETTER,
             BETTER,
             (
-                "That is more than a line in log size tells: given size, more aligned ones score"
+                "That is more than a line in log size predicts: given size, more aligned ones score"
                 " better (r = 0.70,"
             ),
         ),
@@ -150,8 +152,8 @@ UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
             BETTER,
             UNSURE,
             (
-                "A line in log size may tell as much: given it, nothing beyond doubt is left (r ="
-                " 0.10,"
+                "A line in log size may predict as much: given it, nothing beyond doubt is left (r"
+                " = 0.10,"
             ),
         ),
         (UNSURE, UNSURE, "Given a line in log size, nothing beyond doubt is left (r = 0.10,"),
@@ -163,19 +165,19 @@ UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
         (
             BETTER,
             UNKNOWN,
-            "What is left given the models' sizes cannot be told: at least 5 models expected",
+            "What is left given the models' sizes is unknown: at least 5 models expected",
         ),
     ],
 )
 def test_what_is_left_given_size_is_told_with_its_sense_after_what_was_said(order, partial, said):
-    told = tell_score(order, partial, fits(LINE))
-    assert said in told
-    assert ("That is more" in told) == ("That is more" in said)
+    sentence = describe_score(Prediction(order, partial, fits(LINE)))
+    assert said in sentence
+    assert ("That is more" in sentence) == ("That is more" in said)
 
 
 def test_what_is_left_given_size_turns_with_what_is_low():
-    assert "given size, more aligned ones score better (r = −0.70" in tell_score(
-        WORSE, WORSE, fits(LINE), low_better=True
+    assert "given size, more aligned ones score better (r = −0.70" in describe_score(
+        Prediction(WORSE, WORSE, fits(LINE)), low_better=True
     )
 
 
@@ -201,38 +203,38 @@ TENT = -np.abs(np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
     ],
 )
 def test_a_bend_is_told_by_what_it_means_toward_alignment(y, lows, said):
-    told = tell_score(UNKNOWN, UNKNOWN, fits(y), **lows)
+    sentence = describe_score(Prediction(UNKNOWN, UNKNOWN, fits(y)), **lows)
     assert (
-        "A broken stick tells models left out better than a line, by more than one standard error"
-        " (error " in told
+        "A broken stick predicts left-out models better than a line, by more than one standard"
+        " error (error " in sentence
     )
-    assert f"the score {said}" in told
-    assert "too few" not in told
+    assert f"the score {said}" in sentence
+    assert "too few" not in sentence
 
 
 def test_a_line_is_no_emergence_even_where_a_stick_is_a_little_better_or_all_is_exact():
-    assert "no sign of emergence." in tell_score(UNKNOWN, UNKNOWN, fits(LINE))
-    assert "no better than a line (error 0 against 0): no sign" in tell_score(
-        UNKNOWN, UNKNOWN, fits(np.linspace(0.1, 1, 24))
+    assert "no sign of emergence." in describe_score(Prediction(UNKNOWN, UNKNOWN, fits(LINE)))
+    assert "no better than a line (error 0 against 0): no sign" in describe_score(
+        Prediction(UNKNOWN, UNKNOWN, fits(np.linspace(0.1, 1, 24)))
     )
     table = fits(EMERGES)
     table.loc[1, ["gain", "gain_se"]] = [0.1, 0.2]
-    assert "better, but not by more than one standard error than a line" in tell_score(
-        UNKNOWN, UNKNOWN, table
+    assert "better, but not by more than one standard error than a line" in describe_score(
+        Prediction(UNKNOWN, UNKNOWN, table)
     )
 
 
 def test_few_models_are_a_caution_and_too_few_are_not_compared():
-    told = tell_score(UNKNOWN, UNKNOWN, fits(EMERGES[::2]))
-    assert "12 models are too few to tell it from luck, but beyond an alignment of" in told
-    assert "the score may improve more steeply." in told
-    assert "no sign of emergence, though 8 models are too few to rule it out." in tell_score(
-        UNKNOWN, UNKNOWN, fits(LINE[::3])
+    sentence = describe_score(Prediction(UNKNOWN, UNKNOWN, fits(EMERGES[::2])))
+    assert "12 models are too few to rule out luck, but beyond an alignment of" in sentence
+    assert "the score may improve more steeply." in sentence
+    assert "no sign of emergence, though 8 models are too few to rule it out." in describe_score(
+        Prediction(UNKNOWN, UNKNOWN, fits(LINE[::3]))
     )
-    told = tell_score(UNKNOWN, UNKNOWN, fits(np.arange(3.0)))
+    sentence = describe_score(Prediction(UNKNOWN, UNKNOWN, fits(np.arange(3.0))))
     assert (
         "A line and a broken stick cannot be compared: a comparison of fits needs at least 6 models"
-        in told
+        in sentence
     )
 
 
@@ -252,11 +254,11 @@ def test_trainings_that_end_higher_are_counted_by_target_reality_first():
         "with trained vision models in 1 of 1 trainings",
     )
     assert (
-        tell_training(table)
+        describe_training(table)
         == f"The last checkpoint is more aligned than the first {reality}, {vision}."
     )
-    assert "trained vision models in 0 of 1" in tell_training(table, turned=True)
-    assert tell_training(table.iloc[-1:]) == "No training has two checkpoints to compare."
+    assert "trained vision models in 0 of 1" in describe_training(table, turned=True)
+    assert describe_training(table.iloc[-1:]) == "No training has two checkpoints to compare."
 
 
 def test_an_unscored_last_checkpoint_is_not_replaced_by_the_one_before():
@@ -272,6 +274,6 @@ def test_an_unscored_last_checkpoint_is_not_replaced_by_the_one_before():
     ]
     table = pd.DataFrame(rows, columns=["run", "step", "target", "score"])
     assert (
-        tell_training(table)
+        describe_training(table)
         == "The last checkpoint is more aligned than the first with reality in 1 of 1 trainings."
     )

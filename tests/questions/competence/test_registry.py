@@ -5,12 +5,13 @@ mixed.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from competence.scored_models import SPECS, write_model
+from competence.scored_models import SPECS, make_store, write_model
 
 from core.cli import main
 from core.competence.imported import import_scores
@@ -24,6 +25,17 @@ from core.study.study import Study
 from tests.store_fakes import CountedDataset
 
 MINE = "model,task,value,unit\n"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """Return a store that a test may write to."""
+    return Path(shutil.copytree(made, tmp_path / "store"))
 
 
 def table_of(root: Path, **where: str) -> pd.DataFrame:
@@ -213,7 +225,7 @@ def test_unknown_tasks_and_origins_are_named(made):
     with pytest.raises(UnknownNameError, match="no task named 'HelaSwag'; did you mean HellaSwag"):
         score_of(table, "HelaSwag")
     with pytest.raises(UnknownNameError, match="no origin named 'publish'; did you mean published"):
-        select(table, origin="publish")
+        select(table, origins=("publish",))
     with pytest.raises(
         InputError,
         match="no embedded model has a value of 'ImageNet-1k k-NN'; embed one, or import scores",
@@ -224,8 +236,8 @@ def test_unknown_tasks_and_origins_are_named(made):
 def test_a_selection_has_the_rows_of_its_task_and_origin(made):
     table = table_of(made)
     assert len(select(table)) == len(table)
-    assert select(table, origin="user").empty
-    both = select(table, task="GSM8K", origin="published")
+    assert select(table, origins=("user",)).empty
+    both = select(table, tasks=("GSM8K",), origins=("published",))
     assert set(both["task"]) == {"GSM8K"}
     assert len(both) == 25  # 24 figures, one of them at two models
 
@@ -256,5 +268,11 @@ def test_the_command_lists_every_origin(root, capsys):
     )
     assert main([*words, "--task", "GSM8K"]) == 0
     assert "bloomz" in capsys.readouterr().out
+    assert (
+        main([*words, "--model", "mae", "bloomz", "--embedded", "--task", "GSM8K", "--json"]) == 0
+    )
+    assert {row["model"] for row in json.loads(capsys.readouterr().out)} == {"bloomz"}
     assert main([*words, "--origin", "mine"]) == 2
     assert "no origin named 'mine'" in capsys.readouterr().err
+    assert main([*words, "--model", "maee"]) == 2
+    assert "no model with a value named 'maee'; did you mean mae" in capsys.readouterr().err

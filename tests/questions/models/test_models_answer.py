@@ -1,9 +1,11 @@
-"""A study's models among each other: all pairs of any modality, maps that ignore the order of
-models, bins, and training.
+"""A study's models among each other: all pairs of any modality, and maps that ignore the order of
+models.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -11,24 +13,48 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.cli import main
 from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError, UnknownNameError
-from core.questions.models import answer as mapping
-from core.questions.models.answer import (
-    bin_models,
-    follow_training,
-    map_models,
-    skill_of,
-    solve_tasks,
-)
+from core.options import Value
+from core.progress import Progress
+from core.questions import asking
+from core.questions.asking import ask
+from core.questions.models import answer
+from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Roster
 from core.recipe import Recipe
 from core.store import Store, write_embedding
 from core.store.versions import VERSIONS
+from core.study import pairing
 from core.study.comparing import align_models
-from core.study.pairing import pair_models
+from core.study.parts import Comparison, Scope
 from core.study.study import Study
-from tests.pages.measured import measure
-from tests.pages.world import VISION, PaintedDataset, build
+from tests.pages.world import PaintedDataset, build
+
+
+def pair_models(
+    study: Study,
+    names: Sequence[str],
+    metric: str = "mutual_knn",
+    layers: str = "best",
+    report: Progress | None = None,
+    **parameters: Value,
+) -> pd.DataFrame:
+    comparison = Comparison.of(metric, parameters, layers=layers)
+    return ask(ModelPairs(roster=Roster(tuple(names)), comparison=comparison), study, report)
+
+
+def map_models(
+    study: Study,
+    names: Sequence[str],
+    layout: LayoutName = "umap",
+    seed: int = 0,
+    metric: str = "mutual_knn",
+    **parameters: Value,
+) -> pd.DataFrame:
+    comparison = Comparison.of(metric, parameters)
+    return ask(ModelMap(Scope(), Roster(tuple(names)), comparison, layout, seed), study)
+
 
 FLAT, HALF = (
     "flat",
@@ -98,11 +124,11 @@ def test_every_two_models_have_the_studys_own_score(study, names, metric, parame
     own = align_models(study, sorted(names), sorted(names), metric=metric, **parameters).set_index(
         ["model_x", "model_y"]
     )
-    found = table.set_index(["model_x", "model_y"])
-    np.testing.assert_allclose(found["score"], own["score"].reindex(found.index), rtol=1e-9)
+    paired = table.set_index(["model_x", "model_y"])
+    np.testing.assert_allclose(paired["score"], own["score"].reindex(paired.index), rtol=1e-9)
     if metric != "shape_angle":  # of its equally small angles rounding picks one
         assert (
-            found[["layer_x", "layer_y"]] == own[["layer_x", "layer_y"]].reindex(found.index)
+            paired[["layer_x", "layer_y"]] == own[["layer_x", "layer_y"]].reindex(paired.index)
         ).all(axis=None)
 
 
@@ -134,7 +160,7 @@ def test_a_layer_that_is_refused_says_so(study, names):
 
 def test_pairs_are_kept_and_mistakes_are_told_first(study, names, monkeypatch):
     first = pair_models(study, names, k=3)
-    monkeypatch.setattr("core.study.pairing.scores_among", lambda *_: pytest.fail("compared again"))
+    monkeypatch.setattr(pairing, "scores_among", lambda *_: pytest.fail("compared again"))
     pd.testing.assert_frame_equal(pair_models(study, names[::-1], k=3), first)
     with pytest.raises(
         UnknownNameError, match="no metric named 'mutal_knn'; did you mean mutual_knn"
@@ -147,7 +173,7 @@ def test_pairs_are_kept_and_mistakes_are_told_first(study, names, monkeypatch):
 
 
 def test_progress_reaches_the_number_of_pairs(study, names):
-    heard = []
+    heard: list[tuple[int, int, str]] = []
     pair_models(
         study, names, k=7, report=lambda done, total, what: heard.append((done, total, what))
     )
@@ -158,7 +184,7 @@ def test_progress_reaches_the_number_of_pairs(study, names):
 
 @pytest.mark.parametrize("layout", ["mds", "tsne"])
 def test_the_map_is_the_same_for_any_order_of_the_models(root, names, layout, monkeypatch):
-    monkeypatch.setattr(mapping, "keep", lambda _study, _recipe, make: make())
+    monkeypatch.setattr(asking, "keep", lambda _study, _recipe, make: make())
     orders = (names, names[::-1], [*names[5:], *names[:5]])
     tables = [
         map_models(Study(Store(root), "cave"), order, layout=layout, k=5, seed=1)
@@ -181,74 +207,68 @@ def test_the_map_names_the_most_aligned_models_and_leaves_out_who_has_no_score(s
     assert np.isnan(table.loc[FLAT, "x"])
 
 
-def test_a_map_is_kept_with_all_it_depends_on(study, names):
+def test_a_map_is_kept_with_all_it_depends_on(study, names, monkeypatch):
     first = map_models(study, names, layout="mds", k=4)
     assert map_models(study, names, layout="mds", k=4, seed=2)["x"].tolist() == first["x"].tolist()
     assert map_models(study, names, layout="mds", metric="cka")["x"].tolist() != first["x"].tolist()
+    monkeypatch.setattr(answer, "lay_out", lambda *_, **__: pytest.fail("drawn again"))
     pd.testing.assert_frame_equal(
-        map_models(study, names, layout="mds", metric="mutual_knn", layers="best", k=4), first
+        map_models(study, names, layout="mds", metric="mutual_knn", k=4), first
     )
 
 
-def test_few_models_have_no_umap_and_the_layout_is_asked_for_by_name(study, names):
+def test_few_models_have_no_umap(study, names):
     with pytest.raises(InputError, match="umap places at least 4 models, and there are 3"):
         map_models(study, names[:3])
-    with pytest.raises(UnknownNameError, match="no layout named 'pca'"):
-        map_models(study, names, layout="pca")
 
 
-def solved(monkeypatch, shares: dict[str, float]) -> None:
-    table = pd.DataFrame({"model": list(shares), "solved": list(shares.values())})
-    monkeypatch.setattr(
-        Study,
-        "tasks_solved",
-        lambda _self, *, threshold: table.assign(solved=table["solved"] * threshold / 0.8),
-    )
+def test_unfinished_models_and_the_world_can_be_left_out(study):
+    every = set(study.models()["model"])
+    for roster, left_out in (
+        (Roster(), set()),
+        (Roster(unfinished=False), {"vit-untrained-s"}),
+        (Roster(world=False), {"reality"}),
+    ):
+        pairs = ask(ModelPairs(roster=roster, comparison=Comparison(k=5)), study)
+        assert {*pairs["model_x"], *pairs["model_y"]} == every - left_out
 
 
-def test_vision_models_are_binned_by_what_they_solve(study, monkeypatch):
-    vision = [name for name in study.readers("image") if name not in (FLAT, HALF)]
-    solved(monkeypatch, dict(zip(vision, (0.1, 0.7, 0.75, 0.8, 0.15, 0.0), strict=True)))
-    table = bin_models(study, vision, bins=2, permutations=19, k=5).set_index(["pairs_of", "bin"])
-    assert table.loc["all", "models"].tolist() == [3, 3]
-    top = pair_models(study, vision[1:4], k=5)["score"]
-    assert table.loc[("all", 1), "mean"] == pytest.approx(top.mean())
-    assert table["p"].between(0.05, 1).sum() >= 2
-    halved = bin_models(study, vision, bins=2, permutations=19, threshold=0.4, k=5).set_index(
-        ["pairs_of", "bin"]
-    )
-    assert halved.loc["all", "models"].tolist() == [6]
-
-
-def test_a_model_that_was_not_measured_is_in_no_bin(study, monkeypatch):
-    solved(monkeypatch, {"vit-mae-s": 0.4})
-    assert skill_of(study, ["vit-mae-s", "vit-mae-m"]).isna().tolist() == [True, False]
-    assert bin_models(study, ["vit-mae-s", "vit-mae-m"], permutations=9)["models"].max() == 1
-
-
-def test_competence_can_be_counted_in_some_of_the_probed_tasks(tmp_path):
-    vision = [one for one in VISION if one[1] == "m"]
-    root = measure(build(tmp_path, PaintedDataset(20), vision=vision, language=(), reality=False))
-    study = Study(Store(root), "cave")
-    # of task 3 the two have 0.6 and 0.62, both at least 0.8 of the best, but not 0.99 of it
-    assert solve_tasks(study)["tasks"].tolist() == [4, 4]
-    assert skill_of(study, study.readers("image"), tasks=["task 3"]).tolist() == [1.0, 1.0]
-    assert skill_of(study, study.readers("image"), tasks=["task 3"], threshold=0.99).tolist() == [
-        0.0,
-        1.0,
-    ]
-    with pytest.raises(UnknownNameError, match="no task named 'task 9'; did you mean"):
-        solve_tasks(study, tasks=["task 0", "task 9"])
-
-
-def test_training_is_followed_over_all_models(study, monkeypatch):
-    models = study.models().assign(step=10.0, run="one")
-    models.loc[models["model"] == "gpt-2-s", ["run", "step"]] = ["two", 10.0]
-    models.loc[models["model"] == "gpt-2-m", ["run", "step"]] = ["two", 20.0]
+def test_the_map_describes_models_as_they_are_now(study, names, monkeypatch):
+    first = map_models(study, names, layout="mds", k=5)
+    about = study.models().set_index("model")
+    for column in ("title", "modality", "group", "run"):
+        assert first[column].tolist() == about[column].reindex(first["model"]).tolist()
+    models = study.models().assign(group="other")
     monkeypatch.setattr(Study, "models", lambda _self: models)
-    found = follow_training(study, k=5)
-    assert found["model"].unique().tolist() == ["gpt-2-s", "gpt-2-m"]
-    own = align_models(study, ["gpt-2-m"], ["reality"], k=5)["score"].item()
-    assert found.set_index(["model", "target"]).loc[
-        ("gpt-2-m", "reality"), "score"
-    ] == pytest.approx(own)
+    assert set(map_models(study, names, layout="mds", k=5)["group"]) == {"other"}
+
+
+def test_the_map_command_prints_places_and_what_they_are_worth(root, capsys):
+    command = [
+        "models",
+        "map",
+        "--dataset",
+        "cave",
+        "--store",
+        str(root),
+        "--layout",
+        "mds",
+        "--k",
+        "5",
+    ]
+    assert main([*command, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 15  # every model of the store
+    assert {
+        "model",
+        "x",
+        "y",
+        "nearest_1",
+        "stress",
+        "trustworthiness",
+        "floor",
+        "floored",
+        "reason",
+    } <= set(rows[0])
+    assert main([*command, "--models", "gpt-2-s", "vit-mae-s", "--layout", "umap"]) == 2
+    assert "umap places at least 4 models, and there are 2" in capsys.readouterr().err

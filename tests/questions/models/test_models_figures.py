@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.tables import map_points
 from core.figures.theme import hue
 from core.questions.models.figures import NAMED, SCALED, model_map, shorten, tree
 from core.questions.models.map_table import NEAREST
+from core.questions.models.points import map_points
 from core.study.models import MODEL_COLUMNS
 
 

@@ -1,0 +1,42 @@
+"""The points of the map of models."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.questions.models.map_table import DESCRIBED, NEAREST
+from core.study.skill import skill_ranks
+
+
+def map_points(
+    table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row per model that the map places, for `core.questions.models.figures.model_map`, in
+    the order of steps within each training.
+
+    table: as `core.questions.models.answer.map_models` returns it. rank: as `skill_ranks` gives it;
+    skill: the competence in words, "" where unknown; nearest: the titles of the nearest models;
+    followed: whether there are others of its training.
+    """
+    titles = models.set_index("model")["title"]
+    skill = {
+        row.model: f"1 − bits per byte of the captions: {row.value:.2f}"
+        for row in competence.dropna(subset="value").itertuples()
+    }
+    skill |= {
+        row.model: f"solves {row.solved:.0%} of the vision tasks"
+        for row in solved.dropna(subset="solved").itertuples()
+    }
+    placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")
+    points = placed.merge(models, on="model")
+    near = [
+        ", ".join(titles[name] for name in names if name)
+        for names in points[list(NEAREST)].itertuples(index=False)
+    ]
+    ranks = points["model"].map(skill_ranks(models, competence, solved))
+    several = points.groupby("run")["step"].transform("nunique") > 1
+    skills = [skill.get(name, "") for name in points["model"]]
+    described = points.assign(rank=ranks, skill=skills, nearest=near, followed=several)
+    return described.sort_values(
+        ["modality", "group", "run", "step"], kind="stable", ignore_index=True
+    )

@@ -1,0 +1,79 @@
+"""What the Models page and `platoscope models` ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.options import option, part
+from core.questions.question import StudyQuestion
+from core.study.parts import Comparison
+
+LayoutName = Literal["umap", "mds", "tsne"]
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Which models are compared with each other."""
+
+    names: tuple[str, ...] = option(
+        (), name="models", label="Models", metavar="M", help="models, of any modality (all)"
+    )
+    unfinished: bool = option(
+        True,
+        label="Unfinished models",
+        help="where no models are named, checkpoints and untrained models too",
+    )
+    world: bool = option(
+        True,
+        label="The world itself",
+        help="where no models are named, the known factors of a made world too, as if they were a"
+        " model's features",
+    )
+
+
+@dataclass(frozen=True)
+class ModelPairs(StudyQuestion):
+    """How aligned is each pair of models, and do models form groups?"""
+
+    command: ClassVar[str] = "models pairs"
+
+    roster: Roster = part(Roster)
+    comparison: Comparison = part(Comparison)
+
+    def models(self) -> tuple[str, ...]:
+        return self.roster.names
+
+
+@dataclass(frozen=True)
+class ModelLayout(StudyQuestion):
+    """Where does a layout place the models?
+
+    The slow step of `ModelMap`, kept by itself: a model's description may change with the models
+    around it, its place does not.
+    """
+
+    command: ClassVar[str] = "models layout"
+
+    roster: Roster = part(Roster)
+    comparison: Comparison = part(Comparison)
+    layout: LayoutName = option("umap", help="how distances are drawn in a plane")
+    seed: int = option(0, least=0, most=2**31 - 1, help="seed of UMAP and t-SNE")
+
+    def models(self) -> tuple[str, ...]:
+        return self.roster.names
+
+
+@dataclass(frozen=True)
+class ModelMap(StudyQuestion):
+    """Which models are alike?"""
+
+    command: ClassVar[str] = "models map"
+
+    roster: Roster = part(Roster)
+    comparison: Comparison = part(Comparison)
+    layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
+    seed: int = option(0, least=0, most=2**31 - 1, help="seed of UMAP and t-SNE")
+
+    def models(self) -> tuple[str, ...]:
+        return self.roster.names

@@ -1,0 +1,28 @@
+"""What the overview says, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pandas as pd
+
+from core.encoders.encoder import REALITY
+from core.questions.overview.question import Overview
+from core.questions.overview.trends import OVERALL, TREND
+
+
+def overview_findings(_: Overview, table: pd.DataFrame) -> list[str]:
+    """Say how competence goes with alignment, with all vision models and with reality."""
+    rows = table[(table["finding"] == TREND) & table["group"].isin((OVERALL, REALITY))]
+    if rows.empty:
+        return []
+    trends = "; ".join(_trend(row) for row in rows.to_dict("records"))
+    return [
+        f"Spearman correlation of trained models' competence and alignment {trends}.",
+        "Sizes of one family are not independent, so these p-values are too small.",
+    ]
+
+
+def _trend(row: dict[Hashable, object]) -> str:
+    numbers = f"{row['value']:.2f} over {row['models']} models (p = {row['p']:.2g})"
+    return f"with {row['group']}: {row['reason'] or numbers}"

@@ -1,0 +1,26 @@
+"""Where models stand among each other in competence."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+
+def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
+    """Return where each model stands among the measured ones of its modality, by name: 0 is the
+    least competent, 1 the most.
+
+    competence: model, value, of language models. solved: model, solved, of vision models. NaN where
+    it was not measured, and for all of a modality in which fewer than two were.
+    """
+    values = pd.concat(
+        [competence.set_index("model")["value"], solved.set_index("model")["solved"]]
+    ).astype("float64")
+    return rank_within(values.reindex(models["model"]), models.set_index("model")["modality"])
+
+
+def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
+    """Return the rank of each value within its group from 0, the least, to 1; NaN where it is
+    unknown or the only one.
+    """
+    ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
+    return ((ranks - 1) / (count - 1)).where(count > 1)
