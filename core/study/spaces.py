@@ -125,6 +125,6 @@ def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame
                 model["parameters"],
             )
         )
-    found = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
-    shared = found["model"].duplicated(keep=False)
-    return found.assign(title=found["title"].where(~shared, found["title"] + ", " + found["layer"]))
+    table = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
+    shared = table["model"].duplicated(keep=False)
+    return table.assign(title=table["title"].where(~shared, table["title"] + ", " + table["layer"]))

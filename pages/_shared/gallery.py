@@ -106,7 +106,7 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
             "Search the captions",
-            key="q",
+            key="search",
             bind="query-params",
             placeholder="a word or a phrase",
             width=360,

@@ -36,7 +36,7 @@ def studied(app) -> list[list[int]]:
 
 
 def test_what_is_found_goes_to_the_alignment_page(opened, three):
-    app = opened(three, "stimuli", q="event 5")
+    app = opened(three, "stimuli", search="event 5")
     assert studied(app) == [[5, *range(50, 60)]]
     assert [button.label for button in app.get("download_button")] == ["CSV of ids and captions"]
 
@@ -84,7 +84,7 @@ def test_the_map_lays_out_what_passes_the_search(opened, three, kind, monkeypatc
     monkeypatch.setattr(
         "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
     )  # UMAP takes seconds
-    app = opened(three, "stimuli", view="Map", map=kind, q="event 5")
+    app = opened(three, "stimuli", view="Map", map=kind, search="event 5")
     assert not app.exception
     assert charts(app) == ["stimulus-map"]
     assert app.segmented_control(key="map").value in ("residuals", "pca", "umap")

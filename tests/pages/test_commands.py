@@ -36,7 +36,7 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
 def _few_draws(monkeypatch) -> None:
     """Draw fewer random sets and halves: the page prints how many."""
     monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
+    monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
 
 
 @pytest.fixture(scope="module")

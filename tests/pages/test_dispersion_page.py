@@ -24,7 +24,7 @@ def _few_draws(monkeypatch) -> None:
     are.
     """
     monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
+    monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
 
 
 def words(app) -> str:

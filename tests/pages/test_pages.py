@@ -168,14 +168,14 @@ def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
 def test_the_gallery_searches_filters_and_opens(opened, demo):
     app = opened(demo, "stimuli")
     assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
-    app.text_input(key="q").set_value("EVENT 5").run()
+    app.text_input(key="search").set_value("EVENT 5").run()
     assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
     assert "thing color" in [field.label for field in app.multiselect]
     app.multiselect(key="f-scene").set_value(["beach"]).run()
     assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
-    app.text_input(key="q").set_value("no such words").run()
+    app.text_input(key="search").set_value("no such words").run()
     assert "No stimulus passes" in said(app)
-    app.text_input(key="q").set_value("").run()
+    app.text_input(key="search").set_value("").run()
     app.button(key="open-all-5").click().run()
     assert app.query_params["stimulus"] in ("5", ["5"])
     assert charts(app) == ["residuals", "agreement"]

@@ -18,7 +18,8 @@ from core.questions.dispersion.consensus import (
     relate_held_out,
     summarize_residuals,
 )
-from core.questions.dispersion.explanation import (
+from core.questions.dispersion.prediction.regression import predict
+from core.questions.dispersion.prediction.stimuli import (
     density,
     describe_stimuli,
     draw_stimuli,
@@ -26,7 +27,7 @@ from core.questions.dispersion.explanation import (
     texts_of,
     words_of,
 )
-from core.questions.dispersion.prediction import predict
+from core.questions.dispersion.prediction.words import enriched
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionFindings,
@@ -43,7 +44,6 @@ from core.questions.dispersion.question import (
     Spaces,
     StimulusDispersion,
 )
-from core.questions.dispersion.words import enriched
 from core.study.selections import check_ends, check_parts, count_share, ends
 from core.study.spaces import find_spaces, name_spaces
 from core.study.study import Study
@@ -237,7 +237,8 @@ def drop_ends(question: DropEffect, study: Study, report: Progress | None) -> pd
 def rank_predictors(
     question: DispersionPredictors, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    """Rank what predicts the dispersion of stimuli; see `core.questions.dispersion.prediction`.
+    """Rank what predicts the dispersion of stimuli; see
+    `core.questions.dispersion.prediction.regression`.
 
     Kinds of predictors: image, caption, factor (see `describe_stimuli`) and consensus (see
     `density`). Raises InputError as `predict`.
@@ -262,7 +263,7 @@ def rank_predictors(
 )
 def compare_words(question: DispersionWords, study: Study, report: Progress | None) -> pd.DataFrame:
     """Test which words captions of the least and of the most dispersed stimuli have; see
-    `core.questions.dispersion.words.enriched`.
+    `core.questions.dispersion.prediction.words.enriched`.
     """
     dispersion = _dispersion(question.ranking, question, study, report)
     texts = texts_of(study, question.level)[dispersion["index"]]

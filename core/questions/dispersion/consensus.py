@@ -121,8 +121,8 @@ def relate_held_out(points: pd.DataFrame, spaces: Sequence[str]) -> pd.DataFrame
     for space in spaces:
         own = points[points["space"] == space]
         x, y, norm = (own[name].to_numpy() for name in ("dispersion", "deviation", "norm"))
-        given = partial_correlation(x, y, given=norm)
-        partial = {"partial": given.value, "partial_low": given.low, "partial_high": given.high}
+        rest = partial_correlation(x, y, given=norm)
+        partial = {"partial": rest.value, "partial_low": rest.low, "partial_high": rest.high}
         chance = {name: float(own[name].iloc[0]) for name in ("shuffled", "shuffled_p")}
         rows.append({"space": space, **relate(x, y)._asdict(), **chance, **partial})
     return pd.DataFrame(rows)

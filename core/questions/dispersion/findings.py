@@ -186,7 +186,7 @@ def predictors(table: pd.DataFrame) -> list[str]:
     regression loses most, of those whose interval lies above 0.
 
     None is named where all together predict nothing beyond doubt. table: as
-    `core.questions.dispersion.prediction.predict` ranks them.
+    `core.questions.dispersion.prediction.regression.predict` ranks them.
     """
     return [prediction(table), needed(table)]
 
@@ -220,7 +220,7 @@ def needed(table: pd.DataFrame) -> str:
 
 def words(table: pd.DataFrame) -> list[str]:
     """Name the words that distinguish the low and the high set after correction. table: as
-    `core.questions.dispersion.words` ranks them.
+    `core.questions.dispersion.prediction.words` ranks them.
     """
     sure = table[table["p_adjusted"] <= LEVEL]
     if sure.empty:

@@ -97,8 +97,7 @@ def leave_one_out(
     """
     if len(spaces) < 3:
         raise MetricError(
-            f"a consensus of the others needs at least three spaces; given {len(spaces)}: add a"
-            " model"
+            f"a consensus of the others needs at least three spaces; got {len(spaces)}: add a model"
         )
     orders = draw_orders(len(spaces[0]), count=shuffles, seed=seed)
     each = []
@@ -106,11 +105,11 @@ def leave_one_out(
         weights = np.ones(len(spaces))
         weights[left_out] = 0
         others = generalized_procrustes(spaces, centering=centering, weights=weights.tolist())
-        found = residuals(others)
-        dispersion = np.delete(found, left_out, axis=1).mean(axis=1)
+        apart = residuals(others)
+        dispersion = np.delete(apart, left_out, axis=1).mean(axis=1)
         shuffled = _shuffled(dispersion, others.turned[left_out], others.joint, orders)
         each.append(
-            (dispersion, found[:, left_out], np.linalg.norm(others.joint, axis=1), shuffled)
+            (dispersion, apart[:, left_out], np.linalg.norm(others.joint, axis=1), shuffled)
         )
         if report:
             report(left_out + 1, len(spaces), "spaces left out of the consensus")
@@ -194,7 +193,7 @@ def relate(x: PerStimulus, y: PerStimulus) -> Relation:
 
     if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         raise MetricError(
-            f"a correlation needs at least four stimuli whose values differ; given {len(x)} stimuli"
+            f"a correlation needs at least four stimuli whose values differ; got {len(x)} stimuli"
         )
     linear, ranked, line = pearsonr(x, y), spearmanr(x, y), linregress(x, y)
     low, high = linear.confidence_interval(0.95)

@@ -61,13 +61,13 @@ def score_all(
 ) -> list[SetScore]:
     """Score sets, each with `draws` random parts of three quarters of it."""
     jobs = [job for rows in sets for job in (rows, *_draw_parts(rows, draws, seed))]
-    found = []
+    scored = []
     with one_core_each() as pool:
         for done, scores in enumerate(pool.map(score, jobs), start=1):
-            found.append(np.concatenate([scores, scores.mean(axis=1, keepdims=True)], axis=1))
+            scored.append(np.concatenate([scores, scores.mean(axis=1, keepdims=True)], axis=1))
             if report:
                 report(done, len(jobs), "sets of stimuli")
-    each = np.split(np.array(found), len(sets))
+    each = np.split(np.array(scored), len(sets))
     return [SetScore(scores[0], scores[1:]) for scores in each]
 
 
@@ -104,16 +104,16 @@ def effect_table(
                 for name, draws in random.items()
             }
             null = next(iter(drawn.values()), np.array([]))
-            found = {name: (one.whole[a, b], one.parts[:, a, b]) for name, one in sets.items()}
+            chosen = {name: (one.whole[a, b], one.parts[:, a, b]) for name, one in sets.items()}
             lines = [
                 (name, score, *_interval(score, parts, spec), _tail(score, null))
-                for name, (score, parts) in found.items()
+                for name, (score, parts) in chosen.items()
             ]
             lines += [
                 (name, scores.mean(), *_quantiles(scores), np.nan) for name, scores in drawn.items()
             ]
             if ratio:
-                lines.append(("/".join(ratio), *_ratio(*(found[name] for name in ratio)), np.nan))
+                lines.append(("/".join(ratio), *_ratio(*(chosen[name] for name in ratio)), np.nan))
             rows += [(first, second, *line) for line in lines]
     table = pd.DataFrame(rows, columns=["vision", "language", "set", "score", "low", "high", "p"])
     missing = np.where(table["set"].str.contains("/"), NO_RATIO, NO_SCORE)

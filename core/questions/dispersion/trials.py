@@ -181,14 +181,14 @@ def _score(
         scores = score_all(
             scorer.score, list(named.values()), draws=trial.draws, seed=trial.seed, report=report
         )
-        found = {
+        named_scores = {
             name: one.of(rows) for name, one in zip((*named, FULL), (*scores, full), strict=True)
         }
         null = {sets.random: [one.of(rows) for one in drawn]} if drawn else {}
         table = effect_table(
             scorer.tested[rows],
             scorer.languages,
-            found,
+            named_scores,
             null,
             spec=question.measure.spec,
             ratio=sets.ratio,

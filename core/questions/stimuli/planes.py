@@ -59,7 +59,7 @@ def _check(space: Float[np.ndarray, "n d"]) -> None:
         )
     if n < LEAST or d < 2:
         raise MetricError(
-            f"a plane needs at least {LEAST} stimuli and 2 dimensions; given {n} and {d}: take a"
+            f"a plane needs at least {LEAST} stimuli and 2 dimensions; got {n} and {d}: take a"
             " larger dataset"
         )
     if (space == space[0]).all():

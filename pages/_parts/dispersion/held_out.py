@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.questions.asking import findings_of
-from core.questions.dispersion import figures
+from core.questions.dispersion import held_out_figures as figures
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints
 from core.questions.dispersion.residuals import SHUFFLES
 from pages._parts.dispersion.pick import Choice

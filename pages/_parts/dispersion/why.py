@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.questions.asking import findings_of
-from core.questions.dispersion import prediction_figures as figures
+from core.questions.dispersion.prediction import figures
 from core.questions.dispersion.question import DispersionPredictors, DispersionWords
 from pages._parts.dispersion.pick import Choice
 from pages._shared import exportbar, frame, queries

@@ -38,12 +38,15 @@ def show(at: Place, index: int) -> None:
             with st.container(gap=None):
                 st.caption(f"caption level {frame.plain(row.level)}")
                 st.text(row.text)
-        known = factors.drop("stimulus").dropna()
-        if len(known):
+        present = factors.drop("stimulus").dropna()
+        if len(present):
             table = pd.DataFrame(
-                {"factor": known.index.str.replace("_", " "), "value": known.astype(str).to_numpy()}
+                {
+                    "factor": present.index.str.replace("_", " "),
+                    "value": present.astype(str).to_numpy(),
+                }
             )
-            with st.expander(f"{len(known)} factors", expanded=len(known) <= 8):
+            with st.expander(f"{len(present)} factors", expanded=len(present) <= 8):
                 st.dataframe(table, hide_index=True)
 
 

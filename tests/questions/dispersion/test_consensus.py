@@ -170,7 +170,7 @@ def test_what_was_fitted_is_read_again(study, monkeypatch):
     ("spaces", "options", "message"),
     [
         (SPACES[:1], {}, "at least two spaces of a positive weight; given 1"),
-        (SPACES[:2], {"without_each": True}, "at least three spaces; given 2"),
+        (SPACES[:2], {"without_each": True}, "at least three spaces; got 2"),
     ],
 )
 def test_what_has_no_consensus_is_refused(study, spaces, options, message):

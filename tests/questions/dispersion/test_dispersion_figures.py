@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK, hue
-from core.questions.dispersion.figures import deciles, drop, effect, held_out
+from core.questions.dispersion.figures import deciles, drop, effect
+from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.points import effect_points
 from core.study.models import MODEL_COLUMNS
 from core.study.spaces import describe_spaces

@@ -133,7 +133,7 @@ def test_leaving_one_out_reports_and_needs_three_spaces():
     told = []
     leave_one_out(family(3, models=3), report=lambda *progress: told.append(progress))
     assert told == [(done, 3, "spaces left out of the consensus") for done in (1, 2, 3)]
-    with pytest.raises(MetricError, match="at least three spaces; given 2"):
+    with pytest.raises(MetricError, match="at least three spaces; got 2"):
         leave_one_out(family(3, models=2))
 
 

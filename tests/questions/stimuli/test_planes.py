@@ -62,8 +62,8 @@ def test_three_stimuli_are_enough():
 @pytest.mark.parametrize(
     ("space", "error", "said"),
     [
-        (drawn(2, 5), MetricError, "at least 3 stimuli and 2 dimensions; given 2 and 5"),
-        (drawn(5, 1), MetricError, "given 5 and 1"),
+        (drawn(2, 5), MetricError, "at least 3 stimuli and 2 dimensions; got 2 and 5"),
+        (drawn(5, 1), MetricError, "got 5 and 1"),
         (np.ones((5, 3)), MetricError, "all stimuli are one point"),
         (np.full((5, 3), np.nan), FeatureError, "NaN or infinity"),
     ],

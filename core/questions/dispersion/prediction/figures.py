@@ -23,8 +23,8 @@ def importances(
     """Draw the `most` important predictors and, below a line, whole kinds of predictors, each with
     its 95 % interval.
 
-    points: as `core.questions.dispersion.prediction.predict` ranks them. A filled dot's interval
-    lies above 0. `narrow` wraps for a phone.
+    points: as `core.questions.dispersion.prediction.regression.predict` ranks them. A filled dot's
+    interval lies above 0. `narrow` wraps for a phone.
     """
     used = points.dropna(subset=["importance"])
     if used.empty:
@@ -90,8 +90,8 @@ def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int =
     """Draw the `most` telling words by how much larger a share of the low set's captions than of
     the high set's has them.
 
-    points: as `core.questions.dispersion.words.enriched` ranks them. A filled dot is a discovery at
-    a false discovery rate of 5 %. `narrow` wraps for a phone.
+    points: as `core.questions.dispersion.prediction.words.enriched` ranks them. A filled dot is a
+    discovery at a false discovery rate of 5 %. `narrow` wraps for a phone.
     """
     if points.empty:
         return reason(

@@ -19,7 +19,7 @@ from PIL import Image
 
 from core.errors import UnknownNameError
 from core.progress import Progress
-from core.questions.dispersion.predictors import distance_to_neighbors
+from core.questions.dispersion.prediction.predictors import distance_to_neighbors
 from core.statistics.nulls import draw_orders
 from core.stimuli.statistics import describe_captions, describe_images, split_words
 from core.study.study import Study

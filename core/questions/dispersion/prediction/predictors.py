@@ -75,16 +75,16 @@ def _number(values: Float64[np.ndarray, "n"], target: Float64[np.ndarray, "n"]) 
     count = int(known.sum())
     if count < LEAST:
         return _refused(known, f"it is known of {count} stimuli, and at least {LEAST} are needed")
-    given = values[known]
-    if np.ptp(given) == 0:
+    present = values[known]
+    if np.ptp(present) == 0:
         return _refused(known, "all stimuli of which it is known have the same value")
     scaled = np.zeros(len(values))
-    scaled[known] = (given - given.mean()) / given.std()
+    scaled[known] = (present - present.mean()) / present.std()
     marked = [scaled, known.mean() - known] if len(values) - count >= LEAST else [scaled]
     columns = np.stack(marked, axis=1)
     if np.ptp(target[known]) == 0:
         return Predictor(columns, count)
-    rho, p = stats.spearmanr(given, target[known])
+    rho, p = stats.spearmanr(present, target[known])
     return Predictor(columns, count, float(rho), SPEARMAN, float(p))
 
 

@@ -21,7 +21,7 @@ from jaxtyping import Float64
 from core.errors import InputError
 from core.pairs.pool import one_core_each
 from core.progress import Progress
-from core.questions.dispersion.predictors import Predictor, read_predictor
+from core.questions.dispersion.prediction.predictors import Predictor, read_predictor
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import draw_halves
 
@@ -93,21 +93,22 @@ def predict(
     Source: Breiman 2001, section 10; Fisher, Rudin, Dominici 2019, section 3 (all permutations).
     """
     _check(target, predictors)
-    found = {
+    by_key = {
         (kind, str(name)): read_predictor(table[name], target)
         for kind, table in predictors.items()
         for name in table
     }
-    groups = _group([key for key, predictor in found.items() if not predictor.reason])
+    groups = _group([key for key, predictor in by_key.items() if not predictor.reason])
     scores = np.full((1 + len(groups), 3), np.nan)
     if groups:
-        scores = _bounded(target, found, groups, seed=seed, report=report)
+        scores = _bounded(target, by_key, groups, seed=seed, report=report)
     rows = [
-        _row(group, found, *score) for group, score in zip(groups, scores[1:].tolist(), strict=True)
+        _row(group, by_key, *score)
+        for group, score in zip(groups, scores[1:].tolist(), strict=True)
     ]
     rows += [
-        _row(Group(*key, [key]), found, *[np.nan] * 3)
-        for key, predictor in found.items()
+        _row(Group(*key, [key]), by_key, *[np.nan] * 3)
+        for key, predictor in by_key.items()
         if predictor.reason
     ]
     table = pd.DataFrame(rows, columns=list(COLUMNS[: len(rows[0])]))
@@ -160,7 +161,7 @@ def _group(usable: Sequence[Key]) -> list[Group]:
 
 def _bounded(
     target: Float64[np.ndarray, "n"],
-    found: Mapping[Key, Predictor],
+    by_key: Mapping[Key, Predictor],
     groups: Sequence[Group],
     *,
     seed: int,
@@ -168,8 +169,8 @@ def _bounded(
 ) -> Float64[np.ndarray, "scores 3"]:
     """Return R² and then every importance, each with its interval."""
     used = list(dict.fromkeys(key for group in groups for key in group.keys))
-    x = np.hstack([found[key].columns for key in used])
-    owner = np.repeat(np.arange(len(used)), [found[key].columns.shape[1] for key in used])
+    x = np.hstack([by_key[key].columns for key in used])
+    owner = np.repeat(np.arange(len(used)), [by_key[key].columns.shape[1] for key in used])
     members = np.stack(
         [np.isin(owner, [used.index(key) for key in group.keys]) for group in groups], axis=1
     ).astype(np.float64)
@@ -225,10 +226,10 @@ def _held_out(
 
 
 def _row(
-    group: Group, found: Mapping[Key, Predictor], importance: float, low: float, high: float
+    group: Group, by_key: Mapping[Key, Predictor], importance: float, low: float, high: float
 ) -> tuple[object, ...]:
     """Return what COLUMNS begin with."""
-    one = found[group.keys[0]]
+    one = by_key[group.keys[0]]
     if len(group.keys) > 1:
         one = Predictor(one.columns, len(one.columns))
     return (

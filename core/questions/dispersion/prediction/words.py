@@ -12,8 +12,8 @@ import pandas as pd
 from core.errors import InputError
 from core.statistics.discoveries import adjust
 
-# captions of both sets together that must have a word: a rarer one cannot be told from chance among
-# many
+# captions of both sets together that must have a word: among many words a rarer one cannot be
+# distinguished from chance
 LEAST = 5
 COLUMNS = ("word", "in_low", "in_high", "low", "high", "odds_ratio", "p", "p_adjusted")
 
@@ -60,5 +60,5 @@ def _fisher(a: int, b: int, low: int, high: int) -> tuple[float, float]:
     """
     from scipy import stats  # a third of a second that pages without a test must not pay
 
-    found = stats.fisher_exact([[a, low - a], [b, high - b]])
-    return float(found.statistic), float(found.pvalue)
+    exact = stats.fisher_exact([[a, low - a], [b, high - b]])
+    return float(exact.statistic), float(exact.pvalue)

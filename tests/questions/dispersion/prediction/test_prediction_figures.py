@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK
-from core.questions.dispersion.prediction_figures import importances, words
+from core.questions.dispersion.prediction.figures import importances, words
 
 
 def predictors(**changed) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import InputError
-from core.questions.dispersion.words import LEAST, enriched
+from core.questions.dispersion.prediction.words import LEAST, enriched
 
 
 def slow_p(a: int, b: int, low: int, high: int) -> float:

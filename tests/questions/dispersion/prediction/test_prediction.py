@@ -10,8 +10,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
 from core.errors import InputError
-from core.questions.dispersion import findings, prediction
-from core.questions.dispersion.prediction import (
+from core.questions.dispersion import findings
+from core.questions.dispersion.prediction import regression as prediction
+from core.questions.dispersion.prediction.regression import (
     FOLDS,
     REPEATS,
     STRENGTHS,

@@ -13,9 +13,11 @@ from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
 from core.questions.asking import ask
-from core.questions.dispersion import answer, explanation, prediction
-from core.questions.dispersion.prediction import TOGETHER
-from core.questions.dispersion.predictors import distance_to_neighbors
+from core.questions.dispersion import answer
+from core.questions.dispersion.prediction import regression as prediction
+from core.questions.dispersion.prediction import stimuli as explanation
+from core.questions.dispersion.prediction.predictors import distance_to_neighbors
+from core.questions.dispersion.prediction.regression import TOGETHER
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionPredictors,
