@@ -43,12 +43,12 @@ from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.stimuli.levels import offered_levels
-from core.store import Store, add_dataset, write_embedding
+from core.store import Embedding, Store, add_dataset, write_embedding
 from core.store.examine import examine_if_usable
 from core.store.publishing import locked
 from core.store.schema import dataset_file, embedding_file
 from core.store.versions import VERSIONS
-from core.store.writer import Embedding, publish_embedding
+from core.store.writer import publish_embedding
 
 Items = Callable[[int, int], Sequence[Any]]  # gives those of the stimuli start … stop − 1
 
@@ -222,15 +222,17 @@ def _publish_ready(
         return target
     return write_embedding(
         store,
-        dataset=dataset,
-        card=card,
-        level=None,
-        layers=layers,
-        bits=None,
-        bytes=None,
-        recipe=recipe,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=dataset,
+            card=card,
+            level=None,
+            layers=layers,
+            bits=None,
+            bytes=None,
+            recipe=recipe,
+            device="cpu",
+            seconds=0.0,
+        ),
     )
 
 

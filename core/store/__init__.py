@@ -6,9 +6,10 @@ Readers see whole files only, any number of them at any time; a writer publishes
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.schema import ModelEntry
-from core.store.writer import add_dataset, write_embedding, write_result
+from core.store.writer import Embedding, add_dataset, write_embedding, write_result
 
 __all__ = [
+    "Embedding",
     "ModelEntry",
     "Store",
     "add_dataset",

@@ -40,8 +40,11 @@ WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 @dataclass(frozen=True)
 class Embedding:
-    """One model's spaces over a dataset and all that its file says of them; the fields are those of
-    `write_embedding`.
+    """One model's spaces over a dataset and all that its file says of them.
+
+    level: the captions that were read, None for other models. layers: one (n, dims) matrix per
+    layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit into
+    memory. bits, bytes: each text's code length and its UTF-8 length, for models that code texts.
     """
 
     dataset: DatasetCard
@@ -84,28 +87,12 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
         return publish(target, fill)
 
 
-def write_embedding(
-    root: Path,
-    *,
-    dataset: DatasetCard,
-    card: ModelCard,
-    level: str | None,
-    layers: Sequence[Float32[np.ndarray, "n _"]],
-    bits: Float64[np.ndarray, "n"] | None,
-    bytes: Float64[np.ndarray, "n"] | None,
-    recipe: Recipe,
-    device: str,
-    seconds: float,
-) -> Path:
+def write_embedding(root: Path, embedding: Embedding) -> Path:
     """Publish one model's spaces over a dataset, in place of what the model had there.
 
-    layers: one (n, dims) matrix per layer, in the dataset's order; taken one at a time, so that a
-    lazy sequence need not fit into memory. bits, bytes: each text's code length and its UTF-8
-    length, for models that code texts. Raises FeatureError where the layers do not fit the dataset
-    or the card.
+    Raises FeatureError where the layers do not fit the dataset or the card.
     """
-    target = embedding_file(root, dataset.name, card.name)
-    embedding = Embedding(dataset, card, level, layers, bits, bytes, recipe, device, seconds)
+    target = embedding_file(root, embedding.dataset.name, embedding.card.name)
     with locked(target):
         return publish_embedding(target, embedding)
 

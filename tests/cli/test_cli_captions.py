@@ -16,7 +16,7 @@ from tiny_models import make_language, make_vision
 from core.cli import main
 from core.questions.adapters.maps.files import load
 from core.recipe import Recipe
-from core.store import Store, write_embedding, write_result
+from core.store import Embedding, Store, write_embedding, write_result
 from core.store.versions import VERSIONS
 from tests.cli.photos import paint_photos
 from tests.encoders.test_chat import make_chat
@@ -136,15 +136,17 @@ def test_models_of_one_family_count_once_in_the_trend(world: Path, tmp_path: Pat
         ]
         write_embedding(
             store.root,
-            dataset=store.dataset("photos"),
-            card=card,
-            level=entry.level,
-            layers=layers,
-            bits=None,
-            bytes=None,
-            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
-            device="cpu",
-            seconds=0.1,
+            Embedding(
+                dataset=store.dataset("photos"),
+                card=card,
+                level=entry.level,
+                layers=layers,
+                bits=None,
+                bytes=None,
+                recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
+                device="cpu",
+                seconds=0.1,
+            ),
         )
     assert (
         main(

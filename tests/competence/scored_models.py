@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.recipe import Recipe
-from core.store import add_dataset, write_embedding
+from core.store import Embedding, add_dataset, write_embedding
 from core.store.versions import VERSIONS
 from tests.store_fakes import CountedDataset, CountingEncoder, vectors
 
@@ -31,15 +31,19 @@ def write_model(root: Path, name: str, spec: str, modality: str, *, weights: str
     codes = modality == "language"
     write_embedding(
         root,
-        dataset=CountedDataset().card,
-        card=card,
-        level="20",
-        layers=[vectors(range(20), layer=0)],
-        bits=np.arange(1.0, 21.0) if codes else None,
-        bytes=np.full(20, 8.0) if codes else None,
-        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], name=name, weights=weights),
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset().card,
+            card=card,
+            level="20",
+            layers=[vectors(range(20), layer=0)],
+            bits=np.arange(1.0, 21.0) if codes else None,
+            bytes=np.full(20, 8.0) if codes else None,
+            recipe=Recipe.of(
+                "embedding", version=VERSIONS["embedding"], name=name, weights=weights
+            ),
+            device="cpu",
+            seconds=0.0,
+        ),
     )
 
 

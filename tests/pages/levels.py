@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from core.recipe import Recipe
-from core.store import Store, write_embedding
+from core.store import Embedding, Store, write_embedding
 from core.store.versions import VERSIONS
 from tests.pages.world import PaintedDataset
 
@@ -29,16 +29,18 @@ def retell(
             noise = [rng.normal(size=(dataset.size, 9)).astype(np.float32) / 3 for _ in card.layers]
             write_embedding(
                 root,
-                dataset=dataset.card,
-                card=replace(card, name=f"{name}~{level}"),
-                level=level,
-                layers=[dataset.world * part + one for one in noise],
-                bits=None,
-                bytes=None,
-                recipe=Recipe.of(
-                    "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                Embedding(
+                    dataset=dataset.card,
+                    card=replace(card, name=f"{name}~{level}"),
+                    level=level,
+                    layers=[dataset.world * part + one for one in noise],
+                    bits=None,
+                    bytes=None,
+                    recipe=Recipe.of(
+                        "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                    ),
+                    device="cpu",
+                    seconds=0.1,
                 ),
-                device="cpu",
-                seconds=0.1,
             )
     return root

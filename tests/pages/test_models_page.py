@@ -9,7 +9,7 @@ import pytest
 from core.encoders.encoder import ModelCard
 from core.questions import asking
 from core.recipe import Recipe
-from core.store import write_embedding
+from core.store import Embedding, write_embedding
 from core.store.versions import VERSIONS
 from tests.pages.seen import charts, said
 from tests.pages.world import NASTY, VISION, PaintedDataset, build
@@ -120,15 +120,17 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
         card = ModelCard(name, title, "vision", f"import:{name}", "own", "own", None, "w", ("0",))
         write_embedding(
             tmp_path,
-            dataset=dataset.card,
-            card=card,
-            level=None,
-            layers=[layer],
-            bits=None,
-            bytes=None,
-            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
-            device="cpu",
-            seconds=1.0,
+            Embedding(
+                dataset=dataset.card,
+                card=card,
+                level=None,
+                layers=[layer],
+                bits=None,
+                bytes=None,
+                recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
+                device="cpu",
+                seconds=1.0,
+            ),
         )
     app = opened(tmp_path, "models", layout="MDS", opened=NASTY)
     assert not app.exception

@@ -12,7 +12,7 @@ from core.encoders.encoder import ModelCard
 from core.metrics import METRICS
 from core.questions.words import to_command
 from core.recipe import Recipe
-from core.store import write_embedding
+from core.store import Embedding, write_embedding
 from core.store.versions import VERSIONS
 from core.study.selections import encode
 from tests.pages import printed
@@ -266,15 +266,17 @@ def test_a_model_that_holds_one_vector_only_is_left_out_with_its_reason(opened, 
     flat = dataset.world * 0 + 1
     write_embedding(
         tmp_path,
-        dataset=dataset.card,
-        card=card,
-        level=None,
-        layers=[flat],
-        bits=None,
-        bytes=None,
-        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
-        device="cpu",
-        seconds=math.pi,
+        Embedding(
+            dataset=dataset.card,
+            card=card,
+            level=None,
+            layers=[flat],
+            bits=None,
+            bytes=None,
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
+            device="cpu",
+            seconds=math.pi,
+        ),
     )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")
@@ -294,15 +296,17 @@ def test_a_language_model_without_neighbors_and_without_bits_is_left_out_once(
     )
     write_embedding(
         tmp_path,
-        dataset=dataset.card,
-        card=card,
-        level=None,
-        layers=[dataset.world * 0 + 1],
-        bits=None,
-        bytes=None,
-        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
-        device="cpu",
-        seconds=math.pi,
+        Embedding(
+            dataset=dataset.card,
+            card=card,
+            level=None,
+            layers=[dataset.world * 0 + 1],
+            bits=None,
+            bytes=None,
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="flat"),
+            device="cpu",
+            seconds=math.pi,
+        ),
     )
     app = opened(tmp_path, "alignment")
     assert_calm(app, "alignment")

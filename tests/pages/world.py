@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
-from core.store import add_dataset, write_embedding
+from core.store import Embedding, add_dataset, write_embedding
 from core.store.versions import VERSIONS
 
 LEVELS = ("20", "5", "10", "40")
@@ -181,13 +181,15 @@ def _embed(root, dataset, name, title, modality, family, objective, size, skill)
 def _write(root, dataset, card, layers, bits) -> None:
     write_embedding(
         root,
-        dataset=dataset.card,
-        card=card,
-        level=None if card.modality != "language" else LEVELS[0],
-        layers=layers,
-        bits=bits,
-        bytes=None if bits is None else np.full(dataset.size, 40.0),
-        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
-        device="cpu",
-        seconds=0.1,
+        Embedding(
+            dataset=dataset.card,
+            card=card,
+            level=None if card.modality != "language" else LEVELS[0],
+            layers=layers,
+            bits=bits,
+            bytes=None if bits is None else np.full(dataset.size, 40.0),
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
+            device="cpu",
+            seconds=0.1,
+        ),
     )

@@ -29,7 +29,7 @@ from core.errors import (
     UnknownNameError,
 )
 from core.recipe import Recipe
-from core.store import Store, add_dataset, publishing, write_embedding, write_result
+from core.store import Embedding, Store, add_dataset, publishing, write_embedding, write_result
 from core.store.examine import examine
 from core.store.publishing import locked, publish
 from core.store.versions import VERSIONS
@@ -42,15 +42,17 @@ def write(root: Path, name: str, *, size: int = 20, dims: int = 4, revision: str
 
     return write_embedding(
         root,
-        dataset=CountedDataset(size, revision=revision).card,
-        card=replace(CountingEncoder(layers=1).card, name=name),
-        level="20",
-        layers=[vectors(range(size), layer=0, dims=dims)],
-        bits=None,
-        bytes=None,
-        recipe=RECIPE,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset(size, revision=revision).card,
+            card=replace(CountingEncoder(layers=1).card, name=name),
+            level="20",
+            layers=[vectors(range(size), layer=0, dims=dims)],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        ),
     )
 
 

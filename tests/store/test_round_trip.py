@@ -17,7 +17,7 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 
 from core.errors import FeatureError, InputError, StimuliError, UnknownNameError
 from core.recipe import Recipe
-from core.store import Store, add_dataset, write_embedding, write_result
+from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
 from core.store.writer import thumbnail
 
@@ -31,15 +31,17 @@ def write(
 ) -> Path:
     return write_embedding(
         root,
-        dataset=CountedDataset(size).card,
-        card=replace(CountingEncoder(layers=layers).card, name=name),
-        level="20",
-        layers=[vectors(range(size), layer=layer, dims=4 + layer) for layer in range(layers)],
-        bits=np.arange(size) / 3 if costs else None,
-        bytes=np.full(size, 9.0) if costs else None,
-        recipe=RECIPE,
-        device="cuda:0",
-        seconds=12.5,
+        Embedding(
+            dataset=CountedDataset(size).card,
+            card=replace(CountingEncoder(layers=layers).card, name=name),
+            level="20",
+            layers=[vectors(range(size), layer=layer, dims=4 + layer) for layer in range(layers)],
+            bits=np.arange(size) / 3 if costs else None,
+            bytes=np.full(size, 9.0) if costs else None,
+            recipe=RECIPE,
+            device="cuda:0",
+            seconds=12.5,
+        ),
     )
 
 
@@ -123,15 +125,17 @@ def test_every_float32_survives(root: Path) -> None:
     space = np.where(np.isnan(bits.view(np.float32)), np.float32(1.0), bits.view(np.float32))
     write_embedding(
         root,
-        dataset=CountedDataset().card,
-        card=CountingEncoder(layers=1).card,
-        level=None,
-        layers=[space],
-        bits=None,
-        bytes=None,
-        recipe=RECIPE,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset().card,
+            card=CountingEncoder(layers=1).card,
+            level=None,
+            layers=[space],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        ),
     )
     assert Store(root).space("counted", "counting", 0).tobytes() == space.tobytes()
 
@@ -140,15 +144,17 @@ def test_rows_in_columns_and_slices_of_arrays_are_written_by_value(root: Path) -
     whole = np.asfortranarray(np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32))
     write_embedding(
         root,
-        dataset=CountedDataset().card,
-        card=CountingEncoder(layers=1).card,
-        level=None,
-        layers=[whole[::2, 1:4]],
-        bits=None,
-        bytes=None,
-        recipe=RECIPE,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset().card,
+            card=CountingEncoder(layers=1).card,
+            level=None,
+            layers=[whole[::2, 1:4]],
+            bits=None,
+            bytes=None,
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        ),
     )
     np.testing.assert_array_equal(Store(root).space("counted", "counting", 0), whole[::2, 1:4])
 
@@ -177,15 +183,17 @@ def test_a_cost_that_is_not_a_number_stays_one(root: Path) -> None:
     bits = np.array([np.nan, *range(1, 20)], np.float64)
     write_embedding(
         root,
-        dataset=CountedDataset().card,
-        card=CountingEncoder(layers=1).card,
-        level="20",
-        layers=[vectors(range(20), layer=0)],
-        bits=bits,
-        bytes=np.ones(20),
-        recipe=RECIPE,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset().card,
+            card=CountingEncoder(layers=1).card,
+            level="20",
+            layers=[vectors(range(20), layer=0)],
+            bits=bits,
+            bytes=np.ones(20),
+            recipe=RECIPE,
+            device="cpu",
+            seconds=0.0,
+        ),
     )
     np.testing.assert_array_equal(Store(root).text_costs("counted", "counting")["bits"], bits)
 
@@ -288,15 +296,17 @@ def test_layers_that_do_not_fit_are_refused_and_leave_nothing(root: Path) -> Non
     ):
         write_embedding(
             root,
-            dataset=CountedDataset().card,
-            card=CountingEncoder(layers=1).card,
-            level=None,
-            layers=[vectors(range(19), layer=0, dims=4)],
-            bits=None,
-            bytes=None,
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
+            Embedding(
+                dataset=CountedDataset().card,
+                card=CountingEncoder(layers=1).card,
+                level=None,
+                layers=[vectors(range(19), layer=0, dims=4)],
+                bits=None,
+                bytes=None,
+                recipe=RECIPE,
+                device="cpu",
+                seconds=0.0,
+            ),
         )
     with pytest.raises(
         FeatureError,
@@ -304,28 +314,32 @@ def test_layers_that_do_not_fit_are_refused_and_leave_nothing(root: Path) -> Non
     ):
         write_embedding(
             root,
-            dataset=CountedDataset().card,
-            card=CountingEncoder(layers=1).card,
-            level=None,
-            layers=[np.zeros((20, 100_001), np.float32)],
-            bits=None,
-            bytes=None,
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
+            Embedding(
+                dataset=CountedDataset().card,
+                card=CountingEncoder(layers=1).card,
+                level=None,
+                layers=[np.zeros((20, 100_001), np.float32)],
+                bits=None,
+                bytes=None,
+                recipe=RECIPE,
+                device="cpu",
+                seconds=0.0,
+            ),
         )
     with pytest.raises(FeatureError, match="counting names 3 layers, but 1 were given"):
         write_embedding(
             root,
-            dataset=CountedDataset().card,
-            card=CountingEncoder().card,
-            level=None,
-            layers=[vectors(range(20), layer=0)],
-            bits=None,
-            bytes=None,
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
+            Embedding(
+                dataset=CountedDataset().card,
+                card=CountingEncoder().card,
+                level=None,
+                layers=[vectors(range(20), layer=0)],
+                bits=None,
+                bytes=None,
+                recipe=RECIPE,
+                device="cpu",
+                seconds=0.0,
+            ),
         )
     assert list((root / "embeddings" / "counted").iterdir()) == []
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
-from core.store import write_embedding
+from core.store import Embedding, write_embedding
 from core.store.versions import VERSIONS
 from tests.store_fakes import CountedDataset
 
@@ -44,13 +44,15 @@ def put(
     )
     write_embedding(
         root,
-        dataset=CountedDataset(n).card,
-        card=card,
-        level=None,
-        layers=layers,
-        bits=bits,
-        bytes=bytes_,
-        recipe=recipe,
-        device="cpu",
-        seconds=0.0,
+        Embedding(
+            dataset=CountedDataset(n).card,
+            card=card,
+            level=None,
+            layers=layers,
+            bits=bits,
+            bytes=bytes_,
+            recipe=recipe,
+            device="cpu",
+            seconds=0.0,
+        ),
     )

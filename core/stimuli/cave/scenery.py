@@ -276,7 +276,7 @@ def _barn(x: float, horizon: float, side: float) -> Figures:
     )
     silo = np.concatenate(
         [
-            sector(0.18 * side, -0.19, 0.045, 0.05, start=180.0, stop=360.0, sides=9),
+            sector(0.18 * side, -0.19, 0.045, 0.05, arc=(180.0, 360.0), sides=9),
             polygon((0.18 * side + 0.045, 0.0), (0.18 * side - 0.045, 0.0)),
         ]
     )
@@ -322,15 +322,15 @@ def _noon(x: float, rng: np.random.Generator) -> Figures:
 
 def _evening(x: float, rng: np.random.Generator) -> Figures:
     y = 0.24 + rng.uniform(-0.02, 0.02)
-    half = sector(x, y, 0.125, start=180.0, stop=360.0)
+    half = sector(x, y, 0.125, arc=(180.0, 360.0))
     bars = [box(x - w, y + d + 0.023, x + w, y + d) for w, d in ((0.2, 0.024), (0.1, 0.07))]
     return [(half, "mark"), *((bar, "mark") for bar in bars)]
 
 
 def _night(x: float, rng: np.random.Generator) -> Figures:
     y = 0.17 + rng.uniform(-0.02, 0.02)
-    outer = sector(0.0, 0.0, 0.115, start=-115.0, stop=115.0, sides=18)
-    inner = sector(-0.05, 0.0, 0.104, start=100.0, stop=-100.0, sides=18)
+    outer = sector(0.0, 0.0, 0.115, arc=(-115.0, 115.0), sides=18)
+    inner = sector(-0.05, 0.0, 0.104, arc=(100.0, -100.0), sides=18)
     crescent = np.concatenate([outer, inner])
     stars = [
         (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))

@@ -27,7 +27,7 @@ def disc(
     x: float, y: float, rx: float, ry: float | None = None, *, turn: float = 0.0, sides: int = 20
 ) -> Points:
     """Return an ellipse about (x, y), turned by `turn` degrees."""
-    return sector(x, y, rx, ry, start=0.0, stop=360.0 * (1 - 1 / sides), turn=turn, sides=sides)
+    return sector(x, y, rx, ry, arc=(0.0, 360.0 * (1 - 1 / sides)), turn=turn, sides=sides)
 
 
 def sector(
@@ -36,14 +36,13 @@ def sector(
     rx: float,
     ry: float | None = None,
     *,
-    start: float,
-    stop: float,
+    arc: tuple[float, float],
     turn: float = 0.0,
     sides: int = 14,
 ) -> Points:
-    """Return the part of an ellipse between two angles in degrees, closed by its chord."""
-    arc = _arc(start, stop, sides) * (rx, rx if ry is None else ry)
-    return move(rotate(arc, turn), x, y)
+    """Return the part of an ellipse from one angle to another in degrees, closed by its chord."""
+    curve = _arc(*arc, sides) * (rx, rx if ry is None else ry)
+    return move(rotate(curve, turn), x, y)
 
 
 @cache

@@ -123,7 +123,7 @@ def _mushroom() -> tuple[Part, ...]:
     cap = rotate(
         np.concatenate(
             [
-                sector(0.0, 0.0, 0.52, 0.5, start=0.0, stop=180.0),
+                sector(0.0, 0.0, 0.52, 0.5, arc=(0.0, 180.0)),
                 polygon((-0.46, -0.08), (0.46, -0.08)),
             ]
         ),
@@ -171,27 +171,26 @@ def _boat() -> tuple[Part, ...]:
 
 
 def _umbrella() -> tuple[Part, ...]:
-    dome = sector(0.0, 0.5, 0.54, 0.48, start=0.0, stop=180.0, sides=21)
+    dome = sector(0.0, 0.5, 0.54, 0.48, arc=(0.0, 180.0), sides=21)
     scallops = np.concatenate(
         [
-            sector(x, 0.5, 0.135, 0.07, start=180.0, stop=0.0, sides=6)[1:]
+            sector(x, 0.5, 0.135, 0.07, arc=(180.0, 0.0), sides=6)[1:]
             for x in (-0.405, -0.135, 0.135, 0.405)
         ]
     )
-    strip = sector(0.0, 0.5, 0.2, 0.48, start=0.0, stop=180.0)
+    strip = sector(0.0, 0.5, 0.2, 0.48, arc=(0.0, 180.0))
     return _icon(
         _line([(0.0, 0.55), (0.0, 0.1), (0.05, 0.04), (0.15, 0.04), (0.2, 0.14)], 0.1),
         _main(np.concatenate([dome, scallops[:-1]])),
         _detail(np.concatenate([strip, polygon((-0.1, 0.46), (0.1, 0.46))]), "paper"),
-        _detail(sector(0.0, 0.5, 0.065, 0.48, start=0.0, stop=180.0), "main"),
+        _detail(sector(0.0, 0.5, 0.065, 0.48, arc=(0.0, 180.0)), "main"),
     )
 
 
 def _ball() -> tuple[Part, ...]:
     pole = polygon((0.12, 0.55))
     rims = [
-        sector(0.0, 0.4, 0.39, start=start, stop=start + 55.0, sides=8)
-        for start in (20.0, 140.0, 260.0)
+        sector(0.0, 0.4, 0.39, arc=(start, start + 55.0), sides=8) for start in (20.0, 140.0, 260.0)
     ]
     return _icon(
         _main(disc(0.0, 0.4, 0.4, sides=28)),

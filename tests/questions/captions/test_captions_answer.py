@@ -28,7 +28,7 @@ from core.questions.captions.tellings import tellings, texts_at, told_at
 from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.question import Overview
 from core.recipe import Recipe
-from core.store import Store, add_dataset, write_embedding, write_result
+from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
 from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
@@ -61,17 +61,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ]
             write_embedding(
                 root,
-                dataset=DATASET.card,
-                card=replace(card, name=f"{name}~{level}"),
-                level=level,
-                layers=layers,
-                bits=None,
-                bytes=None,
-                recipe=Recipe.of(
-                    "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                Embedding(
+                    dataset=DATASET.card,
+                    card=replace(card, name=f"{name}~{level}"),
+                    level=level,
+                    layers=layers,
+                    bits=None,
+                    bytes=None,
+                    recipe=Recipe.of(
+                        "embedding", version=VERSIONS["embedding"], model=f"{name}~{level}"
+                    ),
+                    device="cpu",
+                    seconds=0.1,
                 ),
-                device="cpu",
-                seconds=0.1,
             )
     return root
 
@@ -329,15 +331,17 @@ def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> N
     layers = [Store(again).space("cave", "llama-m~40", layer) for layer in range(len(entry.dims))]
     write_embedding(
         again,
-        dataset=DATASET.card,
-        card=replace(entry.card, name="llama-again"),
-        level="40",
-        layers=layers,
-        bits=None,
-        bytes=None,
-        recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="again"),
-        device="cpu",
-        seconds=0.1,
+        Embedding(
+            dataset=DATASET.card,
+            card=replace(entry.card, name="llama-again"),
+            level="40",
+            layers=layers,
+            bits=None,
+            bytes=None,
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="again"),
+            device="cpu",
+            seconds=0.1,
+        ),
     )
     study = Study(Store(again), "cave")
     assert tellings(study).query("model == 'llama-m' and level == '40'")["name"].tolist() == [

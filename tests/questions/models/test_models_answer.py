@@ -23,7 +23,7 @@ from core.questions.asking import ask
 from core.questions.models import answer
 from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Roster
 from core.recipe import Recipe
-from core.store import Store, write_embedding
+from core.store import Embedding, Store, write_embedding
 from core.store.versions import VERSIONS
 from core.study import pairing
 from core.study.comparing import align_models
@@ -77,15 +77,17 @@ def write_flat(root: Path, dataset: PaintedDataset, name: str, layers: list[np.n
     recipe = Recipe.of("embedding", version=VERSIONS["embedding"], model=name)
     write_embedding(
         root,
-        dataset=dataset.card,
-        card=card,
-        level=None,
-        layers=layers,
-        bits=None,
-        bytes=None,
-        recipe=recipe,
-        device="cpu",
-        seconds=0.1,
+        Embedding(
+            dataset=dataset.card,
+            card=card,
+            level=None,
+            layers=layers,
+            bits=None,
+            bytes=None,
+            recipe=recipe,
+            device="cpu",
+            seconds=0.1,
+        ),
     )
 
 
