@@ -93,18 +93,19 @@ def run_bits_per_byte(given: argparse.Namespace) -> None:
     """Let the models that have not coded these texts code them, and print two rows for each model
     that was named.
     """
+    from core.competence.language.bits_per_byte import Extent
     from core.competence.language.coding import code_models
     from core.competence.language.texts import open_texts
     from core.progress import ConsoleProgress
 
-    chosen = {
-        "tokens": given.tokens,
-        "context": given.context,
-        "device": choose_device(given.device),
-        "report": ConsoleProgress(),
-    }
     table = code_models(
-        given.store, given.dataset, given.model or [], open_texts(given.text), **chosen
+        given.store,
+        given.dataset,
+        given.model or [],
+        open_texts(given.text),
+        Extent(given.tokens, given.context),
+        device=choose_device(given.device),
+        report=ConsoleProgress(),
     )
     print_table(table, as_json=given.json)
 

@@ -18,7 +18,13 @@ from tiny_models import make_language, save_tokenizer
 from core.cli import main
 from core.competence import opened
 from core.competence.language import bits_per_byte
-from core.competence.language.bits_per_byte import Piece, code_texts, cut_windows, read_pieces
+from core.competence.language.bits_per_byte import (
+    Extent,
+    Piece,
+    code_texts,
+    cut_windows,
+    read_pieces,
+)
 from core.competence.language.coding import code_models, text_rows
 from core.competence.language.texts import open_texts
 from core.competence.records import COLUMNS, measured_name
@@ -271,11 +277,11 @@ def test_rows_are_kept_for_each_text_and_made_once(world, tmp_path, monkeypatch)
         "bits per byte of again.txt, mean over texts",
     ]
     assert again["value"].tolist() == rows["value"][:2].tolist()
-    fewer = code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU)
+    fewer = code_models(world, "cave", ["fronted"], first, Extent(tokens=10), device=CPU)
     assert fewer["split"].tolist() == ["10 tokens"] * 2
     monkeypatch.setattr(opened, "open_encoder", None)
     pd.testing.assert_frame_equal(
-        code_models(world, "cave", ["fronted"], first, tokens=10, device=CPU), fewer
+        code_models(world, "cave", ["fronted"], first, Extent(tokens=10), device=CPU), fewer
     )
     with pytest.raises(UnknownNameError, match="fronted"):
         code_models(world, "cave", ["fronte"], first, device=CPU)

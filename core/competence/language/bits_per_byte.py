@@ -30,6 +30,17 @@ _LOGITS = 1 << 28  # values at most that a batch may return: 1 GB
 
 
 @dataclass(frozen=True)
+class Extent:
+    """How much of texts is coded: see `code_texts`."""
+
+    tokens: int = TOKENS
+    context: int | None = None
+
+
+PUBLISHED = Extent()
+
+
+@dataclass(frozen=True)
 class Piece:
     """A text as tokens. front: special tokens before it. bytes: UTF-8 bytes that the tokens stand
     for.

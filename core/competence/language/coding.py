@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 
 from core.competence.keeping import keep_rows, kept_rows
-from core.competence.language.bits_per_byte import CONTEXT, TOKENS, code_texts
+from core.competence.language.bits_per_byte import CONTEXT, PUBLISHED, Extent, code_texts
 from core.competence.language.texts import Texts
 from core.competence.opened import entries_to_measure, reopen
 from core.competence.records import BITS, COLUMNS, measured_name
@@ -32,16 +32,15 @@ def code_models(
     dataset: str,
     models: Sequence[str],
     texts: Texts,
+    extent: Extent = PUBLISHED,
     *,
-    tokens: int = TOKENS,
-    context: int | None = None,
     device: torch.device,
     report: Progress | None = None,
 ) -> pd.DataFrame:
     """Let models code texts, keep the rows in the store and return them with COLUMNS, two for each
     model.
 
-    models: names of language models, all of the dataset where empty. tokens, context: as in
+    models: names of language models, all of the dataset where empty. extent: as in
     `code_texts`. What is kept by the same recipe is not measured again, and each model is kept as
     soon as it is done. Raises UnknownNameError, InputError for models that read no text,
     EncoderError where weights are no longer those embedded.
@@ -49,12 +48,12 @@ def code_models(
     held, tables = Store(store), []
     for entry in entries_to_measure(held, dataset, models, "caption"):
         name = measured_name("texts", entry.card.name)
-        recipe = _recipe(entry, texts, tokens, context, device)
+        recipe = _recipe(entry, texts, extent, device)
         kept = kept_rows(held, dataset, name, entry, recipe)
         if kept is None:
             encoder = reopen(entry, device)
             costs = (
-                code_texts(encoder, texts.read(), tokens=tokens, context=context, report=report)
+                code_texts(encoder, texts.read(), **vars(extent), report=report)
                 if _codes(encoder)
                 else None
             )
@@ -92,15 +91,13 @@ def _codes(encoder: Encoder) -> TypeGuard[LanguageEncoder]:
     return isinstance(encoder, LanguageEncoder) and is_causal(encoder.model.config)
 
 
-def _recipe(
-    entry: ModelEntry, texts: Texts, tokens: int, context: int | None, device: torch.device
-) -> Recipe:
+def _recipe(entry: ModelEntry, texts: Texts, extent: Extent, device: torch.device) -> Recipe:
     return Recipe.of(
         "bits per byte",
         version=VERSIONS["bits per byte"],
         weights=entry.card.weights,
         texts={"name": texts.name, **texts.source},  # the task is called by it
-        tokens=tokens,
-        context=context or f"{CONTEXT}, or as many as the model reads",
+        tokens=extent.tokens,
+        context=extent.context or f"{CONTEXT}, or as many as the model reads",
         precision=precision(device),
     )

@@ -178,9 +178,7 @@ def _norm(weights: Weights) -> torch.Tensor:
 
 
 def _descend_noisily(net: Net) -> list[Matrix]:
-    (end,) = run_sgd(
-        net.start, net.frame, net.world, step=STEP, counts=[STEPS], seed=net.seed, batch=BATCH
-    )
+    (end,) = run_sgd(net, step=STEP, counts=[STEPS], batch=BATCH)
     return end
 
 

@@ -50,18 +50,7 @@ def train_noisily(
 
     Raises InputError where a run diverges.
     """
-    runs = [
-        run_sgd(
-            net.start,
-            net.frame,
-            net.world,
-            step=step,
-            counts=counts,
-            seed=net.seed,
-            activation=activation,
-        )
-        for net in nets
-    ]
+    runs = [run_sgd(net, step=step, counts=counts, activation=activation) for net in nets]
     for count, *held in zip(counts, *runs, strict=True):
         if not all(weight.isfinite().all() for weights in held for weight in weights):
             raise InputError(

@@ -4,6 +4,7 @@ slower means.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -107,8 +108,8 @@ def test_with_an_activation_layers_are_compared_on_samples(nets) -> None:
 
 
 def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
-    net = nets[1]
-    (found,) = run_sgd(net.start, net.frame, net.world, step=0.01, counts=[1], seed=5, batch=2)
+    net = replace(nets[1], seed=5)
+    (found,) = run_sgd(net, step=0.01, counts=[1], batch=2)
     drawn, missed = np.random.default_rng(5).spawn(2)
     values, vectors = torch.linalg.eigh(net.world.inputs), torch.linalg.eigh(net.world.noise)
     roots = [
@@ -127,10 +128,9 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
 
 
 def test_looking_does_not_change_what_is_learned(nets) -> None:
-    net = nets[0]
+    net = replace(nets[0], seed=5)
     once, often = (
-        list(run_sgd(net.start, net.frame, net.world, step=0.01, counts=counts, seed=5))[-1]
-        for counts in ([50], [7, 20, 50])
+        list(run_sgd(net, step=0.01, counts=counts))[-1] for counts in ([50], [7, 20, 50])
     )
     assert all(torch.equal(one, other) for one, other in zip(once, often, strict=True))
 

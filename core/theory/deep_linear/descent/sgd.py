@@ -16,8 +16,9 @@ from jaxtyping import Float64
 
 from core.errors import UnknownNameError
 from core.theory.deep_linear.descent.steps import take_steps
+from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights
-from core.theory.deep_linear.world import Frame, Matrix, World, root
+from core.theory.deep_linear.world import Matrix, World, root
 
 ACTIVATIONS = ("linear", "tanh", "relu")
 Stack = Float64[np.ndarray, "D m m"]
@@ -25,13 +26,10 @@ Batches = Float64[np.ndarray, "steps batch size"]
 
 
 def run_sgd(
-    weights: Weights,
-    frame: Frame,
-    world: World,
+    net: Net,
     *,
     step: float,
     counts: Sequence[int],
-    seed: int,
     batch: int = 1,
     activation: str = "linear",
 ) -> Iterator[list[Matrix]]:
@@ -40,13 +38,14 @@ def run_sgd(
 
     batch: samples per step, whose gradients are averaged. activation: of the hidden layers, one of
     ACTIVATIONS. A run that diverges yields weights that are not finite, and the caller has to say
-    so. Deterministic by the seed. Raises UnknownNameError for the activation.
+    so. Deterministic by the net's seed. Raises UnknownNameError for the activation.
     """
     if activation not in ACTIVATIONS:
         raise UnknownNameError("activation", activation, ACTIVATIONS)
+    frame, world, weights = net.frame, net.world, net.start
     stack = _pad(weights)
     before, after = (np.ascontiguousarray(each.numpy()) for each in (frame.before, frame.after))
-    samples, done = _Samples(world, seed), 0
+    samples, done = _Samples(world, net.seed), 0
     for count in counts:
         while done < count:
             steps = min(count - done, 4096)
