@@ -79,7 +79,7 @@ def test_a_fourth_modality_is_a_side_of_no_question_that_does_not_name_it(store,
 
 
 def test_a_fourth_modality_is_placed_on_the_map_with_its_own_symbol_and_hue(store, capsys):
-    placed = rows_of(capsys, "map", "--dataset", "cave", "--layout", "mds", "--store", store)
+    placed = rows_of(capsys, "models", "map", "--layout", "mds", "--store", store)
     assert set(NAMES) < {row["model"] for row in placed}
     models = describe([entry.card for entry in Store(store).models("cave")])
     points = models.assign(x=range(len(models)), y=0.0, skill="", nearest="", followed=False)
