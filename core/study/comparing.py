@@ -25,8 +25,11 @@ from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
 from core.study.aligning import align, align_all_layers
 from core.study.layers import ALL, LayerChoice, read_choice
+from core.study.parts import Comparison, Measure
 from core.study.pair_scores import PairScores, scored, unscored
 from core.study.study import Study
+
+USUAL = Comparison()
 
 P = TypeVar("P")
 Pair = tuple[str, str]
@@ -36,75 +39,66 @@ STREAMED_FROM = 20_000
 
 
 def align_models(
-    study: Study,
-    x: Sequence[str],
-    y: Sequence[str],
-    *,
-    metric: str = "mutual_knn",
-    layers: str = "best",
-    **parameters: Any,
+    study: Study, x: Sequence[str], y: Sequence[str], comparison: Comparison = USUAL
 ) -> pd.DataFrame:
     """Align every model of x with every model of y.
 
-    layers: `all` for a row per pair of layers, else as `core.study.layers.read_choice` reads it.
     Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come after
     the last), score, chance (of one pair of layers; NaN where no formula gives it), n, the metric's
-    parameters and reason: why a score is NaN, else empty. Where the best is sought and no pair of
-    layers has a score, the layers are -1. Raises UnknownNameError for the metric or a model,
-    MetricError where no model of a side can be compared, and for the rest.
+    parameters and reason: why a score is NaN, else empty. With `all` as layers, a row per pair of
+    layers; where the best is sought and no pair of layers has a score, the layers are -1. Raises
+    UnknownNameError for the metric or a model, MetricError where no model of a side can be
+    compared, and for the rest.
     """
-    choice = LayerChoice() if layers == ALL else read_choice(layers)
-    chosen, concatenated = find_metric(metric), choice.concatenated
-    pairs = compare_models(study, x, y, metric=metric, concatenated=concatenated, **parameters)
+    every = comparison.layers == ALL
+    choice = LayerChoice() if every else read_choice(comparison.layers)
+    pairs = compare_models(study, x, y, comparison, concatenated=choice.concatenated)
     table = (
-        align_all_layers(pairs) if layers == ALL else align(pairs, choice=choice, spec=chosen.spec)
+        align_all_layers(pairs) if every else align(pairs, choice=choice, spec=comparison.spec)
     )
-    chance = _chances(study, table, chosen, parameters, concatenated=concatenated)
+    chance = _chances(study, table, comparison, concatenated=choice.concatenated)
     reason = table.pop("reason")
-    complete = chosen.complete(parameters)
-    return table.assign(chance=chance, n=study.size, **complete, reason=reason)
+    return table.assign(chance=chance, n=study.size, **comparison.settings, reason=reason)
 
 
 def layer_scores(
     study: Study,
     x: Sequence[str],
     y: Sequence[str],
+    measure: Measure = USUAL,
     *,
-    metric: str = "mutual_knn",
     concatenated: bool = False,
-    **parameters: Any,
 ) -> dict[Pair, Float64[np.ndarray, "_ _"]]:
     """Compare every layer of each model of x (rows) with every layer of each model of y (columns),
     by pair of models.
 
     NaN where a layer has no score. concatenated: as for `Study.spaces`. Raises as `align_models`.
     """
-    pairs = compare_models(study, x, y, metric=metric, concatenated=concatenated, **parameters)
+    pairs = compare_models(study, x, y, measure, concatenated=concatenated)
     return {pair: scores.values for pair, scores in pairs.items()}
 
 
-def choose_engine(study: Study, metric: str, **parameters: Any) -> AnyEngine:
+def choose_engine(study: Study, measure: Measure) -> AnyEngine:
     """Return the engine that compares a study's models, on its device.
 
     From STREAMED_FROM stimuli on, none that makes a matrix of all pairs of stimuli. Raises
     UnknownNameError for the metric, MetricError for its parameters and for one that needs such a
     matrix, DeviceError for a device that is not there.
     """
-    chosen = find_metric(metric)
-    complete = chosen.complete(parameters)
-    if "k" in complete:
-        check_k(complete["k"], study.size)
+    metric, settings = find_metric(measure.metric), measure.settings
+    if "k" in settings:
+        check_k(settings["k"], study.size)
     if study.size < STREAMED_FROM:
-        return make_engine(metric, device=study.device, **parameters)
-    if chosen.streamed is not None:
-        return chosen.streamed(**complete)
-    if chosen.every_pair:
+        return make_engine(measure.metric, device=study.device, **settings)
+    if metric.streamed is not None:
+        return metric.streamed(**settings)
+    if metric.every_pair:
         raise MetricError(
-            f"{chosen.spec.title} compares all pairs of stimuli at once, which takes fewer than"
+            f"{metric.spec.title} compares all pairs of stimuli at once, which takes fewer than"
             f" {STREAMED_FROM:,} stimuli; given {study.size:,}: use {_names_of_any_size()}, or"
             " study fewer stimuli"
         )
-    return make_engine(metric, device=study.device, **parameters)
+    return make_engine(measure.metric, device=study.device, **settings)
 
 
 def _names_of_any_size() -> str:
@@ -141,18 +135,16 @@ def compare_models(
     study: Study,
     x: Sequence[str],
     y: Sequence[str],
+    measure: Measure = USUAL,
     *,
-    metric: str = "mutual_knn",
     concatenated: bool = False,
-    **parameters: Any,
 ) -> dict[Pair, PairScores]:
     """Compare every layer of each model of x with every layer of each model of y; raises as
     `align_models`.
     """
-    engine = choose_engine(study, metric, **parameters)
-    complete = find_metric(metric).complete(parameters)
-    recipe = Recipe.of("scores", metric=metric, concatenated=concatenated, **complete).digest
-    comparing = _Comparing(study, recipe, concatenated)
+    engine = choose_engine(study, measure)
+    choices = {"metric": measure.metric, "concatenated": concatenated, **measure.settings}
+    comparing = _Comparing(study, Recipe.of("scores", **choices).digest, concatenated)
     return comparing.all_pairs(engine, x, y)
 
 
@@ -218,17 +210,13 @@ def _scored(engine: Engine[P], x: Prepared[P], y: Prepared[P]) -> PairScores:
 
 
 def _chances(
-    study: Study,
-    table: pd.DataFrame,
-    metric: Metric,
-    parameters: Mapping[str, Any],
-    *,
-    concatenated: bool,
+    study: Study, table: pd.DataFrame, comparison: Comparison, *, concatenated: bool
 ) -> float | list[float]:
     """Return the chance level of each row's layers, or one for all."""
+    metric = find_metric(comparison.metric)
     formula = metric.pair_chance
     if formula is None:
-        return metric.chance_level(study.size, parameters)
+        return metric.chance_level(study.size, comparison.settings)
     chances = []
     for row in table.to_dict("records"):
         if np.isnan(row["score"]):

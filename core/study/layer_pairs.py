@@ -11,7 +11,7 @@ from core.metrics import METRICS
 from core.study.comparing import align_models, layer_scores
 from core.study.layers import LayerChoice, pick
 from core.study.models import reads
-from core.study.parts import LayerPair
+from core.study.parts import Comparison, LayerPair, Measure
 from core.study.study import Study
 
 METRIC = "mutual_knn"
@@ -49,7 +49,7 @@ def best_models(study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str
     if not (language and vision):
         first, second = models["model"].iloc[:2]
         return first, second
-    scores = align_models(study, language, vision, metric=METRIC, k=k).dropna(subset="score")
+    scores = align_models(study, language, vision, Comparison(k=k)).dropna(subset="score")
     if scores.empty:
         return language[0], vision[0]
     best = scores.sort_values("score").iloc[-1]
@@ -58,7 +58,7 @@ def best_models(study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str
 
 def best_layers(study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
     """Return the layers of two models that agree most by mutual k-NN."""
-    scores = layer_scores(study, [x], [y], metric=METRIC, k=k)[x, y]
+    scores = layer_scores(study, [x], [y], Measure(k=k))[x, y]
     return pick(scores, LayerChoice(), spec=METRICS[METRIC].spec)
 
 

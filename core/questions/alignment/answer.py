@@ -34,7 +34,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
         )
     if calibration.null:
         check_count(calibration.null)
-    choose_engine(study, comparison.metric, **comparison.changed)
+    choose_engine(study, comparison)
     x = question.x or finished_models(study, "caption", unfinished=question.unfinished)
     vision = finished_models(study, "image", unfinished=question.unfinished)
     y = question.y or (*vision, *known_worlds(study))
@@ -56,14 +56,7 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     (see `core.statistics.intervals`). reason: why any of these is NaN, or the score; else empty.
     """
     comparison, calibration = question.comparison, question.calibration
-    table = align_models(
-        study,
-        question.x,
-        question.y,
-        metric=comparison.metric,
-        layers=comparison.layers,
-        **comparison.changed,
-    )
+    table = align_models(study, question.x, question.y, comparison)
     if calibration.null:
         table = add_nulls(table, question, study, report)
     if calibration.bootstrap:

@@ -68,7 +68,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice = read_choice(comparison.layers)
-    engine = choose_engine(study, comparison.metric, **comparison.changed)
+    engine = choose_engine(study, comparison)
     ready, _ = prepare_each(study, engine, question.models(), concatenated=choice.concatenated)
     left = [
         [name for name in dict.fromkeys(names) if name in ready]

@@ -73,7 +73,7 @@ def complete_scores(question: CaptionScores, study: Study) -> CaptionScores:
     """
     comparison = question.comparison
     read_choice(comparison.layers)
-    choose_engine(study, comparison.metric, **comparison.changed)
+    choose_engine(study, comparison)
     return replace(question, x=_readers(study, question.x), y=_targets(study, question.y))
 
 
@@ -168,14 +168,7 @@ def _align_levels(
     """Align what reads each level, rows of `tellings`, with the targets."""
     comparison, tables = question.comparison, []
     for done, (level, names) in enumerate(read.groupby("level")["name"], start=1):
-        table = align_models(
-            study,
-            list(names),
-            question.y,
-            metric=comparison.metric,
-            layers=comparison.layers,
-            **comparison.changed,
-        )
+        table = align_models(study, list(names), question.y, comparison)
         tables.append(table.rename(columns={"model_x": "name"}).assign(level=level))
         if report:
             report(done, read["level"].nunique(), "caption levels")
