@@ -20,8 +20,8 @@ from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.store import Store, locked
-from core.study.comparing import align_models
 from core.study.study import Study
+from tests.comparisons import align_models
 
 TAKEN = ("gpt2-xs", "vit-supervised-s")
 RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")

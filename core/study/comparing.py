@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import FeatureError, MetricError
-from core.metrics import METRICS, Metric, find_metric
+from core.metrics import METRICS, find_metric
 from core.metrics.engines import make_engine
 from core.metrics.spec import AnyEngine, PairChance
 from core.pairs.engine import Engine
@@ -25,8 +25,8 @@ from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
 from core.study.aligning import align, align_all_layers
 from core.study.layers import ALL, LayerChoice, read_choice
-from core.study.parts import Comparison, Measure
 from core.study.pair_scores import PairScores, scored, unscored
+from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
 USUAL = Comparison()
@@ -53,9 +53,7 @@ def align_models(
     every = comparison.layers == ALL
     choice = LayerChoice() if every else read_choice(comparison.layers)
     pairs = compare_models(study, x, y, comparison, concatenated=choice.concatenated)
-    table = (
-        align_all_layers(pairs) if every else align(pairs, choice=choice, spec=comparison.spec)
-    )
+    table = align_all_layers(pairs) if every else align(pairs, choice=choice, spec=comparison.spec)
     chance = _chances(study, table, comparison, concatenated=choice.concatenated)
     reason = table.pop("reason")
     return table.assign(chance=chance, n=study.size, **comparison.settings, reason=reason)

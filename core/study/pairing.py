@@ -30,7 +30,7 @@ def check_pairing(study: Study, comparison: Comparison) -> None:
     compare no models of one set.
     """
     check_choice(read_choice(comparison.layers), given=comparison.layers)
-    choose_engine(study, comparison.metric, **comparison.changed)
+    choose_engine(study, comparison)
 
 
 def pair_models(
@@ -45,7 +45,7 @@ def pair_models(
     """
     check_pairing(study, comparison)
     choice, spec = read_choice(comparison.layers), comparison.spec
-    engine = choose_engine(study, comparison.metric, **comparison.changed)
+    engine = choose_engine(study, comparison)
     models = _Models(study, choice.concatenated, {}, {})
 
     def prepare(few: Sequence[str]) -> Mapping[str, Prepared[Any]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Float64, Int32
+from jaxtyping import Int32
 
 from core.errors import MetricError
 from core.progress import Progress
@@ -29,7 +29,6 @@ from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.study.comparing import layer_scores
 from core.study.parts import Comparison, Scope
 from core.study.study import KEPT, Study
 
@@ -243,13 +242,6 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
     if bar:
         bar.empty()
     return refused
-
-
-def layer_map(at: Place, x: str, y: str, **compared: Any) -> Float64[np.ndarray, "Lx Ly"]:
-    """Return the alignment of every layer of x with every layer of y; the study holds what it has
-    compared.
-    """
-    return layer_scores(study(at), [x], [y], **compared)[x, y]
 
 
 def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:

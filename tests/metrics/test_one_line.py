@@ -17,9 +17,9 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.spaces.neighbors import nearest
 from core.store import Store, add_dataset
-from core.study.comparing import align_models
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import layers_of, put
 

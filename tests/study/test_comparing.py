@@ -24,9 +24,11 @@ from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.comparing import align_models, choose_engine, compare_models, layer_scores
+from core.study.comparing import compare_models
+from core.study.parts import Measure
 from core.study.selections import encode
 from core.study.study import Study
+from tests.comparisons import align_models, choose_engine, layer_scores
 from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
 
@@ -94,7 +96,7 @@ def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
 
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "mean_cca", "linear_predictivity"])
 def test_a_model_that_cannot_be_compared_leaves_the_others_their_rows(uneven, metric):
-    table = align_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], metric=metric)
+    table = align_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], Measure(metric))
     assert table[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 2], [-1, -1]]
     assert table["score"].isna().tolist() == [False, True]
     assert table["reason"].str.contains("stimulus 0 has only zeros").tolist() == [False, True]
@@ -294,7 +296,7 @@ def test_a_failure_is_computed_once_for_the_score_and_for_its_reason(uneven, met
     monkeypatch.setattr(
         Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
     )
-    scores = compare_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], metric=metric)
+    scores = compare_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], Measure(metric))
     reasons = [scores["ape", "bee"].reason(("ape", "bee"), (0, layer)) for layer in range(3)]
     assert reasons[0].startswith("layer 0 of bee: vectors with a direction expected")
     assert reasons[1].startswith(f"layer 1 of bee: all {SIZE} stimuli have the same vector")

@@ -23,10 +23,10 @@ from core.errors import (
 )
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset
-from core.study.comparing import align_models
 from core.study.roster import known_worlds
 from core.study.selections import encode
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
 

@@ -136,7 +136,7 @@ def complete_downstream(question: Downstream, study: Study) -> Downstream:
     for a metric's parameters and for layers that cannot be.
     """
     read_choice(question.comparison.layers)
-    choose_engine(study, question.comparison.metric, **question.comparison.changed)
+    choose_engine(study, question.comparison)
     names = tuple(_contenders(question.contenders, study)["model"])
     offered = known_scores(registry(study), names)
     score = find_score(question.score, offered).name
@@ -179,21 +179,14 @@ def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.Da
     modality, parameters, value (of the score), task, origin and unit. The target itself is left
     out. Raises InputError where no other model has the score.
     """
-    comparison, names = question.comparison, question.contenders.names
+    names = question.contenders.names
     table = registry(study)
     score = find_score(question.score, known_scores(table, names))
     values = score_of(table, score.task, origin=score.origin)
     scored = [name for name in names if name in values.index and name != question.target]
     if not scored:
         raise InputError(f"only the target itself has the score {score.name!r}; choose another")
-    near = align_models(
-        study,
-        scored,
-        [question.target],
-        metric=comparison.metric,
-        layers=comparison.layers,
-        **comparison.changed,
-    )
+    near = align_models(study, scored, [question.target], question.comparison)
     points = near.rename(columns={"model_x": "model", "score": "near"})
     about = study.models().set_index("model")[list(DESCRIBED)]
     points = points[["model", "near", "chance", "reason"]].join(about, on="model")

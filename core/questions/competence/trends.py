@@ -82,15 +82,7 @@ def _solved(question: Trends, study: Study) -> pd.Series:
 
 def _near(question: Trends, study: Study, names: list[str], target: str) -> pd.Series:
     """Return the alignment of models with one target, by model."""
-    comparison = question.comparison
-    table = align_models(
-        study,
-        names,
-        [target],
-        metric=comparison.metric,
-        layers=comparison.layers,
-        **comparison.changed,
-    )
+    table = align_models(study, names, [target], question.comparison)
     return table.set_index("model_x")["score"]
 
 

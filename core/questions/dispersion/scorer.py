@@ -43,9 +43,7 @@ def make_scorer(
     """Find each language model's best layer for each tested space over all stimuli, and make both
     ready to be scored on sets.
     """
-    compared = layer_scores(
-        study, [place.model for place in tested], language, metric=measure.metric, **measure.changed
-    )
+    compared = layer_scores(study, [place.model for place in tested], language, measure)
     best = {
         name: [_best(compared[place.model, name][place.layer], measure) for place in tested]
         for name in language
@@ -99,7 +97,6 @@ def _over_pairs(
         for name in dict.fromkeys([*(place.model for place in tested), *languages])
     }
     x, y = ([read[name][layer] for name, layer in places] for places in (tested, needed))
-    settings = measure.settings
-    engine = choose_engine(study, measure.metric, **settings)
-    score = score_sets(engine, x, y, k=settings.get("k", 0))
+    engine = choose_engine(study, measure)
+    score = score_sets(engine, x, y, k=measure.settings.get("k", 0))
     return lambda rows: np.take_along_axis(score(rows), columns, axis=1)

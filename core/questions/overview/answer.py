@@ -14,6 +14,7 @@ from core.questions.overview.trends import closeness, solving, trends
 from core.spaces.inputs import check_k
 from core.study.comparing import align_models
 from core.study.models import reads
+from core.study.parts import Comparison
 from core.study.roster import known_worlds
 from core.study.study import Study
 
@@ -42,8 +43,8 @@ def survey(question: Overview, study: Study, _: Progress | None) -> pd.DataFrame
     language = models.loc[reads(models, "caption"), "model"].tolist()
     vision = models.loc[reads(models, "image"), "model"].tolist()
     reality = [name for name in known_worlds(study) if name in set(models["model"])]
-    crossed = align_models(study, language, [*vision, *reality], k=question.k)
-    near = align_models(study, language + vision, reality, k=question.k)
+    crossed = align_models(study, language, [*vision, *reality], Comparison(k=question.k))
+    near = align_models(study, language + vision, reality, Comparison(k=question.k))
     solved = ask(TasksSolved(question.scope), study)
     tables = (
         trends(crossed, study.competence(), models),

@@ -28,9 +28,9 @@ from core.statistics.discoveries import adjust
 from core.statistics.intervals import bootstrap_mean, draw_halves, half_interval, influences
 from core.statistics.nulls import draw_orders
 from core.store import Store, add_dataset
-from core.study.comparing import align_models
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import layers_of, put
 

@@ -30,9 +30,9 @@ from core.questions.overview.question import Overview
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
-from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 DATASET = PaintedDataset(60)

@@ -26,9 +26,9 @@ from core.questions.competence.trends import (
     UNMEASURED,
 )
 from core.store import Store
-from core.study.comparing import align_models
 from core.study.parts import Comparison
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}

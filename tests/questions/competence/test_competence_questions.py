@@ -24,9 +24,9 @@ from core.questions.competence.question import (
 from core.questions.competence.registry import CAPTIONS
 from core.questions.models.question import ModelPairs, Roster
 from core.store import Store
-from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.pages.measured import measure
 from tests.pages.world import VISION, PaintedDataset, build
 

@@ -29,9 +29,9 @@ from core.questions.dispersion.question import (
 )
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
-from core.study.comparing import layer_scores
 from core.study.parts import Measure
 from core.study.study import Study
+from tests.comparisons import layer_scores
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2")

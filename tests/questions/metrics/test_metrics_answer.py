@@ -32,9 +32,9 @@ from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study import keeping as kept
-from core.study.comparing import align_models, layer_scores
 from core.study.parts import LayerPair
 from core.study.study import Study
+from tests.comparisons import align_models, layer_scores
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 NAMES = ("gpt-2-s", "gpt-2-m", "vit-mae-s", "vit-clip-m")

@@ -26,9 +26,9 @@ from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
 from core.store.versions import VERSIONS
 from core.study import pairing
-from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
+from tests.comparisons import align_models
 from tests.pages.world import PaintedDataset, build
 
 

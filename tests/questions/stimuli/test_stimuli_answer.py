@@ -19,9 +19,9 @@ from core.questions.stimuli.question import (
     StimulusResiduals,
 )
 from core.store import Store
-from core.study.comparing import layer_scores
 from core.study.parts import LayerPair
 from core.study.study import Study
+from tests.comparisons import layer_scores
 from tests.pages.world import SMALL, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-s:2", "vit-clip-m:2")
