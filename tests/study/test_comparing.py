@@ -96,7 +96,7 @@ def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
 
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "mean_cca", "linear_predictivity"])
 def test_a_model_that_cannot_be_compared_leaves_the_others_their_rows(uneven, metric):
-    table = align_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], Measure(metric))
+    table = align_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], metric=metric)
     assert table[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 2], [-1, -1]]
     assert table["score"].isna().tolist() == [False, True]
     assert table["reason"].str.contains("stimulus 0 has only zeros").tolist() == [False, True]
