@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
-from core.questions.adapters import answer as adaptation
-from core.questions.adapters import figures as figures
-from core.questions.adapters import measures as measures
-from core.questions.adapters.findings import tell_baselines, tell_cost
+from core.questions.adapters import figures
+from core.questions.adapters.question import Adaptation, PairsCurve
+from core.questions.asking import findings_of
 from pages._parts.adapters import examples, kernels, lessons, trainings
-from pages._parts.adapters.lessons import Asked
-from pages._shared import exportbar, frame, queries
+from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
-WHY = """An adapter is one matrix per encoder. The encoders stay as they are; the adapters
-learn from pairs alone that a picture and its caption belong to the same place of a
-common space. **The proposal:** that space is nearer to a strong model, the
-reference, than the encoders are on average, because what they share is what is
-real."""
-READING = """**How to read it.** Filled dots are alignment with the reference in the common
-space, by one encoder's adapter or by the mean of all, over {trainings}; hollow
-circles are the encoders before. The proposal says that filled dots lie right of the
-dashed line, the average before. The bar is the 95 % **interval** of that gain, laid
-around what is reached: where it crosses the line, nothing is decided. Adapters also
-center, which by itself moves alignment: diamonds are the encoders centered, nothing
-learned."""
-BASELINES = """Retrieval of {test:,} test stimuli beside methods that train nothing by gradient:
-canonical correlation, orthogonal Procrustes, ridge regression, relative
-representations (similarities to the training stimuli) and the vectors as they are;
-means over {trainings}. A median rank of 1 is best."""
+WHY = """An adapter is one matrix per encoder. The encoders stay frozen; the adapters learn from
+pairs alone that a picture and its caption belong in the same place of a common space. **The
+proposal:** that space is nearer to a strong model, the reference, than the encoders are on average,
+because what they share is what is real."""
+READING = """**How to read it.** Filled dots are alignment with the reference in the common space,
+by one encoder's adapter or by the mean of all, over {trainings}; hollow circles are the encoders
+before. The proposal says that filled dots lie right of the dashed line, the average before. The bar
+is the 95 % **interval** of that gain, drawn around the value reached: where it crosses the line,
+nothing is decided. Adapters also center, which by itself changes alignment: diamonds are the
+encoders centered, with nothing learned."""
+BASELINES = """Retrieval of {test:,} test stimuli beside methods that are not trained by gradient:
+canonical correlation, orthogonal Procrustes, ridge regression, relative representations
+(similarities to the training stimuli) and the raw vectors; means over {trainings}. A median rank of
+1 is best."""
 COST = (
-    "**How to read it.** The same for ever fewer training pairs, the test stimuli unchanged. Means"
+    "**How to read it.** The same for ever fewer training pairs, with the same test stimuli. Means"
     " over trainings."
 )
 COLUMNS = {
@@ -50,25 +46,46 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
-    asked = lessons.ask(at)
-    lesson = queries.lesson(at, asked.spaces, pairs=asked.pairs, seed=asked.seed)
+    question = lessons.pick(at)
+    pairs = question.pairs
+    lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
     st.markdown(WHY)
-    training = trainings.show(at, asked, lesson)
+    training = trainings.show(at, question, lesson)
     with frame.part():
-        kernels.show(at, asked, lesson, training)
+        kernels.show(at, question, lesson, training)
     if training and training.adapters:
         with frame.part():
-            examples.show(at, asked, lesson, training.adapters)
+            examples.show(at, question, lesson, training.adapters)
     with frame.part():
-        show_verdict(at, asked, len(lesson.parts.test))
-    trainings.show_files(at, asked, training)
+        show_verdict(at, question, len(lesson.parts.test))
+    trainings.show_files(at, question, lesson, training)
 
 
-def show_verdict(at: Place, asked: Asked, test: int) -> None:
-    """Measure over several trainings where that is asked for, and say what becomes of the
-    proposal.
-    """
+def show_verdict(at: Place, question: Adaptation, test: int) -> None:
+    """Measure over several trainings where that is chosen, and say what becomes of the proposal."""
     st.subheader("Does the proposal hold?", anchor=False)
+    question = _pick_trainings(question)
+    if not question.seeds:
+        return
+    seeds = question.seeds
+    titles, groups = (lessons.about(at, question.spaces, column) for column in ("title", "group"))
+    table = queries.ask(at, question)
+    figure = figures.before_after(table, titles, groups, label=question.label, mode=frame.mode())
+    exportbar.draw(at, question, figure, key="gains", table=table)
+    names = {**titles, question.ref[0]: lessons.reference_title(at, question)}
+    frame.say(findings_of(question, table.replace({"what": names, "reference": names})))
+    trainings_text = "one training" if seeds == 1 else f"{seeds} trainings"
+    st.markdown(READING.format(trainings=trainings_text))
+    st.dataframe(_baselines(table, titles), hide_index=True, height="content", placeholder="")
+    if missing := _missing(table):
+        st.caption(missing)
+    st.markdown(BASELINES.format(test=test, trainings=trainings_text))
+    if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
+        show_cost(at, question)
+
+
+def _pick_trainings(question: Adaptation) -> Adaptation:
+    """Choose whether to measure, and over how many trainings: none where it is not chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.toggle(
             "Measure over several trainings",
@@ -76,96 +93,37 @@ def show_verdict(at: Place, asked: Asked, test: int) -> None:
             bind="query-params",
             help="Trains anew for each seed; the answer is kept in the store.",
         )
-        seeds = int(
-            st.number_input(
-                "Trainings",
-                1,
-                MOST_SEEDS,
-                adaptation.SEEDS,
-                key="seeds",
-                bind="query-params",
-                width=140,
-            )
-        )
-    if not measure:
-        return
-    titles, groups = (lessons.about(at, asked.spaces, column) for column in ("title", "group"))
-    rows = queries.compared(
-        at, adaptation.adapt, asked.spaces, pairs=asked.pairs, **_choices(asked, seeds)
-    )
-    found = measures.summarize(rows)
-    figure = figures.before_after(found, titles, groups, label=asked.label, mode=frame.mode())
-    exportbar.plot(
-        figure,
-        key="gains",
-        table=found,
-        recipe=lessons.recipe(at, "adapted", asked, seeds=seeds),
-        command=asked.command(at, *_seeds(seeds)),
-    )
-    told = rows.assign(what=rows["what"].replace(titles))
-    st.markdown(
-        "**The verdict.**"
-        f" {frame.plain(measures.verdict_text(told, reference=lessons.reference_title(at, asked)))}"
-    )
-    trainings = "one training" if seeds == 1 else f"{seeds} trainings"
-    st.markdown(READING.format(trainings=trainings))
-    st.dataframe(_baselines(found, titles), hide_index=True, height="content", placeholder="")
-    if missing := _tell_missing(found):
-        st.caption(missing)
-    st.markdown(
-        f"{BASELINES.format(test=test, trainings=trainings)}\n\n**What is seen.**"
-        f" {tell_baselines(found)}"
-    )
-    if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
-        show_cost(at, asked, seeds)
+        one = lessons.OPTIONS["seeds"]
+        seeds = int(controls.pick_between(one, 1, MOST_SEEDS, 1, width=140))
+    return replace(question, seeds=seeds if measure else 0)
 
 
-def show_cost(at: Place, asked: Asked, seeds: int) -> None:
+def show_cost(at: Place, question: Adaptation) -> None:
     """Draw alignment and recall by the number of training pairs."""
-    rows = queries.compared(at, adaptation.learning_curve, asked.spaces, **_choices(asked, seeds))
-    found = measures.summarize(rows)
-    figure = figures.cost(found, label=asked.label, mode=frame.mode(), narrow=frame.narrow())
-    sizes = [str(size) for size in sorted(found[measures.PAIRS].unique())]
-    exportbar.plot(
-        figure,
-        key="worth",
-        table=found,
-        recipe=lessons.recipe(at, "adapted-by-pairs", asked, seeds=seeds),
-        command=asked.command(at, *_seeds(seeds), "--pairs", *sizes),
-    )
-    st.markdown(f"{COST}\n\n**What is seen.** {tell_cost(found)}")
+    curve = question.turned(PairsCurve)
+    table = queries.ask(at, curve)
+    figure = figures.cost(table, label=curve.label, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, curve, figure, key="worth", table=table)
+    st.markdown(COST)
+    frame.say(findings_of(curve, table))
 
 
-def _choices(asked: Asked, seeds: int) -> dict[str, Any]:
-    return {
-        "references": (asked.reference,),
-        "settings": asked.settings,
-        "seeds": seeds,
-        "seed": asked.seed,
-        **asked.compared,
-    }
-
-
-def _seeds(seeds: int) -> list[str]:
-    return ["--seeds", str(seeds)] if seeds != adaptation.SEEDS else []
-
-
-def _baselines(found: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:
+def _baselines(table: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:
     """Return a row per direction and method, the adapters first."""
-    rows = found[found["measure"].isin(list(COLUMNS))]
+    rows = table[table["measure"].isin(list(COLUMNS))]
     wide = rows.pivot_table(
         index=["what", "method"], columns="measure", values="value", sort=False, dropna=False
     )
-    table = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3).reset_index()
-    names = [" → ".join(titles[space] for space in what.split(" → ")) for what in table["what"]]
-    return table.assign(what=names).rename(columns={"what": "from → to"})
+    renamed = wide[list(COLUMNS)].rename(columns=COLUMNS).round(3).reset_index()
+    names = [" → ".join(titles[space] for space in what.split(" → ")) for what in renamed["what"]]
+    return renamed.assign(what=names).rename(columns={"what": "from → to"})
 
 
-def _tell_missing(found: pd.DataFrame) -> str:
+def _missing(table: pd.DataFrame) -> str:
     """Return which methods have no figures and why, a line for each reason; empty where all have
     theirs.
     """
-    rows = found[found["measure"].isin(list(COLUMNS)) & (found["reason"] != "")]
+    rows = table[table["measure"].isin(list(COLUMNS)) & (table["reason"] != "")]
     methods = rows.groupby("reason", sort=False)["method"].unique()
     return "  \n".join(
         f"No figures of **{', '.join(names)}**: {frame.plain(reason)}."

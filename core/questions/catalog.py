@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.questions.adapters.question import Adaptation, Course, Kernels, PairsCurve
 from core.questions.alignment.question import Alignment
 from core.questions.captions.question import (
     CaptionAlignment,
@@ -52,6 +53,10 @@ from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
+    Adaptation,
+    Course,
+    PairsCurve,
+    Kernels,
     Alignment,
     CaptionAlignment,
     CaptionFacts,

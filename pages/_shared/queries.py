@@ -21,7 +21,7 @@ from jaxtyping import Int32
 from core.errors import MetricError
 from core.progress import Progress
 from core.questions import asking
-from core.questions.adapters import answer as adaptation
+from core.questions.adapters import lesson as adaptation
 from core.questions.alignment.question import Alignment
 from core.questions.captions import tellings as retold
 from core.questions.question import StudyQuestion
@@ -135,7 +135,7 @@ def texts(at: Place, level: str) -> list[tuple[str, ...]]:
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
 def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
     """Return what adapters are trained and measured on; see
-    `core.questions.adapters.answer.prepare`.
+    `core.questions.adapters.lesson.prepare`.
     """
     return adaptation.prepare(study(at), spaces, pairs=pairs, seed=seed)
 
@@ -143,7 +143,7 @@ def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adap
 @st.cache_resource(max_entries=8, show_spinner="Reading the reference")
 def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
     """Return what adapted vectors are compared with; see
-    `core.questions.adapters.answer.read_reference`.
+    `core.questions.adapters.lesson.read_reference`.
     """
     return adaptation.read_reference(study(at), space, seed=seed)
 

@@ -11,14 +11,17 @@ import torch
 
 from core.cli import make_parser
 from core.errors import InputError
-from core.questions.adapters.answer import adapters_recipe, train_adapters
+from core.questions.adapters.answer import train_adapters
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps import files
 from core.questions.adapters.maps.model import Adapter, Adapters, Settings
+from core.questions.adapters.provenance import Provenance, adapters_recipe
+from core.questions.adapters.question import Adaptation, Fitting
 from core.recipe import Recipe
 from core.store import Store
 from core.study.study import Study
 from pages._shared import experiment
+from tests.pages import printed
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -52,12 +55,21 @@ def page(opened, store):
         small = {
             "encoders": ["ViT M · MAE", "GPT-2 M"],
             "reference": "ViT M · CLIP",
-            "wide": "8",
+            "width": "8",
             "k": "3",
         }
         return opened(store, "adapters", **{**small, **query})
 
     return open_page
+
+
+def trained(store: Path, spaces=SPACES, **choices):
+    """Return adapters of two spaces, trained on what the page trains on, with their recipe."""
+    fields = {"pairs": choices.pop("pairs", None), "seed": choices.pop("seed", 0)}
+    question = Adaptation(
+        x=spaces[:1], y=spaces[1:], ref=("vit-clip-m",), fitting=Fitting(**choices), **fields
+    )
+    return train_adapters(question, Study(Store(store), "cave"))
 
 
 def words(app) -> str:
@@ -102,7 +114,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "Kernels before and after" in [head.value for head in app.subheader]
     assert "its median place is" in words(app)
     assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
-    assert not app.code  # that would be of the finished one
+    assert [code.value.split()[-2:] for code in app.code] == [["--passes", f"{stopped - 1}"]] * 2
     app.number_input(key="k").set_value(4).run()
     assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(
         app
@@ -123,7 +135,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     for code in app.code:
         make_parser().parse_args(shlex.split(code.value)[1:])
     command = app.code[0].value
-    assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3 --seeds 1" in command
+    assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3" in command
 
 
 def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkeypatch):
@@ -183,7 +195,7 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app.toggle(key="cost").set_value(True).run()
     assert not app.exception
     assert charts(app) == ["kernels", "gains", "worth"]
-    assert "--pairs 40" in app.code[-1].value
+    assert app.code[-1].value.startswith("platoscope adapters curve --x vit-mae-m:2")
 
 
 def test_three_encoders_go_together(page, monkeypatch):
@@ -201,9 +213,7 @@ def upload(app, data: bytes, name: str = "mine.safetensors"):
 
 
 def test_adapters_come_back_from_a_file_with_their_choices(page, store):
-    made = train_adapters(
-        Study(Store(store), "cave"), SPACES, settings=Settings(width=16), pairs=20, seed=3
-    )
+    made = trained(store, width=16, pairs=20, seed=3)
     app = upload(page(encoders=["ViT S · CLIP", "GPT-2 M"]), files.dump(*made))
     assert not app.exception
     assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(
@@ -211,18 +221,18 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     ).replace("\\", "")
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert (app.number_input(key="pairs").value, app.number_input(key="seed").value) == (20, 3)
-    assert app.number_input(key="wide").value == 16
+    assert app.number_input(key="width").value == 16
     assert "its median place is" in words(app)
     assert next(button.label for button in app.button if button.key == "train") == "Train them anew"
 
 
 def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, store):
     study = Study(Store(store), "cave")
-    made, _ = train_adapters(study, SPACES, settings=Settings(width=8))
+    made, _ = trained(store, width=8)
     app = upload(
         page(),
         files.dump(
-            made, adapters_recipe(study, SPACES, Settings(width=8), pairs=40, seed=0, stopped=1)
+            made, adapters_recipe(study, Provenance(SPACES, Settings(width=8), 40, 0, stopped=1))
         ),
     )
     assert not app.exception
@@ -230,7 +240,7 @@ def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, st
         0
     ].value.replace("\\", "")
     assert "This is one training, stopped after 1 pass; the verdict" in words(app)
-    assert not app.code
+    assert [code.value.split()[-2:] for code in app.code] == [["--passes", "1"]]
 
 
 def foreign(**changed: object) -> bytes:
@@ -272,12 +282,12 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentenc
     "chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}]
 )
 def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
-    made = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(**chosen))
+    made = trained(store, **chosen)
     app = upload(page(), files.dump(*made))
     assert not app.exception
     assert "its median place is" in words(app)
     shown = {
-        "width": app.number_input(key="wide"),
+        "width": app.number_input(key="width"),
         "temperature": app.number_input(key="temperature"),
         "learned": app.toggle(key="learned"),
     }
@@ -312,12 +322,11 @@ def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, ch
 def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(
     page, store, settings, spaces, seed, sentence
 ):
-    app = upload(
-        page(),
-        files.dump(
-            *train_adapters(Study(Store(store), "cave"), spaces, settings=settings, seed=seed)
-        ),
-    )
+    width, temperature = settings.width, settings.temperature
+    made, _ = trained(store, spaces, width=width, temperature=temperature, seed=seed)
+    study = Study(Store(store), "cave")
+    recipe = adapters_recipe(study, Provenance(spaces, settings, 40, seed))
+    app = upload(page(), files.dump(made, recipe))
     assert not app.exception
     assert sentence in said(app)
     assert not app.success
@@ -326,7 +335,7 @@ def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(
 
 def test_ties_are_no_hits(page, store, monkeypatch):
     """Adapters that map every text to one point find nothing at once, as recall counts them."""
-    made, recipe = train_adapters(Study(Store(store), "cave"), SPACES, settings=Settings(width=8))
+    made, recipe = trained(store, width=8)
     flat = Adapter(np.zeros_like(made.maps[SPACES[1]].weight), np.ones(8, np.float32))
     monkeypatch.setattr(
         "core.questions.adapters.retrieval.check_space", lambda _: None
@@ -366,3 +375,17 @@ def test_another_metric_and_layer_are_followed(page):
     assert "--y gpt-2-m:3" in app.code[0].value
     assert "--metric cka" in app.code[0].value
     assert "chance is" not in words(app)
+
+
+def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeypatch, capsys):
+    record = printed.record(monkeypatch)
+    app = page(measure="true", seeds="2", cost="true")
+    app.button(key="train").click().run()
+    app.button(key="stop").click().run()
+    assert not app.exception
+    assert list(record.drawn) == ["kernels", "gains", "worth", "course"]
+    for question, table in record.drawn.values():
+        printed.assert_same_numbers(printed.run(question, store, capsys), table)
+    assert len(record.asked) == 2
+    for question, table in record.asked.items():
+        printed.assert_same(printed.run(question, store, capsys), table)

@@ -1,24 +1,140 @@
-"""What the tables of adapters say beside their verdict, in a sentence each: the baselines, and what
-fewer pairs do.
+"""What the tables of adapters say, in plain sentences: the verdict on the proposal, the baselines,
+and what fewer pairs are worth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import isnan
+from typing import Any
 
 import pandas as pd
 
-from core.questions.adapters.measures import ADAPTERS, ALIGNMENT, CHANCE, MEAN, PAIRS, RECALL
+from core.questions.adapters.measures import (
+    ADAPTERS,
+    ALIGNMENT,
+    CHANCE,
+    ENCODERS,
+    GAIN,
+    MEAN,
+    OWN,
+    PAIRS,
+    RECALL,
+    REFERENCE,
+    UNTRAINED,
+)
+from core.questions.adapters.question import Adaptation, PairsCurve
+
+VERDICTS = {
+    "yes": "is nearer to",
+    "no": "is farther from",
+    "undecided": "is neither significantly nearer to nor farther from",
+}
 
 
-def tell_baselines(found: pd.DataFrame) -> str:
+def adaptation_findings(_: Adaptation, summary: pd.DataFrame) -> list[str]:
+    """Say what becomes of the proposal, for each set of encoders and each reference, and whether
+    adapters retrieve better than the baselines.
+
+    summary: as `core.questions.adapters.measures.summarize` returns it, of one number of pairs for
+    each set of encoders.
+    """
+    sentences = []
+    several = summary[ENCODERS].nunique() > 1
+    for encoders, rows in summary.groupby(ENCODERS, sort=False):
+        prefix = f"{encoders}: " if several else ""
+        for reference in [name for name in rows[REFERENCE].unique() if name]:
+            of_one = rows[rows[REFERENCE].isin([reference, ""])]
+            sentences.append(prefix + " ".join(verdict(of_one, reference=reference)))
+        sentences.append(prefix + baseline_finding(rows))
+    return sentences
+
+
+def curve_findings(_: PairsCurve, summary: pd.DataFrame) -> list[str]:
+    """Say what the fewest and the most training pairs reach, for each set of encoders and each
+    reference.
+    """
+    sentences = []
+    for (encoders, reference), rows in _each(summary):
+        several = summary[[ENCODERS, REFERENCE]].drop_duplicates().query(f"{REFERENCE} != ''")
+        prefix = f"{encoders} beside {reference}: " if len(several) > 1 else ""
+        sentences.append(prefix + cost_finding(rows))
+    return sentences
+
+
+def verdict(summary: pd.DataFrame, *, reference: str) -> list[str]:
+    """Say what becomes of the proposal's inequality for each view of the common space, beside what
+    each encoder was alone.
+
+    summary: of one set of encoders, one reference and one number of pairs. reference: what people
+    call it.
+    """
+    rows = summary.to_dict("records")
+    own = {gain["what"]: gain for gain in rows if gain["measure"] == OWN}
+    gains = [gain for gain in rows if gain["measure"] == GAIN]
+    compared = [_compare(gain, own[gain["what"]], reference) for gain in gains]
+    return [*compared, *_unlearned(summary), covered(gains[0]["seeds"])]
+
+
+def _each(summary: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """Yield the rows of each set of encoders with each reference, and those that need none."""
+    pairs = summary.loc[summary[REFERENCE] != "", [ENCODERS, REFERENCE]].drop_duplicates()
+    for encoders, reference in pairs.itertuples(index=False):
+        of_one = (summary[ENCODERS] == encoders) & summary[REFERENCE].isin([reference, ""])
+        yield (encoders, reference), summary[of_one]
+
+
+def _compare(gain: Mapping[Any, Any], own: Mapping[Any, Any], reference: str) -> str:
+    mean = gain["what"] == MEAN
+    space, alone = (
+        ("the mean of all encoders", "the best encoder") if mean else (gain["what"], gain["what"])
+    )
+    return (
+        f"The common space by {space} {VERDICTS[gain['holds']]} {reference} than the encoders are"
+        f" on average ({_interval(gain)}), and {VERDICTS[own['holds']]} it than {alone} alone"
+        f" ({_interval(own)})."
+    )
+
+
+def _unlearned(summary: pd.DataFrame) -> list[str]:
+    """Say of how many trainings the first weights, drawn at random, were the best."""
+    trainings = summary[summary["measure"] == UNTRAINED]
+    count = int(trainings["seeds"].sum())
+    untrained = round((trainings["value"] * trainings["seeds"]).sum())
+    sentence = (
+        f"In {untrained} of {count} trainings no pass lowered the validation loss: their adapters"
+        " are random weights."
+    )
+    return [sentence] if untrained else []
+
+
+def covered(seeds: int) -> str:
+    """Say what the intervals of gains over this many trainings cover."""
+    if seeds == 1:
+        return (
+            "These intervals cover other test stimuli, not other trainings, since there was only"
+            " one, nor other encoders."
+        )
+    return (
+        f"These intervals cover other test stimuli and, from {seeds} runs, other trainings, but not"
+        " other encoders."
+    )
+
+
+def _interval(gain: Mapping[Any, Any]) -> str:
+    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}".replace(
+        "-", "−"
+    )
+
+
+def baseline_finding(summary: pd.DataFrame) -> str:
     """Say whether any method that needs no training retrieves better than the adapters, by recall
     at 10 over all directions.
 
-    found: as `core.questions.adapters.measures.summarize` gives it, of one number of pairs.
+    summary: as `core.questions.adapters.measures.summarize` returns it, of one number of pairs.
     """
     recalls = (
-        _recalls(found).groupby("method", sort=False)["value"].mean().round(3)
+        _recalls(summary).groupby("method", sort=False)["value"].mean().round(3)
     )  # compared as they are printed
     adapters, chance, others = (
         recalls[ADAPTERS],
@@ -27,32 +143,39 @@ def tell_baselines(found: pd.DataFrame) -> str:
     )
     if isnan(adapters):
         return "The adapters' retrieval cannot be measured."
-    said = (
-        f"By recall at 10, mean over the directions, the adapters reach {adapters:.3f} (chance"
+    reached = (
+        f"By recall at 10, averaged over directions, the adapters reach {adapters:.3f} (chance"
         f" {chance:.3f})"
     )
     if others.empty:
-        return f"{said}; no baseline can be compared."
+        return f"{reached}; there is no baseline to compare with."
     best = others.max()
     beside = "more than" if adapters > best else "less than" if adapters < best else "as much as"
-    return f"{said}, {beside} the best method without training, {others.idxmax()}, with {best:.3f}."
-
-
-def tell_cost(found: pd.DataFrame) -> str:
-    """Say what the fewest and the most training pairs reach; found: of several numbers of pairs."""
-    few, most = found[PAIRS].min(), found[PAIRS].max()
-    chosen = (
-        (found["measure"] == ALIGNMENT) & (found["method"] == ADAPTERS) & (found["what"] == MEAN)
+    return (
+        f"{reached}, {beside} the best method without training, {others.idxmax()}, with {best:.3f}."
     )
-    align = found[chosen].set_index(PAIRS)["value"]
-    recalls = _recalls(found[found["method"] == ADAPTERS]).groupby(PAIRS)["value"].mean()
-    said = [
-        f"{name} goes from {values[few]:.3f} to {values[most]:.3f}"
+
+
+def cost_finding(summary: pd.DataFrame) -> str:
+    """Say what the fewest and the most training pairs reach.
+
+    summary: of several numbers of pairs.
+    """
+    few, most = summary[PAIRS].min(), summary[PAIRS].max()
+    chosen = (
+        (summary["measure"] == ALIGNMENT)
+        & (summary["method"] == ADAPTERS)
+        & (summary["what"] == MEAN)
+    )
+    align = summary[chosen].set_index(PAIRS)["value"]
+    recalls = _recalls(summary[summary["method"] == ADAPTERS]).groupby(PAIRS)["value"].mean()
+    changes = [
+        f"{name} changes from {values[few]:.3f} to {values[most]:.3f}"
         for name, values in (("alignment of the mean", align), ("recall at 10", recalls))
         if not isnan(values[few] + values[most])
     ]
-    return f"From {few:,} to {most:,} pairs {', '.join(said) or 'nothing can be compared'}."
+    return f"From {few:,} to {most:,} pairs, {' and '.join(changes) or 'nothing can be compared'}."
 
 
-def _recalls(found: pd.DataFrame) -> pd.DataFrame:
-    return found[found["measure"] == f"{RECALL}_10"]
+def _recalls(summary: pd.DataFrame) -> pd.DataFrame:
+    return summary[summary["measure"] == f"{RECALL}_10"]

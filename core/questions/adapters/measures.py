@@ -9,6 +9,7 @@ gain, positive where adapters bring nearer to the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from core.questions.adapters.maps.model import Adapters, Parts, joined
 from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
 from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import LEVEL, draw_halves
+from core.study.parts import Measure
 
 ENCODERS, REFERENCE, PAIRS = (
     "encoders",
@@ -35,16 +37,9 @@ COLUMNS = ("measure", "method", "what", *FIGURES)
 ALIGNMENT, GAIN, OWN, RECALL, RANK = "alignment", "gain", "own_gain", "recall", "median_rank"
 BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
 AVERAGE, MEAN = "average", "mean"
+UNTRAINED = "untrained"  # 1 where the first, random weights stayed the best
 ALL = -1  # in place of a seed: over all of them
 FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
-INTERVAL = (  # how a gain's interval comes about, for recipes
-    "halves at k, at most a fourth of them; seeds from the whole"
-)
-VERDICTS = {
-    "yes": "is nearer to",
-    "no": "is farther from",
-    "undecided": "is neither decidedly nearer to nor farther from",
-}
 
 Row = dict[str, Any]
 Space = Float[np.ndarray, "_ _"]  # some of the stimuli
@@ -90,40 +85,36 @@ def views_after(
     return {**adapted, MEAN: joined(adapted)}
 
 
-def score_views(
-    views: Views, reference: Space, *, metric: str, **parameters: Any
-) -> dict[str, float]:
+def score_views(views: Views, reference: Space, measure: Measure) -> dict[str, float]:
     """Return the alignment of each view with the reference over the same stimuli; raises
     MetricError as the metric does.
     """
-    return {name: METRICS[metric](view, reference, **parameters) for name, view in views.items()}
+    score, parameters = METRICS[measure.metric], measure.changed
+    return {name: score(view, reference, **parameters) for name, view in views.items()}
 
 
-def alignment_rows(
-    spaces: Views, reference: Space, parts: Parts, *, metric: str, **parameters: Any
-) -> list[Row]:
+def alignment_rows(spaces: Views, reference: Space, parts: Parts, measure: Measure) -> list[Row]:
     """Measure the encoders and their average as they are and centered, beside the metric's chance
     where a formula tells it.
 
     reference: over all stimuli, as the spaces are.
     """
     truth = normalize_rows(reference[parts.test])
-    chance = METRICS[metric].chance_level(len(truth), parameters)
+    chance = METRICS[measure.metric].chance_level(len(truth), measure.changed)
     rows = [
         row(
             ALIGNMENT,
             CHANCE,
             AVERAGE,
             chance,
-            reason="" if np.isfinite(chance) else "no formula tells this metric's chance",
+            reason="" if np.isfinite(chance) else "no formula is known for this metric's chance",
         )
     ]
     for method in (BEFORE, CENTERED):
         scores = score_views(
             views_before(spaces, parts, centered=method == CENTERED),
             truth,
-            metric=metric,
-            **parameters,
+            measure,
         )
         average = float(np.mean(list(scores.values())))
         rows += [
@@ -143,7 +134,7 @@ class Scores(NamedTuple):
 
 
 def score_halves(
-    views: Views, reference: Space, *, metric: str, draws: int, seed: int, **parameters: Any
+    views: Views, reference: Space, measure: Measure, *, draws: int, seed: int
 ) -> Scores:
     """Score views, and score them on `draws` random halves of the same stimuli, k being no more
     than a fourth of a half.
@@ -157,26 +148,19 @@ def score_halves(
             f" its ends; given {draws}"
         )
     truth = normalize_rows(reference)
-    whole = score_views(
-        views, truth, metric=metric, **parameters
-    )  # first: its mistakes are those of what was asked
-    halved = (
-        {**parameters, "k": max(1, min(parameters["k"], len(truth) // 8))}
-        if "k" in parameters
-        else parameters
-    )
+    whole = score_views(views, truth, measure)  # first: its mistakes are those of the question
+    k = measure.settings.get("k")
+    halved = measure if k is None else replace(measure, k=max(1, min(k, len(truth) // 8)))
     halves = [
-        score_views(
-            {name: view[rows] for name, view in views.items()}, truth[rows], metric=metric, **halved
-        )
+        score_views({name: view[rows] for name, view in views.items()}, truth[rows], halved)
         for rows in draw_halves(len(truth), count=draws, seed=seed)
     ]
     return Scores(whole, np.array([list(scores.values()) for scores in halves]))
 
 
-def gain_rows(before: Scores, after: Sequence[Scores], *, metric: str, seed: int) -> list[Row]:
-    """Tell alignment and gains by each encoder's adapter and by the mean of all, per seed, and the
-    mean gains with intervals.
+def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed: int) -> list[Row]:
+    """Return alignment and gains by each encoder's adapter and by the mean of all, per seed, and
+    the mean gains with intervals.
 
     GAIN is over the average encoder before, the proposal's inequality. OWN is over the encoder
     itself, and for the mean of all over the encoder that was best alone: what adapters add to what
@@ -193,7 +177,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], *, metric: str, seed: int
     what neighbors do jointly counts too often; by CKA in 3 to 5 %. Source: Politis, Romano 1994
     (subsampling); Rao, Wu 1988 (one draw fewer).
     """
-    toward = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+    toward = 1 if measure.spec.higher_is_more_aligned else -1
     alone = np.array(list(before.whole.values()))
     own = [*range(len(alone)), int(np.argmax(toward * alone))]
     whats, reached = (
@@ -206,10 +190,10 @@ def gain_rows(before: Scores, after: Sequence[Scores], *, metric: str, seed: int
         for what, value in zip(whats, values, strict=True)
     ]
     halves = np.mean([scores.halves for scores in after], axis=0)
-    for measure, base in ((GAIN, _average), (OWN, lambda scores: scores[..., own])):
+    for kind, base in ((GAIN, _average), (OWN, lambda scores: scores[..., own])):
         gains = toward * (reached - base(alone))
         spread = _spread(toward * (halves - base(before.halves)), gains, seed=seed)
-        rows += _gains(measure, whats, gains, gains.mean(axis=0) + spread)
+        rows += _gains(kind, whats, gains, gains.mean(axis=0) + spread)
     return rows
 
 
@@ -294,7 +278,7 @@ def _retrieved(
 
 
 def summarize(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over seeds, per measure, method, what and whatever rows are told apart by:
+    """Return the mean over seeds, per measure, method, what and whatever else distinguishes rows:
     value, sd, seeds (how many), low, high, holds, reason.
 
     holds: of a gain by its interval, what becomes of the proposal's inequality: "yes", "no" or
@@ -320,70 +304,3 @@ def summarize(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(holds=decided)[
         [*keys, "value", "sd", "seeds", "low", "high", "holds", "reason"]
     ]
-
-
-def verdict_text(rows: pd.DataFrame, *, reference: str) -> str:
-    """Say in words what becomes of the proposal's inequality for each view of the common space,
-    beside what each encoder was alone.
-
-    rows: of one set of encoders, one reference and one number of pairs. reference: what a person
-    calls it.
-    """
-    found = summarize(rows).to_dict("records")
-    own = {gain["what"]: gain for gain in found if gain["measure"] == OWN}
-    gains = [gain for gain in found if gain["measure"] == GAIN]
-    said = [_compare(gain, own[gain["what"]], reference) for gain in gains]
-    return " ".join([*said, *_unlearned(rows), covered(gains[0]["seeds"])])
-
-
-def _compare(gain: Mapping[Any, Any], own: Mapping[Any, Any], reference: str) -> str:
-    mean = gain["what"] == MEAN
-    space, alone = (
-        ("the mean of all encoders", "the best encoder") if mean else (gain["what"], gain["what"])
-    )
-    return (
-        f"The common space by {space} {VERDICTS[gain['holds']]} {reference} than the encoders are"
-        f" on average ({_interval(gain)}), and {VERDICTS[own['holds']]} it than {alone} alone"
-        f" ({_interval(own)})."
-    )
-
-
-def _unlearned(rows: pd.DataFrame) -> list[str]:
-    """Say of how many trainings the first weights, drawn at random, were the best."""
-    best = rows.loc[rows["measure"] == "epochs", "value"]
-    random = int((best == 0).sum())
-    said = (
-        f"In {random} of {len(best)} trainings no pass lowered the validation loss: their adapters"
-        " are random weights."
-    )
-    return [said] if random else []
-
-
-def verdicts(rows: pd.DataFrame) -> list[str]:
-    """Return `verdict_text` for each set of encoders and reference, of the most training pairs."""
-    most = rows[rows[PAIRS] == rows[PAIRS].max()]
-    asked = most.loc[most[REFERENCE] != "", [ENCODERS, REFERENCE]].drop_duplicates()
-    told = []
-    for encoders, reference in asked.itertuples(index=False):
-        one = most[(most[ENCODERS] == encoders) & most[REFERENCE].isin([reference, ""])]
-        told.append(f"{encoders}: {verdict_text(one, reference=reference)}")
-    return told
-
-
-def covered(seeds: int) -> str:
-    """Say what the intervals of gains over this many trainings cover."""
-    if seeds == 1:
-        return (
-            "These intervals cover other test stimuli, not other trainings, since there was one"
-            " alone; and no other encoders."
-        )
-    return (
-        f"These intervals cover other test stimuli and other trainings, {seeds} having been run,"
-        " but no other encoders."
-    )
-
-
-def _interval(gain: Mapping[Any, Any]) -> str:
-    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}".replace(
-        "-", "−"
-    )

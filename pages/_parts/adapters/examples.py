@@ -9,21 +9,20 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from core.questions.adapters.answer import Lesson
+from core.questions.adapters.lesson import Lesson
 from core.questions.adapters.maps.model import Adapters
 from core.questions.adapters.measures import views_after
+from core.questions.adapters.question import Adaptation
 from core.questions.adapters.retrieval import closest, median_rank, rank_own, recall
 from pages._parts.adapters import lessons
-from pages._parts.adapters.lessons import Asked
 from pages._shared import controls, gallery, queries
 from pages._shared.queries import Place
 
 LONGEST = 160  # characters of a caption beneath a picture
 EACH, NEAR = 3, 5  # examples of hits and of misses, and how many found stimuli are drawn of each
-READING = """**How to read it.** Left what is asked for, right the {near} test stimuli that are
-nearest to it in the common space, the nearest first; the right one is framed. Of
-{n:,} test stimuli the first of each kind in a random order are drawn, not chosen by
-looks."""
+READING = """**How to read it.** Left is the query, right the {near} test stimuli nearest to it in
+the common space, the nearest first; its own is framed. Of {n:,} test stimuli, the first of each
+kind in a random order are shown; none was picked by hand."""
 
 
 class Answer(NamedTuple):
@@ -37,13 +36,15 @@ class Answer(NamedTuple):
 
 
 @st.fragment
-def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
+def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) -> None:
     """Draw hits and misses of one direction; a fragment, so that another direction draws nothing
     else anew.
     """
     st.subheader("Does one encoder find what the other saw?", anchor=False)
-    titles, test = lessons.about(at, asked.spaces, "title"), lesson.parts.test
-    names = {f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(asked.spaces, 2)}
+    titles, test = lessons.about(at, question.spaces, "title"), lesson.parts.test
+    names = {
+        f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(question.spaces, 2)
+    }
     controls.forget("direction", names)
     direction = st.selectbox(
         "From one encoder to another",
@@ -61,7 +62,7 @@ def show(at: Place, asked: Asked, lesson: Lesson, adapters: Adapters) -> None:
         (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR)),
     ]
     st.markdown(
-        f"**What is seen.** The right one comes first for {recall(ranks, 1):.1%} of the"
+        f"**What is seen.** The right stimulus comes first for {recall(ranks, 1):.1%} of the"
         f" {len(test):,} test stimuli and is among the first 10 for {recall(ranks, 10):.1%} (chance"
         f" {min(1, 10 / len(test)):.1%}); its median place is {median_rank(ranks):g}."
     )
@@ -105,8 +106,8 @@ def _draw(at: Place, query: str, found: str, answer: Answer, *, key: str) -> Non
 
 def _read(at: Place, space: str) -> list[str] | None:
     """Return the captions that a space's model reads, None for one that reads none."""
-    told = queries.tellings(at)
-    levels = told.loc[told["name"] == space.rpartition(":")[0], "level"]
+    embedded = queries.tellings(at)
+    levels = embedded.loc[embedded["name"] == space.rpartition(":")[0], "level"]
     return (
         [" / ".join(several) for several in queries.texts(at, levels.iloc[0])]
         if len(levels)

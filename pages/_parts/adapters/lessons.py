@@ -5,20 +5,17 @@ trained, and the metric.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
-from core.questions.adapters.maps.model import DEFAULTS, WIDEST, Settings, split
+from core.questions.adapters.maps.model import split
+from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion, Fitting
+from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
-from core.recipe import Recipe
-from core.study.models import is_reality, reads
-from core.study.spaces import default_spaces, describe_spaces
+from core.study.spaces import describe_spaces
 from pages._shared import controls, frame, queries
 from pages._shared.queries import Place
 
@@ -28,90 +25,14 @@ LIMITS = {
     "seed": (0, 2**31 - 1),
 }  # of the controls
 ENCODERS = (
-    "Models that stay as they are; an adapter is trained for each. All pairs are in the loss where"
-    " there are three or more."
+    "Models that stay frozen; an adapter is trained for each. With three or more, all pairs are in"
+    " the loss."
 )
-REFERENCE = (
-    "The strong model that the common space is compared with. It has no part in the training."
-)
-TEMPERATURE = (
-    "How sharply the loss tells the right partner from the others: low temperatures look at the"
-    " nearest ones only."
-)
-PAIRS = (
-    "How many stimuli train; others tell when to stop, and the test stimuli are the same always."
-)
-SEED = "Which stimuli test, which validate and which train."
+REFERENCE = "The strong model that the common space is compared with. It takes no part in training."
+OPTIONS = controls.options_by_name(Adaptation)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the controls choose; parameters: of the metric."""
-
-    spaces: tuple[str, ...]
-    reference: str
-    settings: Settings
-    pairs: int
-    seed: int
-    metric: str
-    parameters: tuple[tuple[str, Any], ...]
-
-    @property
-    def compared(self) -> dict[str, Any]:
-        """Return the metric with its parameters."""
-        return {"metric": self.metric, **dict(self.parameters)}
-
-    @property
-    def measured(self) -> str:
-        """Return by what alignment is measured, in words."""
-        k = dict(self.parameters).get("k")
-        return f"{METRICS[self.metric].spec.short}{f', k = {k}' if k else ''}"
-
-    @property
-    def label(self) -> str:
-        """Return what is measured, for an axis."""
-        return f"alignment with the reference ({self.measured})"
-
-    def chance(self, n: int) -> float:
-        """Return the metric's chance over n stimuli, NaN where no formula tells."""
-        return METRICS[self.metric].chance_level(n, dict(self.parameters))
-
-    def command(self, at: Place, *more: str) -> str:
-        """Return the `adapt` command of these choices; defaults are left out."""
-        (first, second, *others), settings = self.spaces, self.settings
-        most = len(split(queries.size(at), seed=self.seed).train)
-        given: tuple[tuple[str, list[Any], list[Any]], ...] = (
-            ("--z", others, []),
-            ("--pairs", [self.pairs], [self.pairs if "--pairs" in more else most]),
-            ("--width", [settings.width], [DEFAULTS.width]),
-            ("--temperature", [settings.temperature], [DEFAULTS.temperature]),
-            ("--seed", [self.seed], [0]),
-        )
-        words = [
-            str(word)
-            for option, values, usual in given
-            if values != usual
-            for word in (option, *values)
-        ]
-        learned = ["--learned"] if settings.learned else []
-        return frame.command(
-            "adapt",
-            "--dataset",
-            at.dataset,
-            "--x",
-            first,
-            "--y",
-            second,
-            "--ref",
-            self.reference,
-            *words,
-            *learned,
-            *frame.compared_words(**self.compared),
-            *more,
-        )
-
-
-def ask(at: Place) -> Asked:
+def pick(at: Place) -> Adaptation:
     """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few
     models.
     """
@@ -126,7 +47,9 @@ def ask(at: Place) -> Asked:
                 "Two encoders and a reference are needed: embed three models.", how
             )
         titles, layers = models["title"].to_dict(), models["layers"].to_dict()
-        encoders, reference = _usual(at, models)
+        encoders, reference = usual_models(
+            queries.study(at), models.reset_index(drop=True), queries.ask(at, TasksSolved(at.scope))
+        )
         pick = partial(
             st.multiselect,
             "Encoders",
@@ -141,16 +64,14 @@ def ask(at: Place) -> Asked:
             pick, "encoders", models["title"].tolist(), kind="model", above=above
         )
         if len(chosen) < 2:
-            raise frame.NeededError(
-                "Choose at least two encoders: one alone has nothing to be brought together with."
-            )
+            raise frame.NeededError("Choose at least two encoders: one alone cannot be aligned.")
         spaces = tuple(pick_space(name, titles[name], layers[name], above) for name in chosen)
         others = models.drop(index=chosen)
         if others.empty:
             raise frame.NeededError("Leave one model out of the encoders: it is the reference.")
         controls.forget("reference", others.index)
-        known = reference if reference in others.index else others.index[0]
-        pick = partial(controls.pick_model, "Reference", others, "reference", default=known)
+        first = reference if reference in others.index else others.index[0]
+        pick = partial(controls.pick_model, "Reference", others, "reference", default=first)
         truth = controls.heed(
             pick,
             "reference",
@@ -160,30 +81,7 @@ def ask(at: Place) -> Asked:
         )
         st.caption(REFERENCE)
         space = pick_space(truth, titles[truth], layers[truth], above)
-        return _ask_training(at, spaces, space)
-
-
-def _usual(at: Place, models: pd.DataFrame) -> tuple[list[str], str]:
-    """Return two encoders, a vision and a language model where there are both, and the reference:
-    the best vision model known.
-    """
-    large = models.sort_values("parameters", ascending=False, kind="stable")
-    seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
-    solved = (
-        queries.ask(at, TasksSolved(at.scope))
-        .dropna(subset="solved")
-        .set_index("model")["solved"]
-        .astype("float64")
-    )
-    measured = solved[solved.index.isin(seeing)]
-    worlds = is_reality(large)
-    other = [name for name in large.index if worlds[name]]
-    best = [measured.idxmax()] if len(measured) else []
-    reference = [*best, *(seeing if len(seeing) > 1 else [*other, *large.index[::-1]])][0]
-    objectives = [space.rpartition(":")[0] for space in default_spaces(queries.study(at))]
-    first = [name for name in (*objectives, *seeing) if name != reference and name in models.index]
-    candidates = [*first[:1], *reading[:1], *large.index]
-    return list(dict.fromkeys(name for name in candidates if name != reference))[:2], reference
+        return _pick_training(at, spaces, space)
 
 
 def pick_space(model: str, title: str, layers: Sequence[str], above: DeltaGenerator) -> str:
@@ -203,43 +101,49 @@ def pick_space(model: str, title: str, layers: Sequence[str], above: DeltaGenera
     return f"{model}:{layer}"
 
 
-def _ask_training(at: Place, spaces: tuple[str, ...], reference: str) -> Asked:
-    seed = st.session_state.get("seed", 0)
-    parts = split(queries.size(at), seed=seed)
+def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adaptation:
+    """Choose how adapters are trained and measured."""
+    parts = split(queries.size(at), seed=st.session_state.get("seed", 0))
     most = len(parts.train)
     left, right = st.columns(2)
-    width = left.number_input(
-        "Width",
-        *LIMITS["width"],
-        DEFAULTS.width,
-        step=64,
-        key="wide",
-        bind="query-params",
-        help="Dimensions of the common space.",
+    with left:
+        width = int(controls.pick_between(OPTIONS["width"], *LIMITS["width"], 64))
+    with right:
+        temperature = controls.pick_between(
+            OPTIONS["temperature"], *LIMITS["temperature"], 0.01, format="%.3f"
+        )
+    learned = controls.pick_switch(OPTIONS["learned"])
+    with left:
+        pairs = _pick_pairs(most)
+    with right:
+        seed = int(controls.pick_between(OPTIONS["seed"], *LIMITS["seed"], 1))
+    return Adaptation(
+        scope=at.scope,
+        x=spaces[:1],
+        y=spaces[1:2],
+        z=spaces[2:],
+        ref=(reference,),
+        fitting=Fitting(width, temperature, learned),
+        measure=controls.pick_measure(len(parts.validation)),
+        seed=seed,
+        pairs=None if pairs == most else pairs,
     )
-    temperature = right.number_input(
-        "Temperature",
-        *LIMITS["temperature"],
-        DEFAULTS.temperature,
-        step=0.01,
-        format="%.3f",
-        help=TEMPERATURE,
-        key="temperature",
-        bind="query-params",
-    )
-    learned = st.toggle("Learn the temperature from there", key="learned", bind="query-params")
+
+
+def _pick_pairs(most: int) -> int:
+    """Choose how many pairs train, all at first."""
     if not 2 <= st.session_state.get("pairs", most) <= most:  # another dataset was larger
         st.session_state["pairs"] = most
-    pairs = int(
-        left.number_input("Pairs", 2, most, most, key="pairs", help=PAIRS, bind="query-params")
+    one = OPTIONS["pairs"]
+    text = controls.sentence(one.help)
+    return int(
+        st.number_input(one.label, 2, most, most, key=one.name, help=text, bind="query-params")
     )
-    seed = int(
-        right.number_input("Seed", *LIMITS["seed"], 0, key="seed", help=SEED, bind="query-params")
-    )
-    metric = controls.pick_metric()
-    parameters = controls.pick_parameters(metric, len(parts.validation))
-    settings = Settings(width=int(width), temperature=float(temperature), learned=learned)
-    return Asked(spaces, reference, settings, pairs, seed, metric, tuple(parameters.items()))
+
+
+def chance(question: AdapterQuestion, n: int) -> float:
+    """Return the metric's chance over n stimuli, NaN where no formula is known."""
+    return METRICS[question.measure.metric].chance_level(n, question.measure.changed)
 
 
 def about(at: Place, spaces: tuple[str, ...], column: str) -> dict[str, str]:
@@ -250,20 +154,6 @@ def about(at: Place, spaces: tuple[str, ...], column: str) -> dict[str, str]:
     return dict(zip(table["space"], table[column], strict=True))
 
 
-def reference_title(at: Place, asked: Asked) -> str:
-    """Return what a person calls the reference."""
-    return about(at, (asked.reference,), "title")[asked.reference]
-
-
-def recipe(at: Place, kind: str, asked: Asked, **more: object) -> Recipe:
-    """Return what a plot depends on."""
-    models = [space.rpartition(":")[0] for space in (*asked.spaces, asked.reference)]
-    choices = {
-        "settings": asdict(asked.settings),
-        "pairs": asked.pairs,
-        "seed": asked.seed,
-        **asked.compared,
-    }
-    return queries.recipe(
-        at, kind, models, spaces=list(asked.spaces), reference=asked.reference, **choices, **more
-    )
+def reference_title(at: Place, question: AdapterQuestion) -> str:
+    """Return what people call the reference."""
+    return about(at, question.ref, "title")[question.ref[0]]

@@ -5,7 +5,7 @@ measured on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,31 +15,41 @@ import torch
 
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.questions.adapters import answer as adaptation
+from core.options import build as build_question
+from core.questions import asking
+from core.questions.adapters import course as courses
 from core.questions.adapters.answer import (
-    adapt,
-    adapters_recipe,
-    check_adapters,
-    learning_curve,
-    prepare,
-    read_reference,
+    complete_adaptation,
+    measure_trainings,
+    settings_of,
     train_adapters,
-    watch,
 )
+from core.questions.adapters.course import follow, train_once, watch
+from core.questions.adapters.findings import adaptation_findings, verdict
+from core.questions.adapters.kernels import compare_kernels, tabulate
+from core.questions.adapters.lesson import prepare, read_reference
 from core.questions.adapters.maps.files import dump, load
 from core.questions.adapters.maps.model import Adapters, Parts, Settings, split
 from core.questions.adapters.maps.training import train
-from core.questions.adapters.measures import summarize, verdict_text, verdicts
+from core.questions.adapters.measures import score_views, summarize, views_after
+from core.questions.adapters.provenance import Provenance, adapters_recipe, check_adapters
+from core.questions.adapters.question import (
+    Adaptation,
+    Course,
+    Kernels,
+    PairsCurve,
+)
 from core.recipe import Recipe
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store
 from core.study import keeping as kept
+from core.study.parts import Measure
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SPACES = ("vit-clip-m:2", "gpt-2-m:2")
 REFERENCE = "reality:0"
-QUICK = Settings(width=12, batch=64, epochs=12, rate=0.01)
+QUICK = Settings(width=12)
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +70,47 @@ def study(root: Path) -> Iterator[Study]:
     torch.set_num_threads(before)
 
 
-def ask(study: Study, **choices: object):
-    return adapt(
-        study,
-        SPACES,
-        references=[REFERENCE],
-        settings=QUICK,
-        **{"seeds": 2, "draws": 40, "k": 5, **choices},
-    )
+USUAL = {"x": SPACES[:1], "y": SPACES[1:], "ref": (REFERENCE,), "width": 12, "k": 5}
+FEW = {**USUAL, "seeds": 2, "bootstrap": 40}
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train for a moment, whatever the question; what a file says of it stays."""
+
+    def short(spaces: object, parts: Parts, settings: Settings, **how: object) -> Iterator[object]:
+        quick = replace(settings, batch=64, epochs=12, rate=0.01)
+        return train(spaces, parts, quick, **how)
+
+    monkeypatch.setattr("core.questions.adapters.maps.training.train", short)
+
+
+def question(**choices: object) -> Adaptation:
+    return build_question(Adaptation, {**FEW, **choices})
+
+
+def ask(study: Study, **choices: object) -> pd.DataFrame:
+    return asking.ask(question(**choices), study)
+
+
+def curve(study: Study, **choices: object) -> pd.DataFrame:
+    quick = {**FEW, "seeds": 1}
+    return asking.ask(build_question(PairsCurve, {**quick, **choices}), study)
+
+
+def trained(study: Study, **choices: object) -> tuple[Adapters, Recipe]:
+    return train_adapters(question(**choices), study)
+
+
+def recipe_of(
+    study: Study, *, pairs: int = 75, seed: int = 0, stopped: int | None = None
+) -> Recipe:
+    return adapters_recipe(study, Provenance(SPACES, QUICK, pairs, seed, stopped))
 
 
 def test_the_table_says_what_was_asked(study: Study) -> None:
     table = ask(study)
-    found = summarize(table).set_index(["measure", "method", "what"])
+    found = table.set_index(["measure", "method", "what"])
     parts = prepare(study, SPACES).parts
     truth = normalize_rows(study.spaces("reality")[0][parts.test])
     for name, (model, layer) in zip(SPACES, (("vit-clip-m", 2), ("gpt-2-m", 2)), strict=True):
@@ -88,9 +126,9 @@ def test_the_table_says_what_was_asked(study: Study) -> None:
     )
     assert found.loc[("recall_10", "adapters", "vit-clip-m:2 → gpt-2-m:2"), "value"] > 10 / 30
     assert (table["pairs"] == len(parts.train)).all()
-    assert verdict_text(table, reference="reality").startswith(
-        "The common space by vit-clip-m:2 is "
-    )
+    assert verdict(table, reference="reality")[0].startswith("The common space by vit-clip-m:2 is ")
+    rows = measure_trainings(complete_adaptation(question(), study), study)
+    pd.testing.assert_frame_equal(summarize(rows), table)
 
 
 def test_an_answer_is_kept_and_another_question_is_another(
@@ -106,37 +144,28 @@ def test_an_answer_is_kept_and_another_question_is_another(
 @pytest.mark.parametrize(
     "other",
     [
-        {"spaces": SPACES[::-1]},
-        {"spaces": ("vit-clip-m:1", SPACES[1])},
-        {"references": ["vit-mae-m"]},
-        {"settings": Settings()},
+        {"x": SPACES[1:], "y": SPACES[:1]},
+        {"x": ("vit-clip-m:1",)},
+        {"z": ("vit-mae-m",)},
+        {"ref": ("vit-mae-m",)},
+        {"width": 256},
+        {"temperature": 0.1},
+        {"learned": True},
         {"pairs": 40},
         {"seeds": 3},
-        {"draws": 41},
+        {"bootstrap": 41},
         {"seed": 1},
         {"k": 6},
-        {"metric": "cknna"},
+        {"metric": "cknna", "k": None},
     ],
 )
-def test_every_choice_is_in_the_recipe(
-    study: Study, monkeypatch: pytest.MonkeyPatch, other: dict[str, object]
-) -> None:
-    monkeypatch.setattr(
-        adaptation, "keep", lambda _, recipe, __: pd.DataFrame({"recipe": [recipe.digest]})
+def test_every_choice_is_in_the_recipe(study: Study, other: dict[str, object]) -> None:
+    elsewhere = Study(study.store, "cave", device="cpu")
+    first, again, changed = (
+        asking.recipe_of(question(**choices), where)
+        for choices, where in (({}, study), ({}, elsewhere), (other, study))
     )
-    usual = {
-        "spaces": SPACES,
-        "references": [REFERENCE],
-        "settings": QUICK,
-        "seeds": 2,
-        "draws": 40,
-        "k": 5,
-    }
-    first, again, asked = (
-        adapt(study, **{**usual, **choices})["recipe"][0]
-        for choices in ({}, {"device": "cpu"}, other)
-    )
-    assert first == again != asked
+    assert first == again != changed
 
 
 def test_each_training_has_a_seed_and_pairs_of_its_own(
@@ -145,21 +174,13 @@ def test_each_training_has_a_seed_and_pairs_of_its_own(
     given = []
 
     def spy(
-        spaces: object, parts: Parts, *settings: object, seed: int, device: object
+        spaces: object, parts: Parts, settings: Settings, *, seed: int, device: object
     ) -> Iterator[object]:
         given.append((parts, seed))
-        return train(spaces, parts, *settings, seed=seed, device=device)
+        return train(spaces, parts, replace(settings, epochs=1), seed=seed, device=device)
 
     monkeypatch.setattr("core.questions.adapters.maps.training.train", spy)
-    adapt(
-        study,
-        SPACES,
-        references=[REFERENCE],
-        settings=Settings(width=8, epochs=1),
-        seeds=2,
-        draws=40,
-        metric="cka",
-    )
+    ask(study, width=8, metric="cka", k=None)
     assert [seed for _, seed in given] == [0, 1]
     for draw, (parts, _) in enumerate(given):
         for found, expected in zip(
@@ -170,7 +191,7 @@ def test_each_training_has_a_seed_and_pairs_of_its_own(
 
 
 def test_while_training_validation_stimuli_are_looked_at(study: Study) -> None:
-    adapters, _ = train_adapters(study, SPACES, settings=QUICK)
+    adapters, _ = trained(study)
     lesson, truth = prepare(study, SPACES), read_reference(study, REFERENCE)
     rows = lesson.parts.validation
     views = [
@@ -179,7 +200,7 @@ def test_while_training_validation_stimuli_are_looked_at(study: Study) -> None:
     ]
     cosines = views[0] @ views[1].T
     hits = [(side > np.diag(side)[:, None]).sum(axis=1) < 10 for side in (cosines, cosines.T)]
-    seen = watch(lesson, truth, adapters, k=3)
+    seen = watch(lesson, truth, adapters, Measure(k=3))
     assert seen["recall_10"] == pytest.approx(np.mean(hits))
     mean = normalize_rows(views[0] + views[1])
     assert seen["alignment"] == METRICS["mutual_knn"](mean, normalize_rows(truth[rows]), k=3)
@@ -200,7 +221,7 @@ def test_the_quantile_for_clamping_is_the_training_stimulis(study: Study) -> Non
 def test_poisoned_test_stimuli_change_no_adapter(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clean, _ = train_adapters(study, SPACES, settings=QUICK)
+    clean, _ = trained(study)
     test, real = prepare(study, SPACES).parts.test, Store.space
 
     def poisoned(self: Store, dataset: str, model: str, layer: int) -> np.ndarray:
@@ -209,118 +230,131 @@ def test_poisoned_test_stimuli_change_no_adapter(
         return space
 
     monkeypatch.setattr(Store, "space", poisoned)
-    dirty, _ = train_adapters(Study(study.store, "cave"), SPACES, settings=QUICK)
+    dirty, _ = trained(Study(study.store, "cave"))
     for name in SPACES:
         np.testing.assert_array_equal(clean.maps[name].weight, dirty.maps[name].weight)
 
 
 def test_more_pairs_give_a_curve_over_the_same_test(study: Study) -> None:
-    table = learning_curve(
-        study,
-        SPACES,
-        sizes=(30, 60),
-        references=[REFERENCE],
-        settings=QUICK,
-        seeds=1,
-        draws=40,
-        k=5,
-    )
+    table = curve(study, pairs=(30, 60))
     assert table["pairs"].unique().tolist() == [30, 60]
     before = table.query("measure == 'alignment' and method == 'before' and what == 'average'")[
         "value"
     ]
     assert before.nunique() == 1
-    whole = learning_curve(
-        study, SPACES, references=[REFERENCE], settings=QUICK, seeds=1, draws=40, k=5
-    )
+    whole = curve(study)
     assert whole["pairs"].unique().tolist() == [37, 75]  # of 120, 30 test and 15 validate
 
 
 def test_trained_adapters_come_back_from_their_file(study: Study) -> None:
-    adapters, recipe = train_adapters(study, SPACES, settings=QUICK, seed=1)
+    adapters, recipe = trained(study, seed=1)
     lesson = prepare(study, SPACES, seed=1)
-    assert recipe == adapters_recipe(study, SPACES, QUICK, pairs=75, seed=1)
+    assert recipe == recipe_of(study, seed=1)
     found, read = load(dump(adapters, recipe))
     assert check_adapters(study, found, read) == (SPACES, QUICK, 75, 1, None)
     truth = read_reference(study, REFERENCE, seed=1)
-    assert watch(lesson, truth, found, k=3) == watch(lesson, truth, adapters, k=3)
-    assert set(watch(lesson, truth, found, k=3)) == {"alignment", "recall_10"}
+    assert watch(lesson, truth, found, Measure(k=3)) == watch(lesson, truth, adapters, Measure(k=3))
+    assert set(watch(lesson, truth, found, Measure(k=3))) == {"alignment", "recall_10"}
 
 
 def test_three_encoders_train_together(study: Study) -> None:
-    table = adapt(
-        study,
-        (*SPACES, "reality"),
-        references=["vit-mae-m:3"],
-        settings=QUICK,
-        seeds=1,
-        draws=40,
-        k=5,
-    )
+    table = ask(study, z=("reality",), ref=("vit-mae-m:3",), seeds=1)
     assert set(table.query("measure == 'gain'")["what"]) == {*SPACES, "reality:0", "mean"}
     assert table.query("measure == 'recall_1'")["what"].nunique() == 6
 
 
 def test_wrong_questions_are_refused(study: Study) -> None:
     with pytest.raises(UnknownNameError, match="no model named 'vit-clip-mm'"):
-        adapt(study, ("vit-clip-mm", "gpt-2-m"), references=[REFERENCE])
+        ask(study, x=("vit-clip-mm",))
     with pytest.raises(MetricError, match="each space once expected"):
-        adapt(study, ("gpt-2-m:2", "gpt-2-m:2"), references=[REFERENCE])
+        ask(study, x=("gpt-2-m:2",))
     with pytest.raises(InputError, match="so 2 to 75 can train; 76 were asked for"):
         ask(study, pairs=76)
     with pytest.raises(InputError, match="at least one training expected; given 0 seeds"):
-        adapt(study, SPACES, references=[REFERENCE], seeds=0)
+        ask(study, seeds=0)
+    with pytest.raises(InputError, match="name --x, --y and --ref together, or none of them"):
+        ask(study, ref=())
+    several = {**USUAL, "x": ("vit-clip-m:2", "vit-clip-m:1"), "y": ("gpt-2-m", "gpt-2-m")}
+    with pytest.raises(InputError, match="one training has one --x, one --y and one --ref"):
+        asking.ask(build_question(Course, several), study)
 
 
-def test_mistakes_are_told_before_anything_is_trained(
+def test_where_none_are_named_the_usual_encoders_and_reference_are_meant(study: Study) -> None:
+    complete = complete_adaptation(Adaptation(), study)
+    assert (complete.x, complete.y, complete.ref) == (
+        ("vit-mae-m:2",),
+        ("gpt-2-m:2",),
+        ("vit-clip-m:2",),
+    )
+    assert complete.pairs == 75
+
+
+def test_mistakes_are_refused_before_anything_is_trained(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "core.questions.adapters.maps.training.train",
         lambda *_, **__: pytest.fail("it was trained"),
     )
-    with pytest.raises(
-        InputError,
-        match="the reference has no part in the training, but vit-clip-m has an encoder's weights",
-    ):
-        adapt(study, SPACES, references=[REFERENCE, "vit-clip-m:0"])
-    with pytest.raises(
-        MetricError,
-        match=(
-            "a 95 % interval needs 40 draws or more, so that one lies beyond each of its ends;"
-            " given 39"
+    for choices, error, sentence in (
+        (
+            {"ref": (REFERENCE, "vit-clip-m:0")},
+            InputError,
+            "the reference has no part in the training, but vit-clip-m has an encoder's weights",
         ),
+        (
+            {"bootstrap": 39},
+            MetricError,
+            "a 95 % interval needs 40 draws or more, so that one lies beyond each of its ends;"
+            " given 39",
+        ),
+        ({"k": 30}, MetricError, "k must lie in 1 … 29 for 30 stimuli; given 30"),
+        ({"metric": "ckaa"}, UnknownNameError, "no metric named 'ckaa'; did you mean cka"),
     ):
-        adapt(study, SPACES, references=[REFERENCE], draws=39)
-    with pytest.raises(MetricError, match="k must lie in 1 … 29 for 30 stimuli; given 30"):
-        adapt(study, SPACES, references=[REFERENCE], k=30)
-    with pytest.raises(UnknownNameError, match="no metric named 'ckaa'; did you mean cka"):
-        adapt(study, SPACES, references=[REFERENCE], metric="ckaa")
+        with pytest.raises(error, match=sentence):
+            ask(study, **choices)
     with pytest.raises(InputError, match="so 2 to 75 can train; 76 were asked for"):
-        learning_curve(study, SPACES, sizes=(30, 76), references=[REFERENCE])
+        curve(study, pairs=(30, 76))
 
 
 def test_several_references_share_their_trainings_and_get_a_verdict_each(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = ask(study)
-    trained, real = [], adaptation._trained
+    begun, real = [], courses.passes
     monkeypatch.setattr(
-        adaptation, "_trained", lambda *given, **how: trained.append(1) or real(*given, **how)
+        "core.questions.adapters.answer.passes",
+        lambda *lesson, **how: begun.append(1) or real(*lesson, **how),
     )
-    both = adapt(
-        study, SPACES, references=["vit-mae-m", REFERENCE], settings=QUICK, seeds=2, draws=40, k=5
-    )
-    assert len(trained) == 2
+    both = ask(study, ref=("vit-mae-m", REFERENCE))
+    assert len(begun) == 2
     assert set(both["encoders"]) == {"vit-clip-m:2 + gpt-2-m:2"}
     measures = both.groupby("measure")["reference"].unique().map(set)
     assert measures["alignment"] == measures["gain"] == {"vit-mae-m:2", REFERENCE}
     assert measures["recall_1"] == measures["epochs"] == {""}
     again = both[both["reference"] != "vit-mae-m:2"].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, alone)
-    assert [line.split(" on average")[0] for line in verdicts(both)] == [
-        f"vit-clip-m:2 + gpt-2-m:2: {_first_words(both, name)}"
-        for name in ("vit-mae-m:2", REFERENCE)
+    expected = [_verdict(both, "vit-mae-m:2"), _verdict(both, REFERENCE)]
+    assert adaptation_findings(question(), both)[:2] == expected
+    assert "By recall at 10" in adaptation_findings(question(), both)[2]
+
+
+def _verdict(both: pd.DataFrame, reference: str) -> str:
+    rows = both[both["reference"].isin([reference, ""])]
+    return " ".join(verdict(rows, reference=reference))
+
+
+def test_several_sets_of_encoders_are_asked_one_after_the_other(study: Study) -> None:
+    pairs = {"x": ("vit-clip-m:2", "vit-clip-m:1"), "y": ("gpt-2-m:2", "gpt-2-m:2")}
+    both = ask(study, **pairs)
+    each = [ask(study), ask(study, x=("vit-clip-m:1",))]
+    pd.testing.assert_frame_equal(both, pd.concat(each, ignore_index=True))
+    sentences = adaptation_findings(question(**pairs), both)
+    assert [sentence.partition(": ")[0] for sentence in sentences] == [
+        "vit-clip-m:2 + gpt-2-m:2",
+        "vit-clip-m:2 + gpt-2-m:2",
+        "vit-clip-m:1 + gpt-2-m:2",
+        "vit-clip-m:1 + gpt-2-m:2",
     ]
 
 
@@ -329,15 +363,46 @@ def test_a_curve_of_few_stimuli_has_one_size_and_sizes_are_taken_once(tmp_path: 
         Store(build(tmp_path, PaintedDataset(40), vision=[VISION[3]], language=[LANGUAGE[2]])),
         "cave",
     )
-    asked = {"references": [REFERENCE], "settings": QUICK, "seeds": 1, "draws": 40, "k": 2}
-    assert learning_curve(few, SPACES, **asked)["pairs"].unique().tolist() == [25]
-    table = learning_curve(few, SPACES, sizes=(20, 10, 20), **asked)
+    assert curve(few, k=2)["pairs"].unique().tolist() == [25]
+    table = curve(few, k=2, pairs=(20, 10, 20))
     assert not table.duplicated().any()
     assert table["pairs"].unique().tolist() == [10, 20]
 
 
+def test_the_course_is_that_of_the_training_until_it_is_stopped(study: Study) -> None:
+    lesson, reference = prepare(study, SPACES), read_reference(study, REFERENCE)
+    settings = settings_of(question().fitting)
+    looks = list(follow(lesson, reference, Measure(k=5), settings, device="cpu"))
+    whole = asking.ask(build_question(Course, USUAL), study)
+    pd.testing.assert_frame_equal(whole, pd.DataFrame([row for _, row in looks]))
+    stopped = asking.ask(build_question(Course, {**USUAL, "passes": 4}), study)
+    pd.testing.assert_frame_equal(stopped, whole.head(5))
+
+
+def test_kernels_are_cosines_of_test_stimuli_in_the_order_of_the_reference(study: Study) -> None:
+    lesson, reference = prepare(study, SPACES), read_reference(study, REFERENCE)
+    before = asking.ask(build_question(Kernels, {**USUAL, "before": True}), study)
+    table = asking.ask(build_question(Kernels, USUAL), study)
+    assert set(before["when"]) == {"reference", "before"}
+    whats = [("reference", REFERENCE), *[("before", one) for one in SPACES]]
+    whats += [("after", one) for one in ("mean", *SPACES)]
+    shown = list(table[["when", "what"]].drop_duplicates().itertuples(index=False, name=None))
+    assert shown == whats
+    pd.testing.assert_frame_equal(table[table["when"] != "after"], before)
+    adapters = train_once(lesson, settings_of(question().fitting), device="cpu")
+    views = views_after(adapters, lesson.spaces, lesson.parts)
+    rows = table[(table["when"] == "after") & (table["what"] == "mean")]
+    places = {stimulus: place for place, stimulus in enumerate(lesson.parts.test)}
+    x, y = (views["mean"][rows[side].map(places)] for side in ("x", "y"))
+    np.testing.assert_allclose(rows["cosine"], (x * y).sum(axis=1), atol=1e-5)
+    truth = normalize_rows(reference[lesson.parts.test])
+    assert rows["alignment"].iloc[0] == score_views(views, truth, Measure(k=5))["mean"]
+    compared = compare_kernels(lesson, REFERENCE, reference, Measure(k=5), adapters)
+    pd.testing.assert_frame_equal(tabulate(compared), table)
+
+
 def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> None:
-    adapters, recipe = train_adapters(study, SPACES, settings=QUICK)
+    adapters, recipe = trained(study)
     check_adapters(study, adapters, recipe)
     other = Recipe.of("adapters", **{**recipe.choices, "revision": "older"})
     with pytest.raises(
@@ -347,7 +412,7 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
     with pytest.raises(FeatureError, match="other data: q differ"):
         check_adapters(Study(study.store, "cave", q=None), adapters, recipe)
     with pytest.raises(
-        FeatureError, match="not those that their file tells of: widths or encoders differ"
+        FeatureError, match="not those that their file describes: widths or encoders differ"
     ):
         check_adapters(
             study, Adapters({"vit-clip-m:2": adapters.maps["vit-clip-m:2"]}, 0.07), recipe
@@ -363,8 +428,8 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
 
 
 def test_adapters_of_a_stopped_training_are_not_taken_for_the_finished_ones(study: Study) -> None:
-    adapters, recipe = train_adapters(study, SPACES, settings=QUICK)
-    stopped = adapters_recipe(study, SPACES, QUICK, pairs=75, seed=0, stopped=5)
+    adapters, recipe = trained(study)
+    stopped = recipe_of(study, stopped=5)
     assert stopped.digest != recipe.digest
     assert check_adapters(study, adapters, stopped).stopped == 5
     for passes in (None, -1, 2.5, "5", True, []):
@@ -375,7 +440,7 @@ def test_adapters_of_a_stopped_training_are_not_taken_for_the_finished_ones(stud
 
 
 def test_every_part_of_a_recipe_that_is_missing_or_of_another_kind_is_refused(study: Study) -> None:
-    adapters, recipe = train_adapters(study, SPACES, settings=QUICK)
+    adapters, recipe = trained(study)
     whole = dict(recipe.choices)
     for name in whole:
         without = {key: value for key, value in whole.items() if key != name}
@@ -400,8 +465,3 @@ def test_every_part_of_a_recipe_that_is_missing_or_of_another_kind_is_refused(st
                 )
     with pytest.raises(FeatureError, match="recipe is not one of adapters"):
         check_adapters(study, adapters, Recipe.of("other", **whole))
-
-
-def _first_words(both: pd.DataFrame, reference: str) -> str:
-    rows = both[both["reference"] == reference]
-    return verdict_text(rows, reference=reference).split(" on average")[0]

@@ -8,7 +8,7 @@ import pytest
 
 from core.figures.theme import INK, hue
 from core.questions.adapters.figures import Kernel, before_after, cost, curve, kernels
-from core.questions.adapters.findings import tell_baselines, tell_cost
+from core.questions.adapters.findings import baseline_finding, cost_finding
 from core.questions.adapters.measures import row, summarize
 
 TITLES = {"mae:2": "MAE <m>", "gpt:3": "GPT"}
@@ -17,7 +17,7 @@ BOTH = ("mae:2 → gpt:3", "gpt:3 → mae:2")
 
 
 def measured(*, chance: float = 0.05, pairs: int = 100, off: float = 0.0) -> pd.DataFrame:
-    """Two trainings: MAE goes from 0.1 to 0.3, GPT from 0.2 to 0.25, their mean to 0.4; the average
+    """Two trainings: MAE changes from 0.1 to 0.3, GPT from 0.2 to 0.25, their mean to 0.4; the average
     before is 0.15.
     """
     rows = [row("alignment", "chance", "average", chance)]
@@ -82,19 +82,19 @@ def test_rows_are_categories_although_the_legend_comes_first():
 
 
 def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth():
-    said = tell_baselines(measured())
+    said = baseline_finding(measured())
     assert (
         "the adapters reach 0.500 (chance 0.100), more than the best method without training, CCA,"
         " with 0.400." in said
     )
     worse = measured()
     worse.loc[worse["method"] == "adapters", "value"] = 0.3
-    assert "less than the best method" in tell_baselines(worse)
-    assert "no baseline can be compared" in tell_baselines(measured().query("method != 'CCA'"))
+    assert "less than the best method" in baseline_finding(worse)
+    assert "there is no baseline to compare with" in baseline_finding(measured().query("method != 'CCA'"))
     several = pd.concat([measured(pairs=50, off=-0.1), measured(pairs=1000)])
-    said = tell_cost(several)
-    assert said.startswith("From 50 to 1,000 pairs alignment of the mean goes from 0.300 to 0.400")
-    assert said.endswith("recall at 10 goes from 0.400 to 0.500.")
+    said = cost_finding(several)
+    assert said.startswith("From 50 to 1,000 pairs, alignment of the mean changes from 0.300 to 0.400")
+    assert said.endswith("recall at 10 changes from 0.400 to 0.500.")
 
 
 def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_missing():
@@ -102,18 +102,18 @@ def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_mi
     close.loc[close["method"] == "CCA", "value"] = 0.4999
     assert (
         "reach 0.500 (chance 0.100), as much as the best method without training, CCA, with 0.500."
-        in tell_baselines(close)
+        in baseline_finding(close)
     )
     missing = measured(pairs=1000)
     missing.loc[
         (missing["method"] == "adapters") & (missing["measure"] == "recall_10"), "value"
     ] = np.nan
-    assert tell_baselines(missing) == "The adapters' retrieval cannot be measured."
-    said = tell_cost(pd.concat([measured(pairs=50), missing]))
-    assert said == "From 50 to 1,000 pairs alignment of the mean goes from 0.400 to 0.400."
+    assert baseline_finding(missing) == "The adapters' retrieval cannot be measured."
+    said = cost_finding(pd.concat([measured(pairs=50), missing]))
+    assert said == "From 50 to 1,000 pairs, alignment of the mean changes from 0.400 to 0.400."
     missing["value"] = np.nan
     assert (
-        tell_cost(pd.concat([measured(pairs=50), missing]))
+        cost_finding(pd.concat([measured(pairs=50), missing]))
         == "From 50 to 1,000 pairs nothing can be compared."
     )
 

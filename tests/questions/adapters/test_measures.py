@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.questions.adapters.findings import verdict
 from core.questions.adapters.maps.model import Adapter, Adapters, split
 from core.questions.adapters.measures import (
     ALL,
@@ -21,11 +22,11 @@ from core.questions.adapters.measures import (
     row,
     score_halves,
     summarize,
-    verdict_text,
     views_after,
     views_before,
 )
 from core.statistics.intervals import draw_halves
+from core.study.parts import Measure
 
 N = 160
 PARTS = split(N)
@@ -69,9 +70,14 @@ def frame(rows: list[dict[str, object]]) -> pd.DataFrame:
     return table
 
 
+def verdict_text(rows: pd.DataFrame) -> str:
+    return " ".join(verdict(summarize(rows), reference="R"))
+
+
 def gains(
     metric: str = "cka", draws: int = 40, seeds: int = 3, noise: float = 1.5, **parameters: int
 ) -> pd.DataFrame:
+    measure = Measure.of(metric, parameters)
     spaces, latent = world(noise=noise)
     before = views_before(spaces, PARTS, centered=False)
     after = [
@@ -79,10 +85,10 @@ def gains(
         for seed in range(seeds)
     ]
     scores = [
-        score_halves(views, latent[PARTS.test], metric=metric, draws=draws, seed=0, **parameters)
+        score_halves(views, latent[PARTS.test], measure, draws=draws, seed=0)
         for views in (before, *after)
     ]
-    return frame(gain_rows(scores[0], scores[1:], metric=metric, seed=0))
+    return frame(gain_rows(scores[0], scores[1:], measure, seed=0))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +173,7 @@ def test_the_interval_over_seeds_is_as_wide_as_the_mean_of_seeds_varies() -> Non
         for value in reached
     ]
     row = (
-        frame(gain_rows(still, after, metric="cka", seed=0))
+        frame(gain_rows(still, after, Measure("cka"), seed=0))
         .query("measure == 'gain' and what == 'mean' and seed == @ALL")
         .iloc[0]
     )
@@ -179,37 +185,37 @@ def test_the_interval_over_seeds_is_as_wide_as_the_mean_of_seeds_varies() -> Non
 
 @pytest.mark.parametrize(
     ("seeds", "sentence"),
-    [(1, "not other trainings, since there was one alone"), (3, "3 having been run")],
+    [(1, "not other trainings, since there was only one"), (3, "from 3 runs, other trainings")],
 )
 def test_the_verdict_says_what_its_intervals_cover(seeds: int, sentence: str) -> None:
-    assert sentence in verdict_text(gains(seeds=seeds), reference="R")
+    assert sentence in verdict_text(gains(seeds=seeds))
 
 
-def test_the_verdict_tells_each_encoder_s_own_change() -> None:
+def test_the_verdict_says_each_encoder_s_own_change() -> None:
     """Beside weak encoders the average is low: what is above it may have fallen all the same."""
     rows = gains(seeds=1).query("measure in ('gain', 'own_gain') and seed == @ALL")
     a = rows["what"] == rows["what"].iloc[0]
     fallen = a & (rows["measure"] == "own_gain")
     rows.loc[fallen, ["value", "low", "high"]] = [-0.19, -0.25, -0.12]
     name = rows["what"].iloc[0]
-    said = f"and is farther from it than {name} alone (−0.190, 95 % interval −0.250 to −0.120)."
-    assert said in verdict_text(rows, reference="R")
+    change = f"and is farther from it than {name} alone (−0.190, 95 % interval −0.250 to −0.120)."
+    assert change in verdict_text(rows)
 
 
-def test_a_training_that_learned_nothing_is_told() -> None:
+def test_a_training_that_learned_nothing_is_named() -> None:
     course = frame(
         [
-            row("epochs", "adapters", "training", value, seed=seed)
-            for seed, value in enumerate((0.0, 3.0))
+            row("untrained", "adapters", "training", value, seed=seed)
+            for seed, value in enumerate((1.0, 0.0))
         ]
     )
-    told = verdict_text(pd.concat([gains(seeds=2), course]), reference="R")
+    sentences = verdict_text(pd.concat([gains(seeds=2), course]))
     assert (
         "In 1 of 2 trainings no pass lowered the validation loss: their adapters are random"
-        " weights." in told
+        " weights." in sentences
     )
-    course["value"] = 3.0
-    assert "random weights" not in verdict_text(pd.concat([gains(seeds=2), course]), reference="R")
+    course["value"] = 0.0
+    assert "random weights" not in verdict_text(pd.concat([gains(seeds=2), course]))
 
 
 def test_the_verdict_follows_the_interval() -> None:
@@ -217,7 +223,7 @@ def test_the_verdict_follows_the_interval() -> None:
     assert helped.loc[("gain", "mean"), "holds"] == "yes"
     assert (
         "the mean of all encoders is nearer to R than the encoders are on average (+"
-        in verdict_text(gains(), reference="R")
+        in verdict_text(gains())
     )
     rows = frame([])
     base = {
@@ -244,7 +250,7 @@ def test_the_verdict_follows_the_interval() -> None:
 def test_halves_are_scored_at_k_but_no_more_than_a_fourth_of_them(k: int, halved: int) -> None:
     spaces, latent = world()
     truth, view = unit(latent[PARTS.test]), unit(spaces["a"][PARTS.test])
-    scores = score_halves({"a": view}, truth, metric="mutual_knn", draws=40, seed=3, k=k)
+    scores = score_halves({"a": view}, truth, Measure(k=k), draws=40, seed=3)
     assert scores.whole == {"a": METRICS["mutual_knn"](view, truth, k=k)}
     for half, found in zip(draw_halves(40, count=40, seed=3), scores.halves[:, 0], strict=True):
         assert found == pytest.approx(
@@ -265,7 +271,7 @@ def test_too_few_draws_are_refused() -> None:
 
 def test_alignment_before_is_of_the_vectors_as_they_are_and_centered() -> None:
     spaces, latent = world()
-    table = frame(alignment_rows(spaces, latent, PARTS, metric="mutual_knn", k=5)).set_index(
+    table = frame(alignment_rows(spaces, latent, PARTS, Measure(k=5))).set_index(
         ["method", "what"]
     )["value"]
     rows, truth = PARTS.test, unit(latent[PARTS.test])
@@ -276,9 +282,9 @@ def test_alignment_before_is_of_the_vectors_as_they_are_and_centered() -> None:
     )
     assert table["before", "average"] == (table["before", "a"] + table["before", "b"]) / 2
     assert table["chance", "average"] == pytest.approx(5 / (len(rows) - 1))
-    unknown = frame(alignment_rows(spaces, latent, PARTS, metric="procrustes")).iloc[0]
+    unknown = frame(alignment_rows(spaces, latent, PARTS, Measure("procrustes"))).iloc[0]
     assert np.isnan(unknown["value"])
-    assert unknown["reason"] == "no formula tells this metric's chance"
+    assert unknown["reason"] == "no formula is known for this metric's chance"
 
 
 def test_retrieval_is_measured_both_ways_beside_every_baseline() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int64
 
 from core.errors import FeatureError, InputError
+from core.questions.adapters.question import TEMPERATURE, WIDEST, WIDTH
 from core.spaces.preprocess import normalize_rows
 
 SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates,
@@ -20,9 +21,6 @@ MOST = (
     512,
 )  # but no more than these: every interval measures halves of the test hundreds of times
 FEWEST = 32  # stimuli; of fewer, validation would be three or less
-WIDEST = (
-    8192  # dimensions of a common space; wider ones fill a machine's memory and hold nothing more
-)
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class Settings:
     validation loss after which training stops. Raises InputError for what no training can follow.
     """
 
-    width: int = 256
-    temperature: float = 0.07
+    width: int = WIDTH
+    temperature: float = TEMPERATURE
     learned: bool = False
     batch: int = 256
     rate: float = 1e-3

@@ -1,0 +1,95 @@
+"""Kernels of the encoders, of the reference and of the common space, over the same test stimuli."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int64
+
+from core.questions.adapters.kernel_order import order_alike
+from core.questions.adapters.lesson import Lesson, Space
+from core.questions.adapters.maps.model import Adapters
+from core.questions.adapters.measures import score_views, views_after, views_before
+from core.spaces.preprocess import normalize_rows
+from core.study.parts import Measure
+
+SHOWN = 96  # stimuli
+REFERENCE, BEFORE, AFTER = "reference", "before", "after"
+
+
+class Kernel(NamedTuple):
+    """The cosines of some stimuli in one space.
+
+    when: REFERENCE, BEFORE or AFTER training. what: the space, or `mean` of all. alignment: with
+    the reference over all test stimuli, NaN for itself.
+    """
+
+    when: str
+    what: str
+    alignment: float
+    cosines: Float[np.ndarray, "n n"]
+
+
+class Compared(NamedTuple):
+    """Kernels over the same stimuli, in one order that puts together what is alike for the
+    reference.
+    """
+
+    stimuli: Int64[np.ndarray, " n"]
+    kernels: list[Kernel]
+
+
+def compare_kernels(
+    lesson: Lesson, name: str, reference: Space, measure: Measure, adapters: Adapters | None
+) -> Compared:
+    """Return the kernels of the reference, of the encoders, and of what adapters make of them: by
+    the mean first, then by each.
+
+    name: of the reference. adapters: None before any training.
+    """
+    parts = lesson.parts
+    truth = normalize_rows(reference[parts.test])
+    order = order_alike((truth @ truth.T)[:SHOWN, :SHOWN])
+    kernels = [Kernel(REFERENCE, name, np.nan, _cosines(truth, order))]
+    before = views_before(lesson.spaces, parts, centered=False)
+    kernels += _kernels(BEFORE, before, score_views(before, truth, measure), order)
+    if adapters:
+        after = views_after(adapters, lesson.spaces, parts)
+        after = {"mean": after.pop("mean"), **after}
+        kernels += _kernels(AFTER, after, score_views(after, truth, measure), order)
+    return Compared(parts.test[order], kernels)
+
+
+def tabulate(compared: Compared) -> pd.DataFrame:
+    """Return a row per kernel and two stimuli: when, what, alignment, x, y (indices), cosine."""
+    x, y = (side.ravel() for side in np.meshgrid(compared.stimuli, compared.stimuli, indexing="ij"))
+    tables = [
+        pd.DataFrame(
+            {
+                "when": one.when,
+                "what": one.what,
+                "alignment": one.alignment,
+                "x": x,
+                "y": y,
+                "cosine": one.cosines.ravel(),
+            }
+        )
+        for one in compared.kernels
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _kernels(
+    when: str,
+    views: dict[str, np.ndarray],
+    scores: dict[str, float],
+    order: Sequence[int] | np.ndarray,
+) -> list[Kernel]:
+    return [Kernel(when, what, scores[what], _cosines(view, order)) for what, view in views.items()]
+
+
+def _cosines(view: np.ndarray, order: Sequence[int] | np.ndarray) -> np.ndarray:
+    return view[order] @ view[order].T

@@ -1,0 +1,185 @@
+"""What the Adapters page, `platoscope adapt` and `platoscope adapters` ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+from core.errors import InputError
+from core.options import build, option, part, values_of
+from core.questions.question import StudyQuestion
+from core.study.parts import Measure
+
+SEEDS, DRAWS = 5, 200
+WIDTH, TEMPERATURE = 256, 0.07
+WIDEST = 8192  # a wider common space fills a machine's memory and holds nothing more
+USUAL = "the usual ones where none are named"
+
+A = TypeVar("A", bound="AdapterQuestion")
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How adapters are trained."""
+
+    width: int = option(
+        WIDTH, least=1, most=WIDEST, label="Width", help="dimensions of the common space"
+    )
+    temperature: float = option(
+        TEMPERATURE,
+        label="Temperature",
+        metavar="T",
+        help="of the loss; at low temperatures only the nearest stimuli matter",
+    )
+    learned: bool = option(
+        False, label="Learn the temperature", help="learn the temperature from there"
+    )
+
+
+@dataclass(frozen=True)
+class AdapterQuestion(StudyQuestion):
+    """What is asked of linear adapters of some encoders, beside a reference."""
+
+    device: ClassVar[str] = "auto"
+
+    x: tuple[str, ...] = option(
+        (),
+        label="Encoders",
+        metavar="A[:LAYER]",
+        help=f"an encoder, in its penultimate block where no layer is named; {USUAL}",
+    )
+    y: tuple[str, ...] = option(
+        (),
+        label="With",
+        metavar="B[:LAYER]",
+        help="another encoder; of several, the i-th goes with the i-th of x",
+    )
+    z: tuple[str, ...] = option(
+        (),
+        label="And with",
+        metavar="C[:LAYER]",
+        help="further encoders, with every x and y; all pairs are in the loss",
+    )
+    ref: tuple[str, ...] = option(
+        (),
+        label="Reference",
+        metavar="R[:LAYER]",
+        help="strong models that the common space is compared with; they take no part in training",
+    )
+    fitting: Fitting = part(Fitting)
+    measure: Measure = part(Measure)
+    seed: int = option(
+        0, least=0, label="Seed", help="of which stimuli test, validate and train, and of all draws"
+    )
+
+    def models(self) -> tuple[str, ...]:
+        spaces = (*self.x, *self.y, *self.z, *self.ref)
+        return tuple(dict.fromkeys(space.rpartition(":")[0] for space in spaces))
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Return the encoders that are trained together, of a question about one x and one y."""
+        return (*self.x[:1], *self.y[:1], *self.z)
+
+    def each(self: A) -> Iterator[A]:
+        """Yield the question about each x with its y; raises InputError where they are not as
+        many.
+        """
+        if len(self.x) != len(self.y):
+            raise InputError(
+                f"the i-th --x goes with the i-th --y; given {len(self.x)} and {len(self.y)}: name"
+                " as many of both"
+            )
+        for x, y in zip(self.x, self.y, strict=True):
+            yield replace(self, x=(x,), y=(y,))
+
+    def turned(self, kind: type[A], **choices: object) -> A:
+        """Return a question of another type about the same adapters."""
+        values = {name: value for name, value in values_of(self).items() if name != "pairs"}
+        return build(kind, values | choices)
+
+    @property
+    def label(self) -> str:
+        """Return what an axis of alignment says."""
+        return f"alignment with the reference ({self.measured})"
+
+    @property
+    def measured(self) -> str:
+        """Return by what alignment is measured, in words."""
+        k = self.measure.settings.get("k")
+        return f"{self.measure.spec.short}{f', k = {k}' if k else ''}"
+
+
+@dataclass(frozen=True)
+class Adaptation(AdapterQuestion):
+    """Do linear adapters bring frozen encoders nearer to a strong model?"""
+
+    command: ClassVar[str] = "adapt"
+
+    pairs: int | None = option(
+        None, least=2, label="Pairs", help="training pairs (all that test and validation leave)"
+    )
+    seeds: int = option(
+        SEEDS,
+        least=0,
+        label="Trainings",
+        help="trainings; they differ in what is drawn, not in the test stimuli",
+    )
+    bootstrap: int = option(
+        DRAWS,
+        least=0,
+        label="Draws",
+        help="halves of the test stimuli, for the interval of the gain",
+    )
+
+
+@dataclass(frozen=True)
+class PairsCurve(AdapterQuestion):
+    """What are fewer training pairs worth?"""
+
+    command: ClassVar[str] = "adapters curve"
+
+    pairs: tuple[int, ...] = option(
+        (), least=2, label="Pairs", help="numbers of training pairs (all, a half, a quarter …)"
+    )
+    seeds: int = option(SEEDS, least=0, label="Trainings", help="trainings per number of pairs")
+    bootstrap: int = option(
+        DRAWS,
+        least=0,
+        label="Draws",
+        help="halves of the test stimuli, for the interval of the gain",
+    )
+
+
+@dataclass(frozen=True)
+class OneTraining(AdapterQuestion):
+    """What is asked of one training of adapters.
+
+    passes: None for a training that comes to its end.
+    """
+
+    pairs: int | None = option(
+        None, least=2, label="Pairs", help="training pairs (all that test and validation leave)"
+    )
+    passes: int | None = option(
+        None, least=0, label="Passes", help="stop after so many passes over the training pairs"
+    )
+
+
+@dataclass(frozen=True)
+class Course(OneTraining):
+    """How does one training of adapters go on?"""
+
+    command: ClassVar[str] = "adapters course"
+
+
+@dataclass(frozen=True)
+class Kernels(OneTraining):
+    """Which test stimuli are alike to the encoders, to the reference and in the common space?"""
+
+    command: ClassVar[str] = "adapters kernels"
+
+    before: bool = option(
+        False, label="Before", help="the encoders and the reference alone; nothing is trained"
+    )
