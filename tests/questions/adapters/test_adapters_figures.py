@@ -90,10 +90,14 @@ def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth(
     worse = measured()
     worse.loc[worse["method"] == "adapters", "value"] = 0.3
     assert "less than the best method" in baseline_finding(worse)
-    assert "there is no baseline to compare with" in baseline_finding(measured().query("method != 'CCA'"))
+    assert "there is no baseline to compare with" in baseline_finding(
+        measured().query("method != 'CCA'")
+    )
     several = pd.concat([measured(pairs=50, off=-0.1), measured(pairs=1000)])
     said = cost_finding(several)
-    assert said.startswith("From 50 to 1,000 pairs, alignment of the mean changes from 0.300 to 0.400")
+    assert said.startswith(
+        "From 50 to 1,000 pairs, alignment of the mean changes from 0.300 to 0.400"
+    )
     assert said.endswith("recall at 10 changes from 0.400 to 0.500.")
 
 
@@ -114,7 +118,7 @@ def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_mi
     missing["value"] = np.nan
     assert (
         cost_finding(pd.concat([measured(pairs=50), missing]))
-        == "From 50 to 1,000 pairs nothing can be compared."
+        == "From 50 to 1,000 pairs, nothing can be compared."
     )
 
 
