@@ -17,7 +17,7 @@ BOTH = ("mae:2 → gpt:3", "gpt:3 → mae:2")
 
 
 def measured(*, chance: float = 0.05, pairs: int = 100, off: float = 0.0) -> pd.DataFrame:
-    """Two trainings: MAE changes from 0.1 to 0.3, GPT from 0.2 to 0.25, their mean to 0.4; the average
+    """Two trainings: MAE goes from 0.1 to 0.3, GPT from 0.2 to 0.25, their mean to 0.4; the average
     before is 0.15.
     """
     rows = [row("alignment", "chance", "average", chance)]
