@@ -273,28 +273,14 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
 
 
 def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -> None:
-    asked = [
-        "adapt",
-        "--dataset",
-        "photos",
-        "--x",
-        "tiny-vit:0",
-        "tiny-vit:1",
-        "--y",
-        "tiny-gpt2~long",
-        "tiny-gpt2",
-        "--ref",
-        "tiny-bloom",
-        "tiny-bloom~long",
-        "--k",
-        "2",
-        "--width",
-        "8",
-        "--seeds",
-        "1",
-        "--bootstrap",
-        "40",
-    ]
+    def words(x: str, y: str, reference: str, *more: str) -> list[str]:
+        named = ["--x", *x.split(), "--y", *y.split(), "--ref", *reference.split()]
+        quick = ["--k", "2", "--width", "8", "--seeds", "1"]
+        draws = [] if "--bootstrap" in more else ["--bootstrap", "40"]
+        return ["adapt", "--dataset", "photos", *named, *quick, *draws, *more]
+
+    x, y, reference = "tiny-vit:0 tiny-vit:1", "tiny-gpt2~long tiny-gpt2", "tiny-bloom"
+    asked = words(x, y, "tiny-bloom tiny-bloom~long")
     rows = pd.DataFrame(json.loads(answer(*asked, "--json")[0]))
     gains = rows.query("measure == 'gain' and what == 'mean'")
     assert gains[["encoders", "reference"]].to_numpy().tolist() == [
@@ -307,46 +293,40 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
         "encoders"
     ].tolist()
     assert all("not other trainings, since there was only one" in line for line in lines)
-    for words, sentence in (
-        (["--y", "tiny-gpt2"], "the i-th --x goes with the i-th --y; given 2 and 1"),
-        (["--save", "a"], "--save writes the adapters of one --x and one --y; given 2 of each"),
+    twice = ("tiny-vit:1 tiny-gpt2:1", "tiny-gpt2 tiny-vit:1", reference)
+    one, nowhere = ("tiny-vit:0", "tiny-gpt2", reference), str(world / "no" / "a")
+    for wrong, sentence in (
+        (words(x, "tiny-gpt2", reference), "the i-th --x goes with the i-th --y; given 2 and 1"),
         (
-            ["--ref", "tiny-vit:0"],
+            words(x, y, reference, "--save", "a"),
+            "--save writes the adapters of one --x and one --y; given 2 of each",
+        ),
+        (
+            words(x, y, "tiny-vit:0"),
             "the reference has no part in the training, but tiny-vit has an encoder's weights",
         ),
         (
-            ["--y", "tiny-gpt2", "tiny-gpt2", "--ref", "tiny-gpt2~long"],
+            words(x, "tiny-gpt2 tiny-gpt2", "tiny-gpt2~long"),
             "but tiny-gpt2~long has an encoder's weights",
         ),
+        (words(*twice), "tiny-gpt2:1 + tiny-vit:1 would be trained twice"),
         (
-            ["--x", "tiny-vit:1", "tiny-gpt2:1", "--y", "tiny-gpt2", "tiny-vit:1"],
-            "tiny-gpt2:1 + tiny-vit:1 would be trained twice",
+            words(x, y, reference, "--temperature", "nan"),
+            "a finite temperature above 0; given nan",
         ),
-        (["--temperature", "nan"], "a finite temperature above 0; given nan"),
-        (["--bootstrap", "1"], "a 95 % interval needs 40 draws or more"),
-        (["--pairs", "800"], "800 were asked for"),
-        (["--metric", "ckaa"], "no metric named 'ckaa'"),
+        (
+            words(x, y, reference, "--bootstrap", "1"),
+            "a 95 % interval needs 40 draws or more",
+        ),
+        (words(x, y, reference, "--pairs", "800"), "800 were asked for"),
+        (words(x, y, reference, "--metric", "ckaa"), "no metric named 'ckaa'"),
+        (
+            words(*one, "--save", nowhere),
+            "cannot be written (No such file or directory); name another file with --save",
+        ),
     ):
-        assert main([*asked, *words, "--store", str(world / "store")]) == 2
+        assert main([*wrong, "--store", str(world / "store")]) == 2
         assert sentence in capsys.readouterr().err
-    assert (
-        main(
-            [
-                *asked[:4],
-                *asked[5:7],
-                *asked[8:],
-                "--save",
-                str(world / "no" / "a"),
-                "--store",
-                str(world / "store"),
-            ]
-        )
-        == 2
-    )
-    assert (
-        "cannot be written (No such file or directory); name another file with --save"
-        in capsys.readouterr().err
-    )
 
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:
