@@ -33,6 +33,7 @@ from core.questions.adapters.question import (
 )
 from core.questions.adapters.usual import usual_models
 from core.questions.asking import answers, ask, never
+from core.questions.competence.question import TasksSolved
 from core.recipe import Recipe
 from core.study.models import trained
 from core.study.spaces import Layer
@@ -60,7 +61,7 @@ def name_spaces(question: A, study: Study) -> A:
     """
     named = [bool(names) for names in (question.x, question.y, question.ref)]
     if not any(named):
-        models, solved = trained(study.models()), study.tasks_solved()
+        models, solved = trained(study.models()), ask(TasksSolved(question.scope), study)
         (x, y), reference = usual_models(study, models, solved)
         question = replace(question, x=(x,), y=(y,), ref=(reference,))
     elif not all(named):

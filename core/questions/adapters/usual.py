@@ -13,7 +13,8 @@ from core.study.study import Study
 def usual_models(study: Study, models: pd.DataFrame, solved: pd.DataFrame) -> tuple[list[str], str]:
     """Return two encoders and the reference among some models.
 
-    models: rows of `Study.models`. solved: as `Study.tasks_solved` returns it.
+    models: rows of `Study.models`. solved: the share of tasks that each vision model
+    solves: model, solved.
 
     The reference is the best vision model by tasks solved, else the largest model that leaves two
     encoders. The encoders are one that reads images and one that reads captions where there are
