@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from core.errors import DeviceError, MetricError
 from core.metrics import METRICS, Metric, find_metric
-from core.metrics.spec import AnyEngine
+from core.metrics.spec import AnyEngine, Parameter
 from core.settings import choose_device
 
 
-def make_engine(metric: str, *, device: str = "cpu", **parameters: Any) -> AnyEngine:
+def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) -> AnyEngine:
     """Return the engine of a metric; parameters that are not given have the metric's defaults.
 
     device: "cpu" for numpy, which has all metrics; "cuda" or "cuda:1" for torch, which has the most
@@ -44,7 +43,7 @@ def make_engine(metric: str, *, device: str = "cpu", **parameters: Any) -> AnyEn
     return chosen.on_torch(place, **complete)
 
 
-def _on_cuda(metric: Metric, parameters: Mapping[str, Any]) -> AnyEngine | None:
+def _on_cuda(metric: Metric, parameters: Mapping[str, Parameter]) -> AnyEngine | None:
     """Return the metric's engine on CUDA; None where the machine or the metric does not have it."""
     if metric.on_torch is None:
         return None

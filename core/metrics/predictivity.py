@@ -212,7 +212,7 @@ def _errors_of_sums(
     ), float(scale)
 
 
-def _engine(*, folds: int) -> Predictions:
+def _engine(*, folds: int) -> Predictions[Parts]:
     return Predictions(partial(fit_parts, folds=folds), partial(explained, folds=folds))
 
 

@@ -20,6 +20,7 @@ Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
 UNBOUNDED = (-np.inf, np.inf)
 
+Parameter = int | float | str
 AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
 Lists = Int32[np.ndarray, "n k"]
 Space = Float[np.ndarray, "n _"]
@@ -53,7 +54,7 @@ class MetricSpec:
     invariances: frozenset[Invariance]
     sees: str
     misses: str
-    defaults: Mapping[str, Any]
+    defaults: Mapping[str, Parameter]
     reference: str
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unbounded: Mapping[str, str] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class Metric:
     halves: Callable[[Space, Space, Halves], Float64[np.ndarray, " count"]] | None = None
 
     def __call__(
-        self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Any
+        self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Parameter
     ) -> float:
         """Compare two spaces over the same stimuli; raises MetricError for degenerate spaces and
         unknown parameters.
@@ -116,7 +117,7 @@ class Metric:
         check_pair(x, y)
         return self.function(x, y, **complete)
 
-    def complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
         """Return every parameter, its default where none is given; raises MetricError for unknown
         ones and for words as numbers.
         """
@@ -130,20 +131,20 @@ class Metric:
 
     def _check_kind(self, name: str, value: object) -> None:
         default = self.spec.defaults[name]
-        expected = str if isinstance(default, str) else (int, float)
-        if not isinstance(value, expected) or isinstance(value, bool):
-            kind = "a word" if expected is str else "a number"
+        kinds = {str: (str,), int: (int,), float: (int, float)}[type(default)]
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            kind = {str: "word", int: "whole number", float: "number"}[type(default)]
             raise MetricError(
-                f"{name} of {self.spec.id} is {kind}, such as {default}; given {value!r}"
+                f"{name} of {self.spec.id} is a {kind}, such as {default}; given {value!r}"
             )
 
-    def spec_with(self, parameters: Mapping[str, Any]) -> MetricSpec:
+    def spec_with(self, parameters: Mapping[str, Parameter]) -> MetricSpec:
         """Return the spec as it is with these parameters: with some a metric has no range."""
         words = self.spec.unbounded.items()
         free = any(parameters.get(name) == word for name, word in words)
         return replace(self.spec, range=UNBOUNDED) if free else self.spec
 
-    def chance_level(self, n: int, parameters: Mapping[str, Any]) -> float:
+    def chance_level(self, n: int, parameters: Mapping[str, Parameter]) -> float:
         """Return the mean score of unrelated spaces over n stimuli; NaN where no formula gives it
         without a look at the spaces.
         """

@@ -234,11 +234,18 @@ def test_an_unknown_parameter_is_refused(metric):
 
 @pytest.mark.parametrize(
     ("metric", "given"),
-    [("mutual_knn", {"k": "abc"}), ("mutual_knn", {"k": True}), ("cknna", {"variant": 3})],
+    [
+        ("mutual_knn", {"k": "abc"}),
+        ("mutual_knn", {"k": True}),
+        ("svcca", {"rank": 2.5}),
+        ("rbf_cka", {"bandwidth": "wide"}),
+        ("cknna", {"variant": 3}),
+    ],
 )
 def test_parameters_of_another_kind_are_refused(metric, given):
     name, value = next(iter(given.items()))
     with pytest.raises(
-        MetricError, match=rf"{name} of {metric} is a (number|word), such as .*; given {value!r}"
+        MetricError,
+        match=rf"{name} of {metric} is a (whole number|number|word), such as .*; given {value!r}",
     ):
         METRICS[metric](np.eye(5), np.eye(5), **given)
