@@ -385,8 +385,9 @@ def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeyp
     app.button(key="train").click().run()
     app.button(key="stop").click().run()
     assert not app.exception
-    assert list(record.drawn) == ["kernels", "gains", "worth", "course"]
-    for question, table in record.drawn.values():
+    drawn = {key: one for key, one in record.drawn.items() if isinstance(one[0], AdapterQuestion)}
+    assert list(drawn) == ["kernels", "gains", "worth", "course"]
+    for question, table in drawn.values():
         printed.assert_same_numbers(printed.run(question, store, capsys), table)
     asked = {one: table for one, table in record.asked.items() if isinstance(one, AdapterQuestion)}
     assert len(asked) == 2
