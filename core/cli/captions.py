@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
         run_summarize,
         "put captions into fewer words with an instruction-tuned model",
     )
-    summarize.add_argument("--dataset", required=True, metavar="D")
+    summarize.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     summarize.add_argument(
         "--model", required=True, metavar="SPEC", help="hf:ID or hf:FOLDER, with a chat template"
     )

@@ -13,7 +13,7 @@ from docs.reference import PAGES, commands
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 COMMANDS = [words for words, _ in commands(make_parser(), "platoscope")]
-TITLES = dict(re.findall(r'"pages/(\w+).py", title="([^"]+)"', (ROOT / "app.py").read_text()))
+TITLES = dict(re.findall(r'"pages/(\w+).py",\s*title="([^"]+)"', (ROOT / "app.py").read_text()))
 
 
 @pytest.mark.parametrize("name", PAGES)
