@@ -48,20 +48,6 @@ def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:
     return len(trained(models)) < len(models) and pick_switch(one)
 
 
-def pick_models(label: str, models: pd.DataFrame, key: str) -> list[str]:
-    """Choose some of these models; none chosen means all."""
-    titles = models.set_index("model")["title"]
-    chosen = st.multiselect(
-        label,
-        list(titles.index),
-        format_func=titles.get,
-        key=key,
-        placeholder=f"all {len(titles)}",
-        bind="query-params",
-    )
-    return chosen or list(titles.index)
-
-
 def choose_models(
     one: Option, models: pd.DataFrame, *, usual: int | None = None
 ) -> tuple[str, ...]:

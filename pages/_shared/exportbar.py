@@ -76,12 +76,13 @@ def draw(
     on_select: Any = "ignore",
     brush: bool = False,
 ) -> None:
-    """Draw the figure of a question's answer with its export bar: see `plot`.
+    """Draw the figure of a question's answer with its export bar.
 
-    Recipe and command are those of the question.
+    Recipe and command are those of the question. on_select: called with the selection in session
+    state under `key`. brush: many points may be drawn around, not only one be clicked.
     """
     recipe, command = queries.recipe_of(at, question), frame.question_command(question)
-    plot(
+    _plot(
         figure,
         key=key,
         table=table,
@@ -93,27 +94,21 @@ def draw(
 
 
 def draw_alone(question: Question, figure: go.Figure, *, key: str, table: pd.DataFrame) -> None:
-    """Draw the figure of a question that needs no store with its export bar: see `plot`."""
+    """Draw the figure of a question that needs no store with its export bar."""
     recipe, command = recipe_alone(question), to_command(question)
-    plot(figure, key=key, table=table, recipe=recipe, command=command)
+    _plot(figure, key=key, table=table, recipe=recipe, command=command)
 
 
-def plot(
+def _plot(
     figure: go.Figure,
     *,
     key: str,
     table: pd.DataFrame,
     recipe: Recipe,
-    command: str | None = None,
+    command: str,
     on_select: Any = "ignore",
     brush: bool = False,
 ) -> None:
-    """Draw a figure with its export bar; `on_select` is called with the selection in session state
-    under `key`.
-
-    command: what prints the numbers behind the plot, None where no command does. brush: many points
-    may be drawn around, not only one be clicked.
-    """
     title = figure.layout.meta["title"]
     ways = ("points", "box", "lasso") if brush else "points"
     selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": ways}
@@ -150,7 +145,7 @@ def _bar(
     key: str,
     table: pd.DataFrame,
     recipe: Recipe,
-    command: str | None,
+    command: str,
 ) -> None:
     def name(suffix: str) -> str:
         return exports.file_name(title, recipe, suffix)
@@ -181,7 +176,6 @@ def _bar(
             key=f"recipe-{key}",
             **look,
         )
-        if command:
-            with st.popover("Command", type="tertiary"):
-                st.caption("This prints the numbers behind the plot:")
-                st.code(command, language="bash", wrap_lines=True)
+        with st.popover("Command", type="tertiary"):
+            st.caption("This prints the numbers behind the plot:")
+            st.code(command, language="bash", wrap_lines=True)

@@ -22,14 +22,6 @@ from pages._shared import queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
-OPTIONS = (
-    "metric",
-    "k",
-    "layers",
-    "null",
-    "bootstrap",
-)  # of `platoscope align`; other choices are parameters of the metric
-DEFAULTS: Mapping[str, object] = {"metric": "mutual_knn", "layers": "best"}
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -72,37 +64,6 @@ def command(*words: str) -> str:
 def question_command(question: Question) -> str:
     """Return the command that prints a question's answer over this store."""
     return command(*to_words(question))
-
-
-def align_command(at: Place, x: Sequence[str], y: Sequence[str], **choices: object) -> str:
-    """Return the `align` command of these models; choices as of `compared_words`."""
-    where = ["--where", *(f"{factor}={value}" for factor, value in at.scope.where)]
-    where = where if at.scope.where else []
-    chosen = ["--stimuli", at.scope.stimuli] if at.scope.stimuli else []
-    return command(
-        "align",
-        "--dataset",
-        at.dataset,
-        "--x",
-        *x,
-        "--y",
-        *y,
-        *compared_words(**choices),
-        *where,
-        *chosen,
-    )
-
-
-def compared_words(**choices: object) -> list[str]:
-    """Return how models are compared in words of the command line: its options and the metric's
-    parameters, defaults left out.
-    """
-    given = [(name, value) for name, value in choices.items() if value != DEFAULTS.get(name)]
-    options = [
-        word for name, value in given if name in OPTIONS for word in (f"--{name}", str(value))
-    ]
-    others = [f"{name}={value}" for name, value in given if name not in OPTIONS]
-    return [*options, *(["--set", *others] if others else [])]
 
 
 def mode() -> Mode:

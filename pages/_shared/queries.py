@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,14 +21,13 @@ from core.errors import MetricError
 from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
-from core.questions.alignment.question import Alignment
 from core.questions.captions import tellings as retold
 from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.study.parts import Comparison, Scope
+from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
@@ -167,24 +165,6 @@ def competence(at: Place) -> pd.DataFrame:
     return study(at).competence()
 
 
-def alignment(
-    at: Place, x: Sequence[str], y: Sequence[str], *, metric: str = "mutual_knn", **compared: Any
-) -> pd.DataFrame:
-    """Return the alignment of every pair of models that can be compared."""
-    left_x, left_y = comparable(at, x, y, {"metric": metric, **compared})
-    layers = compared.pop("layers", "best")
-    comparison = Comparison.of(metric, compared, layers=layers)
-    return ask(at, Alignment(at.scope, tuple(left_x), tuple(left_y), comparison=comparison))
-
-
-def comparable(
-    at: Place, x: Sequence[str], y: Sequence[str], compared: Mapping[str, Any]
-) -> tuple[list[str], list[str]]:
-    """Return the models, for a metric that compares neighbors those that have any."""
-    refused = without_neighbors(at, (*x, *y), k=compared["k"]) if "k" in compared else {}
-    return [name for name in x if name not in refused], [name for name in y if name not in refused]
-
-
 @contextmanager
 def _bar() -> Iterator[Progress]:
     bar = st.empty()
@@ -204,21 +184,6 @@ def _held(at: Place) -> dict[Hashable, pd.DataFrame]:  # noqa: ARG001 - the cach
     made on every click.
     """
     return {}
-
-
-def compared(
-    at: Place, make: Callable[..., pd.DataFrame], *given: Hashable, **choices: Hashable
-) -> pd.DataFrame:
-    """Return what a function of `core.questions.metrics.answer` says of the study; it may take a
-    minute, and a bar shows how far.
-    """
-    held, key = _held(at), (make.__name__, given, tuple(choices.items()))
-    if key not in held:
-        with _bar() as report:
-            held[key] = make(study(at), *given, **choices, report=report)
-        if len(held) > MOST_HELD:
-            held.pop(next(iter(held)))
-    return held[key]
 
 
 def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:
@@ -247,8 +212,3 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
 def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:
     """Return the k nearest stimuli of every stimulus in one layer, most similar first."""
     return study(at).neighbors(model, k=k)[layer, :, :k]
-
-
-def recipe(at: Place, kind: str, names: Sequence[str], **choices: object) -> Recipe:
-    """Return all that a plot depends on."""
-    return study(at).recipe(kind, list(names), **choices)

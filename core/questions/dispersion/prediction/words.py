@@ -60,5 +60,5 @@ def _fisher(a: int, b: int, low: int, high: int) -> tuple[float, float]:
     """
     from scipy import stats  # a third of a second that pages without a test must not pay
 
-    exact = stats.fisher_exact([[a, low - a], [b, high - b]])
+    exact = stats.fisher_exact(np.array([[a, low - a], [b, high - b]]))
     return float(exact.statistic), float(exact.pvalue)
