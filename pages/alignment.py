@@ -13,7 +13,7 @@ from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
-from core.study.aligning import layer_matrix
+from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration

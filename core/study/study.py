@@ -1,6 +1,6 @@
 """A dataset's models as a study: reads their spaces from a store and keeps neighbors there.
 
-`core.study.comparing` compares them.
+`core.study.comparison.comparing` compares them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from core.recipe import Recipe
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import check_q, clamp_outliers
 from core.store import ModelEntry, Store, write_result
+from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
 from core.study.models import codes_text, describe, reads
 from core.study.neighbor_lists import lists_table, read_lists, search
-from core.study.pair_scores import HeldScores
 from core.study.selections import decode
 
 # neighbors of each stimulus that are kept in the store; more are found when they are asked for

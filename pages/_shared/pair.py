@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 from streamlit.delta_generator import DeltaGenerator
 
-from core.study.layer_pairs import best_layers, best_models
+from core.study.comparison.layer_pairs import best_layers, best_models
 from core.study.parts import LayerPair
 from pages._shared import controls, queries
 from pages._shared.queries import Place

@@ -16,9 +16,9 @@ from core.metrics.knn import mutual_knn_chance
 from core.pairs.overlap import overlaps
 from core.spaces.neighbors import nearest
 from core.statistics.fits import competence_fit
-from core.study.aligning import align, align_all_layers
+from core.study.comparison.aligning import align, align_all_layers
+from core.study.comparison.pair_scores import PairScores, unscored
 from core.study.layers import LayerChoice, read_choice
-from core.study.pair_scores import PairScores, unscored
 from tests.metrics.oracles import permuted_neighbors
 
 KNN = METRICS["mutual_knn"].spec

@@ -12,9 +12,9 @@ import core.metrics.cka
 import core.metrics.engines
 import core.pairs.on_torch
 import core.pairs.rows
-import core.study.comparing
+import core.study.comparison.comparing
+import core.study.comparison.pair_scores
 import core.study.neighbor_lists
-import core.study.pair_scores
 import core.study.study
 from core.errors import (
     MetricError,
@@ -24,7 +24,7 @@ from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.comparing import compare_models
+from core.study.comparison.comparing import compare_models
 from core.study.parts import Measure
 from core.study.selections import encode
 from core.study.study import Study
@@ -202,7 +202,7 @@ def test_only_as_many_neighbors_and_scores_as_agreed_are_held(filled, monkeypatc
     study = Study(Store(filled), "counted")
     assert study.neighbors("ape", k=SIZE - 1).shape == (2, SIZE, SIZE - 1)
     assert study._held == {}
-    monkeypatch.setattr(core.study.pair_scores, "MOST_HELD", 3)
+    monkeypatch.setattr(core.study.comparison.pair_scores, "MOST_HELD", 3)
     table = align_models(study, ["ape", "reality"], ["bee", "cat"])
     assert len(study.held_scores.pairs) == 3
     assert align_models(study, ["ape", "reality"], ["bee", "cat"]).equals(table)
@@ -321,7 +321,7 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
     filled, metric, monkeypatch
 ):
     small = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
     monkeypatch.setattr(core.pairs.rows, "triangle", None)  # no kernel may be made
     monkeypatch.setattr(core.metrics.cka, "linear", None)
     large = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
@@ -333,7 +333,7 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
 def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on(
     study, metric, monkeypatch
 ):
-    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
     with pytest.raises(
         MetricError,
         match=rf"compares all pairs of stimuli at once, which takes fewer than {SIZE} stimuli;"
@@ -341,13 +341,13 @@ def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on
         " fewer stimuli",
     ):
         align_models(study, ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE + 1)
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE + 1)
     assert np.isfinite(align_models(study, ["ape"], ["bee"], metric=metric)["score"].item())
 
 
 def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):
     few = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
-    monkeypatch.setattr(core.study.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
     many = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
     assert many["reason"].tolist() == few["reason"].tolist()
     np.testing.assert_allclose(many["score"], few["score"], atol=1e-6)

@@ -10,8 +10,8 @@ import re
 import numpy as np
 import pytest
 
+import core.study.comparison.pair_scores
 import core.study.neighbor_lists
-import core.study.pair_scores
 import core.study.study
 from core.errors import (
     MetricError,

@@ -25,8 +25,8 @@ from core.statistics.intervals import (
     influences,
 )
 from core.statistics.nulls import calibrate, draw_orders, null_scores
-from core.study import comparing
-from core.study.comparing import choose_engine, prepare_each
+from core.study.comparison import comparing
+from core.study.comparison.comparing import choose_engine, prepare_each
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
 from core.study.study import Study

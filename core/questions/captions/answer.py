@@ -39,7 +39,7 @@ from core.questions.captions.trends import (
     told_by_group,
 )
 from core.stimuli.statistics import split_words
-from core.study.comparing import align_models, choose_engine
+from core.study.comparison.comparing import align_models, choose_engine
 from core.study.layers import read_choice
 from core.study.models import UNTRAINED, families, reads
 from core.study.spaces import default_language

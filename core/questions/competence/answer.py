@@ -26,10 +26,10 @@ from core.questions.competence.tasks_solved import solve_tasks
 from core.questions.competence.trajectories import along_training
 from core.questions.competence.trends import USUAL, most_competent, trend_table
 from core.questions.models.question import ModelPairs, Roster
-from core.study.comparing import align_models, choose_engine
+from core.study.comparison.comparing import align_models, choose_engine
+from core.study.comparison.pairing import check_pairing
 from core.study.layers import read_choice
 from core.study.models import is_reality, reads, trained
-from core.study.pairing import check_pairing
 from core.study.roster import known_worlds
 from core.study.study import Study
 

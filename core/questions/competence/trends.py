@@ -21,7 +21,7 @@ from core.questions.competence.question import Bins, Contenders, TasksSolved, Tr
 from core.questions.competence.registry import CAPTIONS, known_scores, registry, score_of
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.discoveries import adjust
-from core.study.comparing import align_models
+from core.study.comparison.comparing import align_models
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
 

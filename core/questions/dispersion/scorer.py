@@ -11,7 +11,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.pairs.subsets import SetScores, score_sets
-from core.study.comparing import choose_engine, layer_scores
+from core.study.comparison.comparing import choose_engine, layer_scores
 from core.study.parts import Measure
 from core.study.spaces import Layer
 from core.study.study import Study

@@ -36,7 +36,7 @@ from core.questions.metrics.question import (
 from core.questions.metrics.sample_size import grow_sample
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import check_count, draw_orders
-from core.study.layer_pairs import complete_pair
+from core.study.comparison.layer_pairs import complete_pair
 from core.study.models import is_reality, trained
 from core.study.parts import LayerPair
 from core.study.roster import finished_models

@@ -14,8 +14,8 @@ from core.questions.models.findings import map_findings, pair_findings
 from core.questions.models.map_table import DESCRIBED, NEAREST, map_table
 from core.questions.models.question import ModelLayout, ModelMap, ModelPairs, Roster
 from core.statistics.layouts import check_layout, lay_out
+from core.study.comparison.pairing import check_pairing, pair_models
 from core.study.models import is_reality, trained
-from core.study.pairing import check_pairing, pair_models
 from core.study.study import Study
 
 Q = TypeVar("Q", ModelPairs, ModelLayout, ModelMap)
@@ -48,7 +48,7 @@ def complete_layout(question: ModelLayout, study: Study) -> ModelLayout:
 
 @answers(ModelPairs, version=1, complete=complete, findings=pair_findings)
 def pair(question: ModelPairs, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Align every two of the models; see `core.study.pairing.pair_models` for the columns."""
+    """Align every two of the models; see `core.study.comparison.pairing.pair_models` for the columns."""
     return pair_models(study, question.roster.names, question.comparison, report)
 
 

@@ -12,7 +12,7 @@ from core.questions.overview.findings import overview_findings
 from core.questions.overview.question import Overview
 from core.questions.overview.trends import closeness, solving, trends
 from core.spaces.inputs import check_k
-from core.study.comparing import align_models
+from core.study.comparison.comparing import align_models
 from core.study.models import reads
 from core.study.parts import Comparison
 from core.study.roster import known_worlds

@@ -27,7 +27,7 @@ from core.questions.stimuli.question import (
 from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-from core.study.layer_pairs import complete_pair
+from core.study.comparison.layer_pairs import complete_pair
 from core.study.spaces import find_space, name_spaces
 from core.study.stimuli import studied_indices, studied_stimuli
 from core.study.study import Study

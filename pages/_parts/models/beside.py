@@ -17,7 +17,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.map_table import NEAREST
 from core.questions.models.question import ModelMap, ModelPairs
-from core.study.aligning import layer_matrix
+from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
 from pages._shared import controls, exportbar, frame, gallery, queries

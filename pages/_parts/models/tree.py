@@ -11,7 +11,7 @@ from core.questions.models import figures
 from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelPairs, Roster
-from core.study.pair_table import score_matrix
+from core.study.comparison.pair_table import score_matrix
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, queries
 from pages._shared.queries import Place

@@ -25,7 +25,7 @@ from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Ros
 from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
 from core.store.versions import VERSIONS
-from core.study import pairing
+from core.study.comparison import pairing
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models

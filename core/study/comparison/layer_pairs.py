@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.study.comparing import align_models, layer_scores
+from core.study.comparison.comparing import align_models, layer_scores
 from core.study.layers import LayerChoice, pick
 from core.study.models import reads
 from core.study.parts import Comparison, LayerPair, Measure

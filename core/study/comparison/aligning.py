@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from core.metrics.spec import MetricSpec
+from core.study.comparison.pair_scores import PairScores
 from core.study.layers import LayerChoice, pick
-from core.study.pair_scores import PairScores
 
 COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score", "reason")
 

@@ -12,10 +12,10 @@ from core.pairs.among import scores_among
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
 from core.progress import Progress
-from core.study.comparing import choose_engine, prepare_each
+from core.study.comparison.comparing import choose_engine, prepare_each
+from core.study.comparison.pair_scores import scored
+from core.study.comparison.pair_table import align_among, check_choice
 from core.study.layers import read_choice
-from core.study.pair_scores import scored
-from core.study.pair_table import align_among, check_choice
 from core.study.parts import Comparison
 from core.study.study import Study
 

@@ -11,9 +11,9 @@ from jaxtyping import Float64
 
 from core.errors import MetricError, UnknownNameError
 from core.metrics.spec import MetricSpec
-from core.study.aligning import COLUMNS, align
+from core.study.comparison.aligning import COLUMNS, align
+from core.study.comparison.pair_scores import PairScores
 from core.study.layers import LayerChoice
-from core.study.pair_scores import PairScores
 
 
 def check_choice(choice: LayerChoice, *, given: str) -> None:
@@ -34,7 +34,7 @@ def align_among(
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
-    """Return a row for every two of the models, with the columns of `core.study.aligning.align`.
+    """Return a row for every two of the models, with the columns of `core.study.comparison.aligning.align`.
 
     names: in the order that tells model_x from model_y. scores: of all layers of two models; a pair
     that is missing there has the score NaN, the layers -1 and no reason.

@@ -23,9 +23,9 @@ from core.pairs.prepared import Prepared
 from core.recipe import Recipe
 from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
-from core.study.aligning import align, align_all_layers
+from core.study.comparison.aligning import align, align_all_layers
+from core.study.comparison.pair_scores import PairScores, scored, unscored
 from core.study.layers import ALL, LayerChoice, read_choice
-from core.study.pair_scores import PairScores, scored, unscored
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
