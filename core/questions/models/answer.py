@@ -48,7 +48,7 @@ def complete_layout(question: ModelLayout, study: Study) -> ModelLayout:
 
 @answers(ModelPairs, version=1, complete=complete, findings=pair_findings)
 def pair(question: ModelPairs, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Align every two of the models; see `core.study.comparison.pairing.pair_models` for the columns."""
+    """Align every two of the models; columns as of `pair_models`."""
     return pair_models(study, question.roster.names, question.comparison, report)
 
 

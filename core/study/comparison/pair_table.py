@@ -34,7 +34,7 @@ def align_among(
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
-    """Return a row for every two of the models, with the columns of `core.study.comparison.aligning.align`.
+    """Return a row for every two of the models, with the columns of `aligning.align`.
 
     names: in the order that tells model_x from model_y. scores: of all layers of two models; a pair
     that is missing there has the score NaN, the layers -1 and no reason.
