@@ -10,8 +10,7 @@ import pytest
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.cka_halves import cka_of_halves
-from core.metrics.knn import jaccard_terms, mutual_terms
-from core.metrics.knn_order import edit_terms, subsequence_terms
+from core.metrics.knn import mutual_terms
 from core.spaces.kernels import linear
 from core.spaces.neighbors import nearest
 from core.statistics.intervals import (
@@ -78,7 +77,10 @@ def test_equal_terms_have_an_interval_of_one_point():
     assert bootstrap_mean(np.full((10, 1), 0.25), count=20, seed=0).tolist() == [[0.25], [0.25]]
 
 
-@pytest.mark.parametrize("terms", [mutual_terms, jaccard_terms, edit_terms, subsequence_terms])
+@pytest.mark.parametrize(
+    "terms",
+    [pytest.param(metric.terms, id=name) for name, metric in METRICS.items() if metric.terms],
+)
 def test_influences_equal_leaving_each_stimulus_out_and_finding_neighbors_anew(terms):
     k, n = 3, 14
     x, y = draw(np.random.default_rng(4), n)

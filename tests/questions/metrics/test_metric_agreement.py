@@ -94,7 +94,7 @@ def test_a_metric_that_is_low_where_spaces_are_aligned_is_turned():
     models = spaces()
     table = rank_agreement(score_pairs(models, k=K))
     assert rho(table, "procrustes", "shape_angle")["spearman"] == pytest.approx(1)
-    assert rho(table, "mutual_knn", "jaccard_knn")["spearman"] > 0.9
+    assert rho(table, "cka", "procrustes")["spearman"] > 0.9
     assert rho(table, "cka", "cka")["pairs"] == len(list(combinations(models, 2)))
 
 
