@@ -90,12 +90,13 @@ def pick(at: Place) -> Alignment:
     models = every if unfinished else trained(every)
     language = reads(models, "caption")
     usual = reads(models, "image") | is_reality(models)
+    scope = controls.pick_scope(at)
     return Alignment(
         x=controls.choose_models(options["x"], models[language]),
         y=controls.choose_models(options["y"], models[~language], usual=int(usual.sum())),
         unfinished=unfinished,
-        scope=controls.pick_scope(at),
-        comparison=controls.pick_comparison(queries.size(at)),
+        scope=scope,
+        comparison=controls.pick_comparison(queries.size(replace(at, scope=scope))),
         calibration=Calibration(
             null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),

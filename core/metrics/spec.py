@@ -93,7 +93,8 @@ class Metric:
     does. on_torch: an engine from a torch device and the parameters, where there is one. chance,
     pair_chance: where a formula gives it, of any two spaces or of each two. terms: what each
     stimulus adds to a mean, from its own two neighbor lists alone. halves: scores on many halves of
-    the stimuli at once, for a metric that need not be asked half by half.
+    the stimuli at once, for a metric that need not be asked half by half. version: raised by hand
+    when its values change, so that answers by it are made again.
     """
 
     spec: MetricSpec
@@ -106,6 +107,7 @@ class Metric:
     pair_chance: PairChance | None = None
     terms: Callable[[Lists, Lists], Float64[np.ndarray, " n"]] | None = None
     halves: Callable[[Space, Space, Halves], Float64[np.ndarray, " count"]] | None = None
+    version: int = 1
 
     def __call__(
         self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Parameter

@@ -11,16 +11,19 @@ of an answer and of all that it needs, so that a table of an older version is ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
+from core.errors import StoreError
+from core.metrics import find_metric
 from core.progress import Progress
 from core.questions.question import Question, StudyQuestion, choices_of, read_answer
 from core.recipe import Recipe
 from core.study.keeping import keep
+from core.study.parts import Measure
 from core.study.study import Study
 
 S = TypeVar("S", bound=StudyQuestion)
@@ -112,7 +115,15 @@ def ask(question: StudyQuestion, study: Study, report: Progress | None = None) -
     complete = answer.complete(question, study)
     if not answer.kept(complete):
         return answer.make(complete, study, report)
-    return keep(study, _recipe(complete, study), lambda: answer.make(complete, study, report))
+    recipe = _recipe(complete, study)
+
+    def make() -> pd.DataFrame:
+        table = answer.make(complete, study, report)
+        if _recipe(complete, study) != recipe:
+            raise StoreError("a model was embedded again while it was compared; ask once more")
+        return table
+
+    return keep(study, recipe, make)
 
 
 def recipe_of(question: StudyQuestion, study: Study) -> Recipe:
@@ -124,10 +135,30 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     kind = type(complete)
     # in one part: an option may be named as a part of every recipe is, such as models
     choices, versions = choices_of(complete), versions_of(kind)
+    for measure in _measures(complete):
+        choices |= {"settings": measure.settings}  # defaults too, which may change
+        del choices["k"], choices["set"]
+    for metric in (*complete.compared_metrics(), *(one.metric for one in _measures(complete))):
+        versions[f"metric {metric}"] = find_metric(metric).version
     stamp = dict(answer_of(kind).stamp(complete, study))
     more = {"stamp": stamp} if stamp else {}
     models = complete.models()
     return study.recipe(kind.command, models, versions=versions, question=choices, **more)
+
+
+def stamp_of(question: StudyQuestion, study: Study) -> Mapping[str, Any]:
+    """Return what a question's answer depends on outside the store, such as digests of files."""
+    answer = answer_of(type(question))
+    return answer.stamp(answer.complete(question, study), study)
+
+
+def _measures(part: object) -> Iterator[Measure]:
+    """Yield the measures among the parts of a question."""
+    if isinstance(part, Measure):
+        yield part
+    elif is_dataclass(part):
+        for value in vars(part).values():
+            yield from _measures(value)
 
 
 def versions_of(kind: type[StudyQuestion]) -> dict[str, int]:

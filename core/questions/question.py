@@ -38,6 +38,10 @@ class StudyQuestion(Question):
         """Return the names of the embeddings that the answer of a complete question depends on."""
         return ()
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        """Return the metrics that the answer depends on, beside those of its measures."""
+        return ()
+
 
 def choices_of(question: Question) -> dict[str, Any]:
     """Return what a question says, by option name, as plain JSON values, without its scope."""

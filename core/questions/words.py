@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from core.errors import InputError
+from core.errors import InputError, UnknownNameError
 from core.options import Option, Value, build, options_of, value_of
 from core.questions.question import Question
 
@@ -87,8 +88,8 @@ def _option_words(one: Option, value: Any) -> list[str]:
     if one.kind == "switch":
         return [one.flag] if value else [f"--no-{one.flag.removeprefix('--')}"]
     texts = [_text(one, each) for each in (value if one.many else (value,))]
-    if not one.many and texts[0].startswith("-"):  # else it would be taken for an option
-        return [f"{one.flag}={texts[0]}"]
+    if any(text.startswith("-") for text in texts):  # else it would be taken for an option
+        return [f"{one.flag}={text}" for text in texts]
     return [one.flag, *texts]
 
 
@@ -137,6 +138,8 @@ def _from_shown(one: Option, text: str, labels: Labels | None) -> Any:
     for value, label in (labels or {}).get(one.name, {}).items():
         if label == text:
             return value
+    if one.choices and text not in one.choices:
+        raise UnknownNameError(one.name, text, one.choices)
     try:
         return _reader(one)(text)
     except ArgumentTypeError as error:
@@ -159,10 +162,10 @@ def _read_number(one: Option, text: str) -> int | float:
     try:
         value = int(text) if one.kind == "whole" else float(text)
     except ValueError:
-        value = None
-    low, high = one.least, one.most
-    inside = value is not None and (low is None or value >= low) and (high is None or value <= high)
-    if value is None or not inside:
+        value = math.nan
+    low = -math.inf if one.least is None else one.least
+    high = math.inf if one.most is None else one.most
+    if not (math.isfinite(value) and low <= value <= high):
         raise ArgumentTypeError(f"expected {_range(one)}, got {text!r}")
     return value
 
@@ -190,4 +193,5 @@ def _number(text: str) -> Value:
         value = json.loads(text)
     except ValueError:
         return text
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else text
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if number and math.isfinite(value) else text

@@ -286,6 +286,7 @@ def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
     return st.selectbox(
         one.label,
         counts,
+        index=counts.index(one.default),
         format_func=lambda count: f"{count:,}" if count else "none",
         key=one.name,
         help=text or sentence(one.help),

@@ -72,12 +72,13 @@ def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
     The page holds it too: in a store that cannot be written it would be made on every click.
     """
     held = _held(at)
-    if question not in held:
+    key = question, repr(asking.stamp_of(question, study(at)))  # files outside the store may change
+    if key not in held:
         with _bar() as report:
-            held[question] = asking.ask(question, study(at), report)
+            held[key] = asking.ask(question, study(at), report)
         if len(held) > MOST_HELD:
             held.pop(next(iter(held)))
-    return held[question]
+    return held[key]
 
 
 def recipe_of(at: Place, question: StudyQuestion) -> Recipe:

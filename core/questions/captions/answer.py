@@ -16,7 +16,7 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError, UnknownNameError
 from core.metrics.knn import mutual_terms
 from core.progress import Progress
-from core.questions.asking import answers, ask
+from core.questions.asking import answers, ask, never
 from core.questions.captions.findings import alignment_findings, facts_findings
 from core.questions.captions.question import (
     CaptionAlignment,
@@ -178,6 +178,7 @@ def _align_levels(
 @answers(
     CaptionAlignment,
     version=1,
+    kept=never,  # objectives and titles depend on what else is embedded
     complete=complete_alignment,
     stamp=embeddings_read,
     left_out=outdated_sentences,
@@ -202,11 +203,20 @@ def align_levels(question: CaptionAlignment, study: Study, report: Progress | No
     return table.assign(title=table["model_y"].map(titles))
 
 
+def models_described(question: CaptionFacts, study: Study) -> Mapping[str, Any]:
+    """Return the embeddings that are read, and what stands for the models: which also depends on
+    what else is embedded.
+    """
+    models = study.models()
+    about = models[models["model"].isin(question.y)][["model", "group", "title"]]
+    return {**embeddings_read(question, study), "described": about.to_dict("records")}
+
+
 @answers(
     CaptionFacts,
     version=1,
     complete=complete_facts,
-    stamp=embeddings_read,
+    stamp=models_described,
     left_out=outdated_sentences,
     needs=(CaptionScores,),
     findings=facts_findings,

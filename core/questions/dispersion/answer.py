@@ -298,7 +298,8 @@ def collect_findings(
     if len(ranking.spaces) > 2:
         fits = ask(HeldOutFits(scope, _spaces(ranking)), study, report)
         tables.append(summary.correlation_rows(fits))
-    tables.append(summary.predictor_rows(ask(DispersionPredictors(scope, ranking), study, report)))
+    predictors = DispersionPredictors(scope, ranking, seed=question.trial.seed)
+    tables.append(summary.predictor_rows(ask(predictors, study, report)))
     return pd.concat(tables, ignore_index=True)[list(summary.COLUMNS)]
 
 

@@ -41,6 +41,9 @@ class MetricAgreement(StudyQuestion):
     def models(self) -> tuple[str, ...]:
         return self.names
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        return self.metrics
+
 
 @dataclass(frozen=True)
 class Neighborhoods(StudyQuestion):
@@ -65,6 +68,9 @@ class Neighborhoods(StudyQuestion):
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.x, *self.y)))
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn", "cknna")
+
 
 @dataclass(frozen=True)
 class _PairQuestion(StudyQuestion):
@@ -84,6 +90,9 @@ class NeighborhoodSweep(_PairQuestion):
 
     seed: int = option(0, least=0, label="Seed", help=SEED)
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn", "cknna")
+
 
 @dataclass(frozen=True)
 class SampleSize(_PairQuestion):
@@ -93,6 +102,9 @@ class SampleSize(_PairQuestion):
 
     k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
     seed: int = option(0, least=0, label="Seed", help=SEED)
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn", "cka", "unbiased_cka")
 
 
 @dataclass(frozen=True)
@@ -116,3 +128,6 @@ class CalibratedMetrics(_PairQuestion):
         help="how often the stimuli of one model are shuffled to see what unrelated models reach",
     )
     seed: int = option(0, least=0, label="Seed", help=SEED)
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return self.metrics
