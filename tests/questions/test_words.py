@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli import make_parser
-from core.errors import InputError
+from core.errors import InputError, UnknownNameError
 from core.options import Option, build, options_of, values_of
 from core.questions.catalog import QUESTIONS
 from core.questions.question import Question, choices_of
@@ -39,8 +39,7 @@ def values(one: Option) -> st.SearchStrategy[Any]:
         "text": st.sampled_from(one.choices) if one.choices else TEXT,
     }[one.kind]
     if one.many:
-        plain = single if one.kind != "text" else WORD
-        return st.lists(plain, min_size=1, max_size=3).map(tuple)
+        return st.lists(single, min_size=1, max_size=3).map(tuple)
     return st.one_of(st.just(one.default), single) if not one.positional else WORD
 
 
@@ -121,6 +120,22 @@ def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():
 def test_a_link_with_a_value_out_of_range_is_refused_by_name():
     with pytest.raises(InputError, match=r"k of the address: expected a whole number, 1 or more"):
         from_query(QUESTIONS[0], {"k": "0"})
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999"])
+def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
+    with pytest.raises(SystemExit):
+        parsed(["align", "--q", text])
+    assert "expected a number from 0 to 1" in capsys.readouterr().err
+    question = read_question(QUESTIONS[0], parsed(["align", "--set", f"bandwidth={text}"]))
+    assert dict(question.comparison.parameters) == {"bandwidth": text}
+
+
+def test_a_link_with_a_word_that_is_no_choice_is_refused():
+    kind = next(kind for kind in QUESTIONS if any(one.choices for one in options_of(kind)))
+    name = next(one.name for one in options_of(kind) if one.choices)
+    with pytest.raises(UnknownNameError, match=f"no {name} named 'nonsense'"):
+        from_query(kind, {name: "nonsense"})
 
 
 def test_no_two_questions_have_one_command():

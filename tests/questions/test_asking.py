@@ -1,0 +1,54 @@
+"""A recipe takes in all that an answer depends on, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import StoreError
+from core.metrics import METRICS
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ANSWERS, answer_of, ask, recipe_of
+from core.questions.metrics.question import MetricAgreement
+from core.store import Store
+from core.study.parts import Calibration, Comparison
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+CALIBRATED = Alignment(calibration=Calibration(null=19))
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return Study(Store(build(tmp_path, PaintedDataset(20), **SMALL)), "cave")
+
+
+def test_a_default_said_and_a_default_left_out_are_one_recipe(study: Study) -> None:
+    said = replace(CALIBRATED, comparison=Comparison(k=10))
+    assert recipe_of(said, study) == recipe_of(CALIBRATED, study)
+    other = replace(CALIBRATED, comparison=Comparison(k=9))
+    assert recipe_of(other, study) != recipe_of(CALIBRATED, study)
+
+
+def test_a_metric_s_version_is_in_the_recipes_of_what_is_compared_by_it(study, monkeypatch):
+    cka = replace(CALIBRATED, comparison=Comparison("cka"))
+    questions = [CALIBRATED, cka, MetricAgreement(size=20)]
+    before = [recipe_of(question, study) for question in questions]
+    monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=2))
+    after = [recipe_of(question, study) for question in questions]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False]
+
+
+def test_an_answer_over_a_model_that_is_embedded_again_meanwhile_is_not_kept(study, monkeypatch):
+    answer = answer_of(Alignment)
+
+    def meanwhile(*given):
+        monkeypatch.setattr(Study, "recipe", lambda *_, **__: "of other embeddings")
+        return answer.make(*given)
+
+    monkeypatch.setitem(ANSWERS, Alignment, replace(answer, make=meanwhile))
+    with pytest.raises(StoreError, match="embedded again while it was compared; ask once more"):
+        ask(CALIBRATED, study)
+    assert not list((study.store.root / "results" / "cave").glob("answer-*"))
