@@ -12,6 +12,7 @@ from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ANSWERS, answer_of, ask, recipe_of
 from core.questions.metrics.question import MetricAgreement
+from core.recipe import Recipe
 from core.store import Store
 from core.study.parts import Calibration, Comparison
 from core.study.study import Study
@@ -45,8 +46,9 @@ def test_an_answer_over_a_model_that_is_embedded_again_meanwhile_is_not_kept(stu
     answer = answer_of(Alignment)
 
     def meanwhile(*given):
-        monkeypatch.setattr(Study, "recipe", lambda *_, **__: "of other embeddings")
-        return answer.make(*given)
+        table = answer.make(*given)
+        monkeypatch.setattr(Study, "recipe", lambda *_, **__: Recipe.of("other embeddings"))
+        return table
 
     monkeypatch.setitem(ANSWERS, Alignment, replace(answer, make=meanwhile))
     with pytest.raises(StoreError, match="embedded again while it was compared; ask once more"):
