@@ -137,20 +137,21 @@ def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
 def show_learning(question: Contrastive, setup: Setup, last: Look, table: pd.DataFrame) -> None:
     """Draw the kernel beside what is learned, pair by pair, in a plane, and over training."""
     mode, draw = frame.mode(), partial(exportbar.draw_alone, question)
+    draw_last = partial(draw, command_note=exportbar.RUNS_IT)
     assert last.matrix is not None
     kernel, embedding = pmi_kernel(setup.cooccur().joint), last.matrix.numpy()
     learned = embedding @ embedding.T
     pairs = pd.DataFrame({"pmi": kernel.ravel(), "learned": learned.ravel()})
     maps = figures.kernels(kernel, learned, mode=mode, narrow=frame.narrow())
-    draw(maps, key="kernels", table=pairs)
+    draw_last(maps, key="kernels", table=pairs)
     left, right = st.columns(2)
     with left:
         fit = {name: float(last.figures[name]) for name in ("slope", "offset")}
         products = figures.products(kernel, learned, **fit, mode=mode)
-        draw(products, key="products", table=pairs)
+        draw_last(products, key="products", table=pairs)
     with right:
         plane = figures.plane(embedding, setup.edges(), mode=mode)
-        draw(plane, key="plane", table=pd.DataFrame(embedding))
+        draw_last(plane, key="plane", table=pd.DataFrame(embedding))
     draw(figures.over_training(table, mode=mode), key="training", table=table)
 
 

@@ -133,7 +133,7 @@ def show_looks(question: DeepLinear, looks: list[Look]) -> None:
         figure = figures.broken(table, unit=unit, mode=frame.mode())
         exportbar.draw_alone(question, figure, key="broken", table=table)
         strength = table["strength"].iloc[-1]
-        show_layers(question, looks[-1], table, f"Layer by layer at strength {strength:g}")
+        show_layers(question, looks[-1], f"Layer by layer at strength {strength:g}")
     elif question.preset == "minima":
         values = table.loc[table["by"] == "chance", "min_alignment"]
         by_noise = table["min_alignment"].iloc[0]
@@ -149,14 +149,14 @@ def show_training(question: DeepLinear, last: Look, table: pd.DataFrame) -> None
     linear, mode = question.preset not in ("tanh", "relu"), frame.mode()
     figure = figures.over_training(table, steps=steps, predicted=linear, mode=mode)
     exportbar.draw_alone(question, figure, key="training", table=table)
-    show_layers(question, last, table, "Layer by layer")
+    show_layers(question, last, "Layer by layer")
     if linear:
         st.subheader("What happens on the way", anchor=False)
         way = figures.on_the_way(table, steps=steps, mode=mode, narrow=frame.narrow())
         exportbar.draw_alone(question, way, key="way", table=table)
 
 
-def show_layers(question: DeepLinear, look: Look, table: pd.DataFrame, title: str) -> None:
+def show_layers(question: DeepLinear, look: Look, title: str) -> None:
     """Draw the alignment of every layer with every other; between the networks only, where nothing
     else was measured.
     """
@@ -169,7 +169,9 @@ def show_layers(question: DeepLinear, look: Look, table: pd.DataFrame, title: st
     rows, columns = ([*a, *b], [*a, *b]) if len(look.matrix) == len(a) + len(b) else (a, b)
     st.subheader(title, anchor=False)
     figure = figures.layer_map(look.matrix.numpy(), rows=rows, columns=columns, mode=frame.mode())
-    exportbar.draw_alone(question, figure, key="layers", table=table)
+    matrix = pd.DataFrame(look.matrix.numpy(), rows, columns).rename_axis("layer").reset_index()
+    note = exportbar.RUNS_IT
+    exportbar.draw_alone(question, figure, key="layers", table=matrix, command_note=note)
 
 
 frame.draw_alone(DeepLinear.title(), show)

@@ -65,6 +65,9 @@ export default function({ data, parentElement }) {
 
 _images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
 
+PRINTS_PLOT = "This prints the numbers behind the plot:"
+RUNS_IT = "This runs the same simulation; the plot shows its last state:"
+
 
 def draw(
     at: Place,
@@ -87,16 +90,26 @@ def draw(
         key=key,
         table=table,
         recipe=recipe,
-        command=command,
+        command=(command, PRINTS_PLOT),
         on_select=on_select,
         brush=brush,
     )
 
 
-def draw_alone(question: Question, figure: go.Figure, *, key: str, table: pd.DataFrame) -> None:
-    """Draw the figure of a question that needs no store with its export bar."""
+def draw_alone(
+    question: Question,
+    figure: go.Figure,
+    *,
+    key: str,
+    table: pd.DataFrame,
+    command_note: str = PRINTS_PLOT,
+) -> None:
+    """Draw the figure of a question that needs no store with its export bar.
+
+    command_note: what the command does, where it does not print the table itself.
+    """
     recipe, command = recipe_alone(question), to_command(question)
-    _plot(figure, key=key, table=table, recipe=recipe, command=command)
+    _plot(figure, key=key, table=table, recipe=recipe, command=(command, command_note))
 
 
 def _plot(
@@ -105,7 +118,7 @@ def _plot(
     key: str,
     table: pd.DataFrame,
     recipe: Recipe,
-    command: str,
+    command: tuple[str, str],
     on_select: Any = "ignore",
     brush: bool = False,
 ) -> None:
@@ -145,7 +158,7 @@ def _bar(
     key: str,
     table: pd.DataFrame,
     recipe: Recipe,
-    command: str,
+    command: tuple[str, str],
 ) -> None:
     def name(suffix: str) -> str:
         return exports.file_name(title, recipe, suffix)
@@ -177,5 +190,6 @@ def _bar(
             **look,
         )
         with st.popover("Command", type="tertiary"):
-            st.caption("This prints the numbers behind the plot:")
-            st.code(command, language="bash", wrap_lines=True)
+            line, note = command
+            st.caption(note)
+            st.code(line, language="bash", wrap_lines=True)
