@@ -32,7 +32,8 @@ class Recipe:
     @property
     def choices(self) -> Mapping[str, Any]:
         """Return the choices as plain data."""
-        return json.loads(self.text)
+        choices: Mapping[str, Any] = json.loads(self.text)
+        return choices
 
     @property
     def digest(self) -> str:

@@ -146,7 +146,7 @@ def fit(
         scores = (turned @ weights.flatten(1)).view(
             -1, many, classes
         ) + bias  # one product for all strengths
-        total = F.cross_entropy(scores.flatten(0, 1), wanted) * many
+        total: Tensor = F.cross_entropy(scores.flatten(0, 1), wanted) * many
         total = total + (levels * weights.square().sum((0, 2))).sum() / 2
         total.backward()
         return total

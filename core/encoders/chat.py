@@ -68,7 +68,10 @@ class Chat:
                 why = str(error)
             else:
                 if instruction.strip() in written and text.strip() in written:
-                    return self.tokenizer(written, add_special_tokens=False)["input_ids"]
+                    tokens: list[int] = self.tokenizer(written, add_special_tokens=False)[
+                        "input_ids"
+                    ]
+                    return tokens
                 why = "it leaves the instruction or the text out"
         raise EncoderError(
             f"the chat template of {self.name} takes no single user's message: {why}; choose"

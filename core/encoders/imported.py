@@ -228,7 +228,8 @@ def _from_tensor(tensor: Any, path: Path) -> np.ndarray:
     _check_size(
         path, tensor.numel() * max(tensor.element_size(), 4)
     )  # a view that repeats one value is small on disk
-    return tensor.detach().float().numpy()
+    values: np.ndarray = tensor.detach().float().numpy()
+    return values
 
 
 def _read_parquet(path: Path) -> dict[str, np.ndarray]:
@@ -280,7 +281,8 @@ def _from_column(column: Any, path: Path, name: str) -> np.ndarray:
             f"{kind} in column {name!r}",
             fits=pa.types.is_floating(kind) or pa.types.is_integer(kind),
         )
-        return column.to_numpy(zero_copy_only=False)
+        values: np.ndarray = column.to_numpy(zero_copy_only=False)
+        return values
     lengths = set(column.value_lengths().to_pylist())
     if len(lengths) > 1:
         raise FeatureError(

@@ -136,7 +136,7 @@ def is_causal(config: Any) -> bool:
 def _load_weights(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
     kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     with quiet():
-        return kind.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
             folder,
             config=config,
             dtype=torch.float32,
@@ -145,6 +145,7 @@ def _load_weights(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
             local_files_only=True,
             output_loading_info=True,
         )
+        return loaded
 
 
 @contextmanager

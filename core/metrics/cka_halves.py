@@ -62,8 +62,9 @@ def _hsic(
     sums_x, sums_y = x @ weights, y @ weights
     pairs = (weights * ((x * y) @ weights)).sum(axis=0)
     chains = (weights * sums_x * sums_y).sum(axis=0)
-    return (
+    hsic: np.ndarray = (
         pairs
         - 2 * chains / rows
         + (weights * sums_x).sum(axis=0) * (weights * sums_y).sum(axis=0) / whole
     )
+    return hsic

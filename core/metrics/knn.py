@@ -27,14 +27,16 @@ def count_shared(
     """Count the neighbors that two spaces have in common at each stimulus: |Aᵢ ∩ Bᵢ|, in 0 … k."""
     both = np.sort(np.concatenate([a, b], axis=1), axis=1)
     # a list never repeats a stimulus, so equal entries side by side are common neighbors
-    return np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
+    counts: np.ndarray = np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
+    return counts
 
 
 def mutual_terms(
     a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
 ) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's share of common neighbors: |Aᵢ ∩ Bᵢ| / k."""
-    return count_shared(a, b) / a.shape[1]
+    shares: np.ndarray = count_shared(a, b) / a.shape[1]
+    return shares
 
 
 def jaccard_terms(
@@ -42,7 +44,8 @@ def jaccard_terms(
 ) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's intersection over union of neighbors: |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|."""
     shared = count_shared(a, b)
-    return shared / (2 * a.shape[1] - shared)
+    shares: np.ndarray = shared / (2 * a.shape[1] - shared)
+    return shares
 
 
 def cycle_terms(
@@ -56,7 +59,8 @@ def cycle_terms(
     # a step from j to i is the number j · n + i: n · k of them are compared, where all walks of two
     # steps would be n · k²
     returned = np.isin(b.astype(np.int64) * n + own, own * n + a)
-    return returned.max(axis=1).astype(np.float64)
+    hits: np.ndarray = returned.max(axis=1).astype(np.float64)
+    return hits
 
 
 def mutual_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:

@@ -29,7 +29,8 @@ def subsequence_terms(
     for i in range(k):
         extended = longest[:, :-1] + (b == a[:, i : i + 1])
         longest[:, 1:] = np.maximum.accumulate(np.maximum(longest[:, 1:], extended), axis=1)
-    return longest[:, -1] / k
+    shares: np.ndarray = longest[:, -1] / k
+    return shares
 
 
 def edit_terms(
@@ -48,7 +49,8 @@ def edit_terms(
         edits = (
             np.minimum.accumulate(edits - place, axis=1) + place
         )  # insert b's entries, one edit each
-    return 1 - edits[:, -1] / k
+    shares: np.ndarray = 1 - edits[:, -1] / k
+    return shares
 
 
 def lcs_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:

@@ -41,7 +41,8 @@ def dissimilarities(
         )
     values = rankdata(distances) if correlation == "spearman" else distances
     around = values - values.mean()
-    return around / np.linalg.norm(around)
+    unit: np.ndarray = around / np.linalg.norm(around)
+    return unit
 
 
 def rsa(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, correlation: str) -> float:

@@ -17,7 +17,8 @@ from core.spaces.bases import Basis, basis_of, center, span
 
 def shape(basis: Basis) -> Float64[np.ndarray, "n r"]:
     """Scale a centered space to Frobenius norm 1, in its principal axes."""
-    return basis.scores / np.linalg.norm(basis.sizes)
+    scaled: np.ndarray = basis.scores / np.linalg.norm(basis.sizes)
+    return scaled
 
 
 def overlap(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:

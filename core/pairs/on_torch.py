@@ -203,7 +203,8 @@ def u_centered(kernel: Tensor) -> Tensor:
 def _of_length_one(rest: Tensor, kernel: Tensor) -> Tensor:
     length = rest.norm()
     check_length(length.item(), len(kernel), kernel.norm().item())
-    return rest / length
+    unit: Tensor = rest / length
+    return unit
 
 
 def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:

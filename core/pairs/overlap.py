@@ -24,7 +24,7 @@ def overlaps(
     change the result. Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
     """
     check_lists(x, y, k=k)
-    scores = _common(by_stimulus(x, k), by_stimulus(y, k)) / (x.shape[1] * k)
+    scores: np.ndarray = _common(by_stimulus(x, k), by_stimulus(y, k)) / (x.shape[1] * k)
     scores[x[:, 0, 0] < 0] = np.nan
     scores[:, y[:, 0, 0] < 0] = np.nan
     return scores
@@ -71,4 +71,5 @@ def _common(
         ]
         for each in done:
             each.result()
-    return totals.sum(axis=0)
+    common: np.ndarray = totals.sum(axis=0)
+    return common

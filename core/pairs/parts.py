@@ -57,7 +57,8 @@ def reorder_parts(
 
 def reorder_rows(part: np.ndarray, order: Order) -> np.ndarray:
     """Give stimulus i the row of stimulus order[i]."""
-    return part[order]
+    reordered: np.ndarray = part[order]
+    return reordered
 
 
 def reorder_basis(basis: Basis, order: Order) -> Basis:

@@ -79,4 +79,5 @@ def _moved(order: Integer[np.ndarray, "n"]) -> Int64[np.ndarray, " above"]:
     n = len(order)
     i, j = np.triu_indices(n, 1)
     low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
-    return low * (2 * n - low - 1) // 2 + high - low - 1
+    places: np.ndarray = low * (2 * n - low - 1) // 2 + high - low - 1
+    return places

@@ -40,7 +40,10 @@ class Moments(NamedTuple):
 
     def around(self, center: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "d d"]:
         """Return the summed products around another center."""
-        return self.products + self.n * np.outer(self.mean - center, self.mean - center)
+        products: np.ndarray = self.products + self.n * np.outer(
+            self.mean - center, self.mean - center
+        )
+        return products
 
 
 class Streamed(NamedTuple):

@@ -40,7 +40,8 @@ class Basis(NamedTuple):
         """Return the space rotated to its principal axes: all inner products stay, in no more
         dimensions than stimuli.
         """
-        return self.directions * self.sizes
+        scores: np.ndarray = self.directions * self.sizes
+        return scores
 
 
 def center(space: Float[np.ndarray, "n d"]) -> Centered:

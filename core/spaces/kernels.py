@@ -20,7 +20,8 @@ ROUNDING = float(np.finfo(np.float32).eps)  # of features: structure below it is
 def linear(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n n"]:
     """Return the inner products of all pairs of stimuli around their mean: ⟨xᵢ − x̄, xⱼ − x̄⟩."""
     around = space - space.mean(axis=0, dtype=np.float64)
-    return around @ around.T
+    kernel: np.ndarray = around @ around.T
+    return kernel
 
 
 def rbf(
@@ -53,7 +54,8 @@ def rbf(
             f" nearest two are {np.sqrt(apart.min()):.3g} apart; choose a larger bandwidth than"
             f" {bandwidth}"
         )
-    return np.expm1(-squares / twice)
+    kernel: np.ndarray = np.expm1(-squares / twice)
+    return kernel
 
 
 def _scale(apart: Float64[np.ndarray, " pairs"], unit: str) -> float:
@@ -111,7 +113,8 @@ def of_length_one(
     """
     length = np.linalg.norm(rest)
     check_length(length, len(kernel), np.linalg.norm(kernel))
-    return rest / length
+    unit: np.ndarray = rest / length
+    return unit
 
 
 def check_length(length: float | np.floating, n: int, whole: float | np.floating) -> None:

@@ -90,9 +90,10 @@ def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
     overflows float32.
     """
     _, exponent = np.frexp(max(space.max(), -space.min()))
-    return np.multiply(
+    scaled: np.ndarray = np.multiply(
         space, np.ldexp(1.0, min(-int(exponent), 1022)), dtype=np.float64
     )  # 2 ** 1023 is the last finite power
+    return scaled
 
 
 def _largest(
@@ -109,7 +110,8 @@ def _largest(
         kept[row, tied[np.argsort(rank[tied])][k - np.count_nonzero(kept[row]) :]] = False
     places = np.flatnonzero(kept).reshape(-1, k)
     keys = _falling_keys(values.ravel()[places], rank[places % n])
-    return order[np.sort(keys, axis=1) & 0xFFFFFFFF].astype(np.int32)
+    nearest: np.ndarray = order[np.sort(keys, axis=1) & 0xFFFFFFFF].astype(np.int32)
+    return nearest
 
 
 def _falling_keys(
@@ -122,4 +124,5 @@ def _falling_keys(
         np.int32
     )  # + 0 turns −0 into 0: equal values must have equal bits
     rising = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats order like sign-magnitude integers
-    return (~rising).astype(np.int64) << 32 | ranks
+    keys: np.ndarray = (~rising).astype(np.int64) << 32 | ranks
+    return keys

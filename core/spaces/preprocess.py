@@ -43,7 +43,8 @@ def threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.flo
             f"clamping at q = {q} would set every value to 0, since so many are 0 already; use"
             " q = 1"
         )
-    return sizes[index]
+    bound: np.floating = sizes[index]
+    return bound
 
 
 def check_q(q: float | None) -> None:
@@ -64,4 +65,5 @@ def normalize_rows(space: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
             f"vectors with a direction expected; stimulus {row} has only zeros: leave this"
             " layer out"
         )
-    return (space / lengths).astype(space.dtype)
+    unit: np.ndarray = (space / lengths).astype(space.dtype)
+    return unit

@@ -169,11 +169,13 @@ def _pearson(
     """Return the correlation of each row; NaN where one of both is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     lengths = (x * x).sum(axis=1) * (y * y).sum(axis=1)
-    return (x * y).sum(axis=1) / np.sqrt(np.where(lengths > 0, lengths, np.nan))
+    correlations: np.ndarray = (x * y).sum(axis=1) / np.sqrt(np.where(lengths > 0, lengths, np.nan))
+    return correlations
 
 
 def _residuals(
     values: Float64[np.ndarray, " n"], given: Float64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, " n"]:
     values, given = values - values.mean(), given - given.mean()
-    return values - given * (values @ given) / (given @ given)
+    residuals: np.ndarray = values - given * (values @ given) / (given @ given)
+    return residuals

@@ -40,7 +40,8 @@ def bootstrap_mean(
     tails = _tails(level, count)
     n = len(terms)
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=count)
-    return np.quantile(weights @ terms / n, tails, axis=0)
+    interval: np.ndarray = np.quantile(weights @ terms / n, tails, axis=0)
+    return interval
 
 
 def influences(
@@ -79,7 +80,8 @@ def influences(
         for left_out, rows in ((x[:, rank], slice(None)), (y[:, rank], new)):
             lost = own - terms(_without(x, left_out), _without(y, left_out))
             np.add.at(total, left_out[rows], lost[rows])
-    return own.mean() + total - total.mean()
+    added: np.ndarray = own.mean() + total - total.mean()
+    return added
 
 
 def _without(
@@ -90,7 +92,8 @@ def _without(
     """
     keep = lists != left_out[:, None]
     keep[keep.all(axis=1), -1] = False
-    return lists[keep].reshape(len(lists), -1)
+    kept: np.ndarray = lists[keep].reshape(len(lists), -1)
+    return kept
 
 
 def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]:
@@ -115,7 +118,8 @@ def half_interval(
     weights 0 and 2 of a bootstrap).
     """
     tails = _tails(level, len(halves))
-    return np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
+    interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
+    return interval
 
 
 def _tails(level: float, count: int) -> tuple[float, float]:

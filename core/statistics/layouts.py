@@ -136,7 +136,8 @@ def classical(distances: Matrix) -> Points:
         -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
     )
     values, vectors = np.linalg.eigh(centered)
-    return vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
+    points: np.ndarray = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
+    return points
 
 
 def _mds(distances: Matrix, _: int) -> Points:
@@ -193,7 +194,8 @@ def _umap(distances: Matrix, seed: int) -> Points:
             densmap_kwds={},
             output_dens=False,
         )
-    return points.astype(np.float64)
+    plane: np.ndarray = points.astype(np.float64)
+    return plane
 
 
 def _tsne(distances: Matrix, seed: int) -> Points:
@@ -207,7 +209,10 @@ def _tsne(distances: Matrix, seed: int) -> Points:
         init=start / start.std(axis=0).max() * 1e-4,  # as small as t-SNE's own start
         random_state=seed,
     )
-    return tsne.fit_transform(distances.copy()).astype(np.float64)  # it squares them where they are
+    plane: np.ndarray = tsne.fit_transform(distances.copy()).astype(
+        np.float64
+    )  # it squares them where they are
+    return plane
 
 
 def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
@@ -220,7 +225,8 @@ def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
 
 
 def _between(points: Points) -> Matrix:
-    return np.linalg.norm(points[:, None] - points[None], axis=2)
+    apart: np.ndarray = np.linalg.norm(points[:, None] - points[None], axis=2)
+    return apart
 
 
 LAYOUTS: dict[str, Callable[[Matrix, int], Points]] = {"umap": _umap, "mds": _mds, "tsne": _tsne}

@@ -88,7 +88,8 @@ def turn(
     closest.
     """
     left, _, right = np.linalg.svd(shape.T @ onto, full_matrices=False)
-    return shape @ (left @ right)
+    turned: np.ndarray = shape @ (left @ right)
+    return turned
 
 
 def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, " M"]:
@@ -102,7 +103,8 @@ def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, 
             "a consensus needs at least two spaces of a positive weight; given"
             f" {(given > 0).sum()}: add a model"
         )
-    return given / given[given > 0].mean()
+    shares: np.ndarray = given / given[given > 0].mean()
+    return shares
 
 
 def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:

@@ -214,7 +214,8 @@ def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, P
 
 def _image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
     if value and value["bytes"] is not None:
-        return value["bytes"]
+        data: bytes = value["bytes"]
+        return data
     path = Path(value["path"]) if value and value["path"] else None
     if path is None or not path.is_file():
         raise StimuliError(

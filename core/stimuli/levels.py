@@ -4,7 +4,7 @@ captions: more text to read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
@@ -47,7 +47,7 @@ def texts_at(
             f"{len(lacking)} of {len(stimuli)} stimuli have no caption of level {level!r}: {some};"
             f" add them, or choose another of: {', '.join(own)}"
         )
-    combine = {
+    combine: dict[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
         LONGEST: lambda texts: (max(texts, key=len),),
         CONCATENATED: lambda texts: (" ".join(texts),),
     }

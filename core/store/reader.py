@@ -186,7 +186,8 @@ class Store:
         with _reading(embedding_file(self.root, dataset, model)) as connection:
             if not _has_table(connection, "texts"):
                 return None
-            return connection.sql(query).to_arrow_table().to_pandas()
+            costs: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
+            return costs
 
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
         """Return a result and its recipe, None where there is none that can be used."""
@@ -302,12 +303,13 @@ def _reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def _frame(path: Path, name: str) -> pd.DataFrame:
     query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
     with _reading(path) as connection:
-        return connection.sql(query).to_arrow_table().to_pandas()
+        frame: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
+        return frame
 
 
 def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'file' AND table_name = ?"
-    return connection.execute(query, [name]).fetchall() == [(1,)]
+    return bool(connection.execute(query, [name]).fetchall() == [(1,)])
 
 
 def _matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
@@ -315,4 +317,7 @@ def _matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
     joined.
     """
     vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)
+    matrix: np.ndarray = (
+        vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)
+    )
+    return matrix

@@ -272,7 +272,7 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
         f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
     )
     _insert(connection, layer_table(index), table)
-    return dims
+    return int(dims)
 
 
 def _write_texts(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> None:

@@ -64,7 +64,8 @@ def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Mod
         **config.model,
     )
     build = AutoModelForMaskedLM if config.architecture == "roberta" else AutoModelForCausalLM
-    return build.from_config(shape)
+    model: nn.Module = build.from_config(shape)
+    return model
 
 
 class NextToken(nn.Module):

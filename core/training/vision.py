@@ -26,7 +26,8 @@ Batch = Mapping[str, Tensor]
 
 def build_vision(config: Config) -> nn.Module:
     """Return the config's timm model with its own initialization."""
-    return timm.create_model(config.architecture, pretrained=False, **config.model)
+    model: nn.Module = timm.create_model(config.architecture, pretrained=False, **config.model)
+    return model
 
 
 def normalize(images: UInt8[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
@@ -94,13 +95,19 @@ class MaskedAutoencoder(nn.Module):
 
     def _encode(self, tokens: Float[Tensor, "b shown dim"]) -> Float[Tensor, "b 1 dim"]:
         first = (self.model.cls_token + self.model.pos_embed[:, :1]).expand(len(tokens), -1, -1)
-        return self.model.norm(self.model.blocks(torch.cat([first, tokens], dim=1))[:, :1])
+        encoded: Tensor = self.model.norm(
+            self.model.blocks(torch.cat([first, tokens], dim=1))[:, :1]
+        )
+        return encoded
 
     def _decode(
         self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]
     ) -> Float[Tensor, "b hidden pixels"]:
         blanks = self.hidden + self.place[hidden]
-        return self.draw(self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:])
+        pixels: Tensor = self.draw(
+            self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:]
+        )
+        return pixels
 
     def _patches(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b patches pixels"]:
         patches = F.unfold(images, self.patch, stride=self.patch).transpose(1, 2)
@@ -161,7 +168,8 @@ class Clip(nn.Module):
         rows = self.words(tokens) + self.places[: tokens.shape[1]]
         rows = self.tower(rows, src_key_padding_mask=~present)
         weights = present.unsqueeze(2).to(rows.dtype)
-        return (rows * weights).sum(1) / weights.sum(1)
+        means: Tensor = (rows * weights).sum(1) / weights.sum(1)
+        return means
 
 
 def random_view(images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:

@@ -16,9 +16,9 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
 
     options: further ones of numba's, such as `fastmath` where sums may be taken in any order.
     """
+    loop: Callable[..., None]
     try:
-        return njit(nogil=True, cache=True, **options)(function)
-    except (
-        RuntimeError
-    ):  # numba found no folder for its cache: compile anew in every process instead
-        return njit(nogil=True, **options)(function)
+        loop = njit(nogil=True, cache=True, **options)(function)
+    except RuntimeError:  # numba found no folder for its cache: compile anew in every process
+        loop = njit(nogil=True, **options)(function)
+    return loop

@@ -119,7 +119,8 @@ def _choose(ways: Iterable[Compared], parts: Parts) -> tuple[Side, Side]:
 
 
 def _centered(space: Space, train: Rows) -> Side:
-    return space.astype(np.float64) - space[train].mean(axis=0, dtype=np.float64)
+    centered: np.ndarray = space.astype(np.float64) - space[train].mean(axis=0, dtype=np.float64)
+    return centered
 
 
 def _whiten(space: Space, train: Rows) -> Side:
@@ -128,4 +129,5 @@ def _whiten(space: Space, train: Rows) -> Side:
     """
     basis = span(center(space[train]))
     unit = float(np.abs(space[train]).max())  # that of `center`
-    return _centered(space, train) / unit @ basis.axes.T / basis.sizes
+    white: np.ndarray = _centered(space, train) / unit @ basis.axes.T / basis.sizes
+    return white

@@ -92,4 +92,5 @@ def _kernels(
 
 
 def _cosines(view: np.ndarray, order: Sequence[int] | np.ndarray) -> np.ndarray:
-    return view[order] @ view[order].T
+    cosines: np.ndarray = view[order] @ view[order].T
+    return cosines

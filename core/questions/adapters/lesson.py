@@ -58,7 +58,8 @@ def _clamped(study: Study, place: Layer, parts: Parts) -> Space:
         return layers[place.layer]
     seen = np.setdiff1d(np.arange(study.size), parts.test)
     bound = threshold([layer[seen] for layer in layers], q=study.q)
-    return np.clip(layers[place.layer], -bound, bound)
+    clamped: np.ndarray = np.clip(layers[place.layer], -bound, bound)
+    return clamped
 
 
 def find_places(

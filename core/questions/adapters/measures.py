@@ -198,7 +198,8 @@ def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed
 
 
 def _average(scores: Float64[np.ndarray, "*draws encoders"]) -> Float64[np.ndarray, "*draws 1"]:
-    return scores.mean(axis=-1, keepdims=True)
+    average: np.ndarray = scores.mean(axis=-1, keepdims=True)
+    return average
 
 
 def _gains(
@@ -235,7 +236,10 @@ def _spread(
         / drawn
     )
     means = halves + weights @ gains
-    return np.quantile(means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0)
+    spread: np.ndarray = np.quantile(
+        means - means.mean(axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0
+    )
+    return spread
 
 
 def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> list[Row]:

@@ -81,4 +81,5 @@ def _cosines(
     for space in (queries, found):
         check_space(space)
     left, right = (normalize_rows(space.astype(np.float64)) for space in (queries, found))
-    return (left @ right.T).astype(np.float32)
+    cosines: np.ndarray = (left @ right.T).astype(np.float32)
+    return cosines

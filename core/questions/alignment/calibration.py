@@ -175,7 +175,8 @@ def _of_terms(
     assert terms is not None  # else the interval is that of halves
     added = influences(x, y, k=comparison.settings["k"], terms=terms)
     drawn = bootstrap_mean(added[:, None], count=calibration.bootstrap, seed=calibration.seed)
-    return np.clip(drawn[:, 0], *comparison.spec.range)
+    interval: np.ndarray = np.clip(drawn[:, 0], *comparison.spec.range)
+    return interval
 
 
 def _of_halves(
@@ -200,7 +201,8 @@ def _score_halves(
 
 
 def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:
-    return engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
+    score: float = engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
+    return score
 
 
 def _halved(parameters: dict[str, Any]) -> dict[str, Any]:

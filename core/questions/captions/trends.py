@@ -171,7 +171,8 @@ def _slopes(
     scores: Float64[np.ndarray, "families levels"], x: Float64[np.ndarray, "levels"]
 ) -> Float64[np.ndarray, "families"]:
     around = x - x.mean()
-    return scores @ around / (around @ around)
+    slopes: np.ndarray = scores @ around / (around @ around)
+    return slopes
 
 
 def by_share(

@@ -176,7 +176,10 @@ def deal_skill(
     own[:, np.argsort(groups, kind="stable")] = (skill - means[groups])[order]
     dealt = means[draw_orders(len(means), count=count, seed=seed)][:, groups] + own
     ends = skill.min(initial=np.inf), skill.max(initial=-np.inf)
-    return np.clip(dealt.round(12), *ends)  # rounding moves no value over the edge of a bin
+    clipped: np.ndarray = np.clip(
+        dealt.round(12), *ends
+    )  # rounding moves no value over the edge of a bin
+    return clipped
 
 
 def _numbered(group: pd.Series) -> Int64[np.ndarray, " m"]:
@@ -192,7 +195,8 @@ def _places(
 ) -> Int64[np.ndarray, " m"]:
     """Return the bin of each value; see `assign_bins`."""
     if not equal:
-        return np.digitize(values, np.arange(1, count) / count)
+        places: np.ndarray = np.digitize(values, np.arange(1, count) / count)
+        return places
     from scipy.stats import rankdata
 
     return ((rankdata(values) - 0.5) * count // max(len(values), 1)).astype(int)

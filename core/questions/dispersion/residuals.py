@@ -130,14 +130,16 @@ def _shuffled(
 def _deviation(
     space: Float64[np.ndarray, "n room"], joint: Float64[np.ndarray, "n room"], order: np.ndarray
 ) -> PerStimulus:
-    return np.linalg.norm(turn(space[order], onto=joint) - joint, axis=1)
+    deviation: np.ndarray = np.linalg.norm(turn(space[order], onto=joint) - joint, axis=1)
+    return deviation
 
 
 def correlate(x: PerStimulus, y: Float64[np.ndarray, "rows n"]) -> Float64[np.ndarray, " rows"]:
     """Return Pearson's correlation of x with each row of y, NaN where one of both is constant."""
     x, y = x - x.mean(), y - y.mean(axis=1, keepdims=True)
     lengths = (x @ x) * (y * y).sum(axis=1)
-    return y @ x / np.sqrt(np.where(lengths > 0, lengths, np.nan))
+    correlations: np.ndarray = y @ x / np.sqrt(np.where(lengths > 0, lengths, np.nan))
+    return correlations
 
 
 def tail(value: float, null: Float64[np.ndarray, " draws"]) -> float:

@@ -135,7 +135,8 @@ def _quantiles(scores: Float64[np.ndarray, " draws"]) -> Sequence[float]:
     """Return low and high, NaN of one draw, which does not tell how draws differ."""
     if len(scores) < 2:
         return np.nan, np.nan
-    return np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    interval: Sequence[float] = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return interval
 
 
 def _tail(score: float, null: Float64[np.ndarray, " draws"]) -> float:

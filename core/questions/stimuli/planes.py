@@ -47,7 +47,8 @@ def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64
         reducer = UMAP(
             n_neighbors=min(NEAR, len(space) - 1), init="pca", random_state=seed, n_jobs=1
         )
-        return reducer.fit_transform(space).astype(np.float64)
+        plane: np.ndarray = reducer.fit_transform(space).astype(np.float64)
+        return plane
 
 
 def _check(space: Float[np.ndarray, "n d"]) -> None:

@@ -53,7 +53,8 @@ def _arc(start: float, stop: float, sides: int) -> Points:
 
 def move(points: Points, x: float, y: float) -> Points:
     """Return `points` moved by (x, y)."""
-    return points + np.array((x, y))
+    moved: np.ndarray = points + np.array((x, y))
+    return moved
 
 
 def rotate(points: Points, degrees: float) -> Points:
@@ -61,7 +62,8 @@ def rotate(points: Points, degrees: float) -> Points:
     if degrees == 0.0:
         return points
     c, s = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
-    return points @ np.array([[c, s], [-s, c]])
+    rotated: np.ndarray = points @ np.array([[c, s], [-s, c]])
+    return rotated
 
 
 def stroke(corners: Sequence[tuple[float, float]] | Points, width: float) -> Points:
@@ -92,4 +94,5 @@ def _miter(before: Points, after: Points) -> Points:
     """
     normal = np.stack([-(before + after)[:, 1], (before + after)[:, 0]], axis=1)
     reach = np.maximum(1 + np.sum(before * after, axis=1, keepdims=True), 0.5)
-    return normal / reach
+    miter: np.ndarray = normal / reach
+    return miter

@@ -186,7 +186,8 @@ def _draw_pairs(draw: np.random.Generator, joint: np.ndarray) -> tuple[Tensor, T
 
 def _cumulated(probabilities: np.ndarray) -> np.ndarray:
     sums = probabilities.cumsum()
-    return sums / sums[-1]  # rounding must leave nothing above the last one
+    shares: np.ndarray = sums / sums[-1]  # rounding must leave nothing above the last one
+    return shares
 
 
 def _nce_of_batch(

@@ -58,7 +58,8 @@ def pmi_kernel(joint: Matrix) -> Matrix:
             " jumps, or a longer window"
         )
     own = joint.sum(axis=1)
-    return np.log(joint) - np.log(own)[:, None] - np.log(own)
+    kernel: np.ndarray = np.log(joint) - np.log(own)[:, None] - np.log(own)
+    return kernel
 
 
 def least_offset(kernel: Matrix) -> Offset:

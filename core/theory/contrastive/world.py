@@ -47,7 +47,8 @@ class Cooccurrence:
     @property
     def joint(self) -> Matrix:
         """Return P_coor(a, b)."""
-        return np.diag(self.same) + self.apart
+        joint: np.ndarray = np.diag(self.same) + self.apart
+        return joint
 
 
 def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
@@ -76,7 +77,8 @@ def vary_edges(edges: Matrix, *, spread: float, seed: int) -> Matrix:
             f"the spread of the steps' weights lies in 0 … {MOST_SPREAD:g}, not {spread:g}"
         )
     factors = np.tril(np.exp(spread * np.random.default_rng(seed).standard_normal(edges.shape)), -1)
-    return edges * (factors + factors.T)
+    varied: np.ndarray = edges * (factors + factors.T)
+    return varied
 
 
 def make_chain(edges: Matrix, *, jumps: float) -> Chain:
@@ -156,7 +158,8 @@ def _clusters(events: int, _: np.random.Generator) -> Matrix:
     chained = _path(events) * (
         groups[:, None] != groups
     )  # a single way from each cluster to the next
-    return inside + 0.25 * chained
+    edges: np.ndarray = inside + 0.25 * chained
+    return edges
 
 
 def _random(events: int, draw: np.random.Generator) -> Matrix:

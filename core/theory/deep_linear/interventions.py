@@ -207,7 +207,8 @@ def _stretch(net: Net, strength: float) -> Matrix:
         torch.Generator().manual_seed(net.seed), size, 10.0
     )  # eigenvalues 10^0 … 10^1
     values, vectors = torch.linalg.eigh(spread)
-    return (vectors * (strength * (2 * values.log10() - 1)).exp()) @ vectors.T
+    stretch: Matrix = (vectors * (strength * (2 * values.log10() - 1)).exp()) @ vectors.T
+    return stretch
 
 
 def _relabeled(world: World, labels: Matrix) -> World:

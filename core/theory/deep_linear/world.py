@@ -117,15 +117,18 @@ def draw_weights(
 def root(matrix: Matrix) -> Matrix:
     """Return the symmetric square root of a positive semi-definite matrix."""
     values, vectors = torch.linalg.eigh(matrix)
-    return (vectors * values.clamp(min=0.0).sqrt()) @ vectors.T
+    half: Tensor = (vectors * values.clamp(min=0.0).sqrt()) @ vectors.T
+    return half
 
 
 def _scaled(matrix: Matrix) -> Matrix:
-    return matrix * math.sqrt(len(matrix)) / torch.linalg.matrix_norm(matrix)
+    scaled: Tensor = matrix * math.sqrt(len(matrix)) / torch.linalg.matrix_norm(matrix)
+    return scaled
 
 
 def _rotation(draw: torch.Generator, size: int) -> Matrix:
-    return torch.linalg.qr(_normal(draw, size, size))[0]
+    rotation: Tensor = torch.linalg.qr(_normal(draw, size, size))[0]
+    return rotation
 
 
 def _normal(draw: torch.Generator, *shape: int) -> Matrix:

@@ -34,7 +34,8 @@ def dump(adapters: Adapters, recipe: Recipe) -> bytes:
         "recipe_kind": recipe.kind,
         "recipe": recipe.text,
     }
-    return save(tensors, {**told, "digest": digest(tensors, told)})
+    data: bytes = save(tensors, {**told, "digest": digest(tensors, told)})
+    return data
 
 
 def load(data: bytes) -> tuple[Adapters, Recipe]:

@@ -122,7 +122,8 @@ class Adapters:
     @property
     def width(self) -> int:
         """Return the dimensions of the common space."""
-        return next(iter(self.maps.values())).weight.shape[1]
+        width: int = next(iter(self.maps.values())).weight.shape[1]
+        return width
 
     def apply(
         self, spaces: Mapping[str, Float[np.ndarray, "n _"]]

@@ -190,7 +190,8 @@ class _Training:
 
 
 def _unit(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    return rows / rows.norm(dim=1, keepdim=True)
+    unit: Tensor = rows / rows.norm(dim=1, keepdim=True)
+    return unit
 
 
 def _check(spaces: Mapping[str, np.ndarray], settings: Settings) -> None:

@@ -114,7 +114,10 @@ def shared_neighbors(x: Square, y: Square, *, k: int = K) -> Float64[np.ndarray,
     """Return the share of each color's k nearest colors in x that are its k nearest in y; of
     equally near ones, the first.
     """
-    return (_nearest(x, k)[:, :, None] == _nearest(y, k)[:, None, :]).any(axis=2).mean(axis=1)
+    shares: np.ndarray = (
+        (_nearest(x, k)[:, :, None] == _nearest(y, k)[:, None, :]).any(axis=2).mean(axis=1)
+    )
+    return shares
 
 
 def _correlating(

@@ -25,7 +25,10 @@ def offsets(radius: float) -> Int64[np.ndarray, "offsets 2"]:
     reach = int(radius)
     down, right = np.mgrid[-reach : reach + 1, -reach : reach + 1].reshape(2, -1)
     lengths = down**2 + right**2
-    return np.stack([down, right], axis=1)[(lengths > 0) & (lengths <= radius**2)].astype(np.int64)
+    steps: np.ndarray = np.stack([down, right], axis=1)[
+        (lengths > 0) & (lengths <= radius**2)
+    ].astype(np.int64)
+    return steps
 
 
 def sample_pairs(
@@ -95,7 +98,8 @@ def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:
     if not GRIDS[0] <= grid <= GRIDS[1]:
         raise InputError(f"a grid has {GRIDS[0]} to {GRIDS[1]} steps per channel; given {grid}")
     red, green, blue = rgb.astype(np.int64).T * grid // 256
-    return (red * grid + green) * grid + blue
+    numbers: np.ndarray = (red * grid + green) * grid + blue
+    return numbers
 
 
 def count_colors(
@@ -126,7 +130,8 @@ def merge(
     """
     member = np.zeros((len(counts), kinds), np.int64)
     member[np.arange(len(counts)), into] = 1
-    return member.T @ counts @ member
+    merged: np.ndarray = member.T @ counts @ member
+    return merged
 
 
 def cell_centers(numbers: Integer[np.ndarray, " n"], *, grid: int) -> Float64[np.ndarray, "n 3"]:
@@ -135,7 +140,8 @@ def cell_centers(numbers: Integer[np.ndarray, " n"], *, grid: int) -> Float64[np
     """
     steps = np.stack([numbers // grid**2, numbers // grid % grid, numbers % grid], axis=1)
     lowest, highest = -(-steps * 256 // grid), -(-(steps + 1) * 256 // grid) - 1
-    return (lowest + highest) / 2
+    centers: np.ndarray = (lowest + highest) / 2
+    return centers
 
 
 def count_pairs(
@@ -179,7 +185,8 @@ def pmi(
             " seen more often"
         )
     alone = joint.sum(axis=1)
-    return np.log(joint / np.outer(alone, alone))
+    information: np.ndarray = np.log(joint / np.outer(alone, alone))
+    return information
 
 
 def dissimilarity(information: Float[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
@@ -188,7 +195,7 @@ def dissimilarity(information: Float[np.ndarray, "n n"]) -> Float64[np.ndarray, 
 
     Source: Huh et al. 2024, appendix D.
     """
-    apart = information.max() - information.astype(np.float64)
+    apart: np.ndarray = information.max() - information.astype(np.float64)
     np.fill_diagonal(apart, 0)
     return apart
 

@@ -58,7 +58,8 @@ def represent(
         [sentence.replace(SLOT, word) for word in words for sentence in sentences]
     ).layers
     beside = np.concatenate([layers[number].astype(np.float64) for number in chosen], axis=1)
-    return beside.reshape(len(words), len(sentences), -1).mean(axis=1)
+    means: np.ndarray = beside.reshape(len(words), len(sentences), -1).mean(axis=1)
+    return means
 
 
 def check_sentences(sentences: Sequence[str]) -> None:

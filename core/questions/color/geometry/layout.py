@@ -115,7 +115,8 @@ def classical(
     values, axes = np.linalg.eigh((means[:, None] + means - squares - means.mean()) / 2)
     points = axes[:, ::-1][:, :dims] * np.sqrt(np.maximum(values[::-1][:dims], 0))
     largest = points[np.abs(points).argmax(axis=0), np.arange(dims)]
-    return points * np.where(largest < 0, -1.0, 1.0)
+    turned: np.ndarray = points * np.where(largest < 0, -1.0, 1.0)
+    return turned
 
 
 def stress(dissimilarities: Float[np.ndarray, "n n"], points: Float[np.ndarray, "n dims"]) -> float:

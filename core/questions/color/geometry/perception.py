@@ -44,7 +44,10 @@ def to_rgb(lab: Float[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
     f = np.stack([f_y + lab[:, 1] / 500, f_y, f_y - lab[:, 2] / 200], axis=1)
     relative = np.where(f > _EDGE, f**3, 3 * _EDGE**2 * (f - 4 / 29))
     linear = ((relative * _WHITE) @ np.linalg.inv(_RGB_TO_XYZ).T).clip(0, 1)
-    return 255 * np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    rgb: np.ndarray = 255 * np.where(
+        linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055
+    )
+    return rgb
 
 
 def to_hex(lab: Float[np.ndarray, "n 3"]) -> list[str]:

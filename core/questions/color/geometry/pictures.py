@@ -96,4 +96,5 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
         raise StimuliError(
             f"{path} has {len(found)} arrays of pictures; expected one, uint8 (n, height, width, 3)"
         )
-    return found[0]
+    pictures: np.ndarray = found[0]
+    return pictures

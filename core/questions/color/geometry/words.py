@@ -45,4 +45,5 @@ def nearest_word(
     """
     from scipy.spatial.distance import cdist
 
-    return cdist(lab, centroids).argmin(axis=1).astype(np.int64)
+    nearest: np.ndarray = cdist(lab, centroids).argmin(axis=1).astype(np.int64)
+    return nearest

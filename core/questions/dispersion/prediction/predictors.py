@@ -65,7 +65,8 @@ def distance_to_neighbors(
     distances, _ = (
         NearestNeighbors(n_neighbors=k, algorithm="brute").fit(consensus).kneighbors()
     )  # itself excluded
-    return distances.mean(axis=1)
+    means: np.ndarray = distances.mean(axis=1)
+    return means
 
 
 def _number(values: Float64[np.ndarray, "n"], target: Float64[np.ndarray, "n"]) -> Predictor:

@@ -74,7 +74,12 @@ class _Samples:
 
 def activate(values: Float64[np.ndarray, "..."], activation: str) -> Float64[np.ndarray, "..."]:
     """Return the output of an activation, one of ACTIVATIONS."""
-    return {"linear": values, "tanh": np.tanh(values), "relu": np.maximum(values, 0.0)}[activation]
+    output: np.ndarray = {
+        "linear": values,
+        "tanh": np.tanh(values),
+        "relu": np.maximum(values, 0.0),
+    }[activation]
+    return output
 
 
 def _pad(weights: Weights) -> Stack:
