@@ -29,6 +29,7 @@ def main(store: Path, folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for look in LOOKS:
             for page, link in PAGES.items():
+                link = "" if page == "overview" else link  # the default page has no name of its own
                 shoot(browser, f"{address}/{link}", folder / f"{page}-{look}.png", look=look)
         browser.close()
 
@@ -40,7 +41,7 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector("[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=60_000)
+    page.wait_for_selector("[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=300_000)
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
     page.wait_for_timeout(
         4000
