@@ -22,9 +22,10 @@ from core.errors import (
 )
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
+from core.questions.score.answer import score_layers
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.comparison.comparing import compare_models
+from core.study.comparison.comparing import compare_models, engine_over
 from core.study.parts import Measure
 from core.study.selections import encode
 from core.study.study import Study
@@ -343,6 +344,26 @@ def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on
         align_models(study, ["ape"], ["bee"], metric=metric)
     monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE + 1)
     assert np.isfinite(align_models(study, ["ape"], ["bee"], metric=metric)["score"].item())
+
+
+def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    with pytest.raises(
+        MetricError, match=f"of {SIZE} stimuli or more is summed on the CPU; got device cuda"
+    ):
+        engine_over(SIZE, Measure("cka"), device="cuda")
+
+
+def test_two_files_are_compared_under_the_same_limit(monkeypatch):
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    x, y = layers_of(0), layers_of(1)
+    summed = score_layers(x, y, Measure("cka"), q=1.0)["score"]
+    with pytest.raises(MetricError, match="compares all pairs of stimuli at once"):
+        score_layers(x, y, Measure("rsa"), q=1.0)
+    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE + 1)
+    np.testing.assert_allclose(
+        summed, score_layers(x, y, Measure("cka"), q=1.0)["score"], atol=1e-6
+    )
 
 
 def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):

@@ -11,11 +11,11 @@ from jaxtyping import Float
 
 from core.encoders.imported import read_features
 from core.errors import FeatureError
-from core.metrics.engines import make_engine
 from core.progress import Progress
 from core.questions.alone import answers_alone
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers
+from core.study.comparison.comparing import engine_over
 from core.study.parts import Measure
 
 
@@ -44,7 +44,7 @@ def score_layers(
         raise FeatureError(
             f"expected two files of the same stimuli; got {len(x[0])} and {len(y[0])} rows"
         )
-    engine = make_engine(measure.metric, **measure.changed)
+    engine = engine_over(len(x[0]), measure)
     ready_x, ready_y = (engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y))
     values = engine.scores(ready_x, ready_y).values
     rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(values)]

@@ -77,26 +77,35 @@ def layer_scores(
 
 
 def choose_engine(study: Study, measure: Measure) -> AnyEngine:
-    """Return the engine that compares a study's models, on its device.
+    """Return the engine that compares a study's models, on its device; see `engine_over`."""
+    return engine_over(study.size, measure, device=study.device)
+
+
+def engine_over(n: int, measure: Measure, *, device: str = "cpu") -> AnyEngine:
+    """Return the engine that compares spaces of n stimuli.
 
     From STREAMED_FROM stimuli on, none that makes a matrix of all pairs of stimuli. Raises
-    UnknownNameError for the metric, MetricError for its parameters and for one that needs such a
-    matrix, DeviceError for a device that is not there.
+    UnknownNameError for the metric, MetricError for its parameters, for one that needs such a
+    matrix and for one that takes no GPU, DeviceError for a device that is not there.
     """
     metric, settings = find_metric(measure.metric), measure.settings
     if "k" in settings:
-        check_k(settings["k"], study.size)
-    if study.size < STREAMED_FROM:
-        return make_engine(measure.metric, device=study.device, **settings)
-    if metric.streamed is not None:
-        return metric.streamed(**settings)
-    if metric.every_pair:
+        check_k(settings["k"], n)
+    if n < STREAMED_FROM or not (metric.every_pair or metric.streamed):
+        return make_engine(measure.metric, device=device, **settings)
+    title = metric.spec.title
+    if metric.streamed is None:
         raise MetricError(
-            f"{metric.spec.title} compares all pairs of stimuli at once, which takes fewer than"
-            f" {STREAMED_FROM:,} stimuli; given {study.size:,}: use {_names_of_any_size()}, or"
+            f"{title} compares all pairs of stimuli at once, which takes fewer than"
+            f" {STREAMED_FROM:,} stimuli; given {n:,}: use {_names_of_any_size()}, or"
             " study fewer stimuli"
         )
-    return make_engine(measure.metric, device=study.device, **settings)
+    if device not in ("cpu", "auto"):
+        raise MetricError(
+            f"{title} of {STREAMED_FROM:,} stimuli or more is summed on the CPU; got device"
+            f" {device}: use cpu or auto"
+        )
+    return metric.streamed(**settings)
 
 
 def _names_of_any_size() -> str:
