@@ -125,7 +125,9 @@ def test_poisoned_test_stimuli_change_no_map(method: str) -> None:
             size=(len(poisoned), side.shape[1])
         )
     for before, after in zip(
-        METHODS[method](*sides, PARTS), METHODS[method](*changed, PARTS), strict=True
+        METHODS[method](sides[0], sides[1], PARTS),
+        METHODS[method](changed[0], changed[1], PARTS),
+        strict=True,
     ):
         np.testing.assert_array_equal(before[clean], after[clean])
         assert not np.isclose(before[poisoned], after[poisoned]).any(axis=1).all()

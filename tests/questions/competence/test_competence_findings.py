@@ -109,9 +109,8 @@ EMERGES = np.maximum(0, np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
     ],
 )
 def test_the_order_is_told_by_its_interval_and_its_p(value, p, lows, said):
-    order = Correlation(
-        value, *sorted((value - 0.3 * np.sign(value), value + 0.2 * np.sign(value))), p, 24
-    )
+    low, high = sorted((value - 0.3 * np.sign(value), value + 0.2 * np.sign(value)))
+    order = Correlation(value, low, high, p, 24)
     sentence = describe_score(Prediction(order, UNKNOWN, fits(LINE)), **lows)
     assert said in sentence
     assert sentence.endswith(
