@@ -114,7 +114,7 @@ def _open_pair() -> None:
 
 
 def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
-    known = not points["chance"].isna().all()
+    has_chance = not points["chance"].isna().all()
     formula = METRICS[metric].chance
     if calibrated:
         chance = "The dotted line is chance, after calibration."
@@ -126,7 +126,7 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
     else:
         chance = (
             "Chance stands in the hover cards."
-            if known
+            if has_chance
             else "Calibrate by permutations to see chance for this metric."
         )
     st.markdown(READING.format(chance=chance))

@@ -203,7 +203,7 @@ def show_levels(at: Place) -> None:
     table = queries.ask(at, question)
     figure = figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="words", table=table)
-    st.markdown(LEVELS.format(told=TOLD if table["told"].notna().any() else ""))
+    st.markdown(LEVELS.format(told=TOLD if table["facts"].notna().any() else ""))
 
 
 def show_facts(at: Place, question: CaptionFacts) -> None:
@@ -219,7 +219,7 @@ def show_facts(at: Place, question: CaptionFacts) -> None:
         label=f"alignment (mutual k-NN, k = {question.k})",
         narrow=frame.narrow(),
     )
-    exportbar.draw(at, question, figure, key="told", table=points)
+    exportbar.draw(at, question, figure, key="facts", table=points)
     st.markdown(CAP)
     frame.say(findings_of(question, table))
 

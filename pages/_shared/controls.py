@@ -64,11 +64,11 @@ def choose_models(
     return tuple(chosen)
 
 
-def forget(key: str, known: Container[Any]) -> None:
+def forget(key: str, choices: Container[Any]) -> None:
     """Drop a choice that is no longer there: that of another dataset, or of models that are not
     chosen any more.
     """
-    if st.session_state.get(key) not in known:
+    if st.session_state.get(key) not in choices:
         st.session_state.pop(key, None)
 
 
@@ -94,14 +94,14 @@ def heed(
 
     names: as the control under this key shows them. kind: what they are of, for the sentence.
     """
-    told = f"{key}-unknown"
+    notice = f"{key}-unknown"
     unknown = [
         name for name in st.query_params.get_all(key) if name not in names
     ]  # the control drops them from the address
     chosen = pick()
     if unknown:
-        st.session_state[told] = unknown, chosen
-    unknown, then = st.session_state.get(told, ([], chosen))
+        st.session_state[notice] = unknown, chosen
+    unknown, then = st.session_state.get(notice, ([], chosen))
     for name in unknown if then == chosen else ():
         above.warning(frame.plain(UnknownNameError(kind, name, names)), icon=":material/error:")
     return chosen

@@ -73,11 +73,11 @@ def mode() -> Mode:
 
 def watch_width() -> None:
     """Keep `narrow` in the session: whether the window is a phone's."""
-    known = bool(st.session_state.get("narrow"))
-    found = _width(
-        key="window-width", data={"narrow": known}, on_narrow_change=lambda: None, height=0
+    narrow = bool(st.session_state.get("narrow"))
+    window = _width(
+        key="window-width", data={"narrow": narrow}, on_narrow_change=lambda: None, height=0
     )
-    st.session_state["narrow"] = known if found.get("narrow") is None else bool(found["narrow"])
+    st.session_state["narrow"] = narrow if window.get("narrow") is None else bool(window["narrow"])
 
 
 def narrow() -> bool:

@@ -173,7 +173,7 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
     world: Path, answer, capsys
 ) -> None:
     rows = json.loads(answer("captions", "levels", "--dataset", "photos", "--json")[0])
-    assert [(row["level"], row["models"], row["told"]) for row in rows] == [
+    assert [(row["level"], row["models"], row["facts"]) for row in rows] == [
         ("short", 2, None),
         ("long", 2, None),
         ("mean", 2, None),

@@ -18,7 +18,7 @@ from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
 
-PLOTS = ["levels", "words", "told"]
+PLOTS = ["levels", "words", "facts"]
 
 
 @pytest.fixture(scope="module")

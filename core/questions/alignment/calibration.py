@@ -96,18 +96,18 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
 
 
 def _reported(score: Scoring, count: int, report: Progress | None) -> Scoring:
-    """Score a few permutations at a time, and tell how many are done."""
+    """Score a few permutations at a time, and report how many are done."""
     done = 0
 
     def scores(orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, "P Lx Ly"]:
         nonlocal done
-        found = []
+        batches = []
         for part in np.array_split(orders, max(1, len(orders) // 10)):
-            found.append(score(part))
+            batches.append(score(part))
             done += len(part)
             if report:
                 report(done, count, "permutations")
-        return np.concatenate(found)
+        return np.concatenate(batches)
 
     return scores
 
@@ -137,9 +137,9 @@ def _intervals(
     return low, high, why
 
 
-def _interval(way: Callable[..., np.ndarray], *given: Any) -> tuple[float, float, str]:
+def _interval(way: Callable[..., np.ndarray], *arguments: Any) -> tuple[float, float, str]:
     try:
-        low, high = map(float, way(*given))
+        low, high = map(float, way(*arguments))
     except MetricError as error:
         return math.nan, math.nan, f"no interval: {error}"
     missing = "no interval: some half of the stimuli has no score" if math.isnan(low) else ""

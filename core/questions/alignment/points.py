@@ -48,12 +48,12 @@ def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
     counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
         models.loc[models["copy"], "model"]
     )
-    found = {}
+    lines = {}
     for facet, group in points.groupby("facet", sort=False):
         mean = (
             group[counted[group.index]]
             .groupby("model_x")
             .agg(competence=("competence", "first"), score=("score", "mean"))
         )
-        found[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
-    return found
+        lines[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
+    return lines

@@ -107,36 +107,36 @@ def _digests(study: Study, names: Iterable[str]) -> dict[str, str]:
 
 
 def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
-    known = retold_models(study)
+    readers = retold_models(study)
     named = tuple(dict.fromkeys(models or default_models(study)))
-    if not (known and named):
+    if not (readers and named):
         raise MetricError(
             "a trained language model that is embedded at two or more caption levels expected;"
             " there is none: embed one with --caption-level, naming several"
         )
-    if unknown := [name for name in named if name not in known]:
-        raise UnknownNameError("language model at two or more caption levels", unknown[0], known)
+    if unknown := [name for name in named if name not in readers]:
+        raise UnknownNameError("language model at two or more caption levels", unknown[0], readers)
     return named
 
 
 def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
     """Check that no language model is among them: it would be compared with itself."""
     models = study.models()
-    known = models.loc[~reads(models, "caption"), "model"].tolist()
+    targets = models.loc[~reads(models, "caption"), "model"].tolist()
     named = tuple(dict.fromkeys(against or default_targets(study)))
     if not named:
         raise MetricError(
             "a vision model to compare with expected; there is none that is trained: embed or"
             " import one"
         )
-    if unknown := [name for name in named if name not in known]:
-        raise UnknownNameError("vision model", unknown[0], known)
+    if unknown := [name for name in named if name not in targets]:
+        raise UnknownNameError("vision model", unknown[0], targets)
     return named
 
 
 @answers(
     CaptionScores,
-    version=1,
+    version=2,
     complete=complete_scores,
     stamp=embeddings_read,
     left_out=outdated_sentences,
@@ -146,18 +146,18 @@ def score_levels(question: CaptionScores, study: Study, report: Progress | None)
     """Align language models at every level that they are embedded at with vision models and
     reality.
 
-    Returns model, level, words, bytes, told (of `describe_levels`), then `align_models`'s columns
+    Returns model, level, words, bytes, facts (of `describe_levels`), then `align_models`'s columns
     with the embedding as name, from the fewest words to the most.
     """
     read = tellings(study).query("model in @question.x")
     levels = ask(CaptionLevels(question.scope), study)
-    about = levels.set_index("level")[["words", "bytes", "told"]]
+    about = levels.set_index("level")[["words", "bytes", "facts"]]
     joined = (
         _align_levels(read, question, study, report)
         .join(about, on="level")
         .merge(read[["model", "name"]], on="name")
     )
-    first = ["model", "level", "words", "bytes", "told", "name"]
+    first = ["model", "level", "words", "bytes", "facts", "name"]
     rest = [column for column in joined if column not in first]
     return joined.sort_values("words", kind="stable", ignore_index=True)[first + rest]
 
@@ -214,7 +214,7 @@ def models_described(question: CaptionFacts, study: Study) -> Mapping[str, Any]:
 
 @answers(
     CaptionFacts,
-    version=1,
+    version=2,
     complete=complete_facts,
     stamp=models_described,
     left_out=outdated_sentences,
@@ -240,17 +240,17 @@ def bin_facts(question: CaptionFacts, study: Study, report: Progress | None = No
 
     A stimulus's score is the mean over language models of the share of its k neighbors that both
     spaces have in common, in the layers that `score_levels` finds best. Returns model_y, level,
-    told, score, stimuli (see `by_share`), chance.
+    facts, score, stimuli (see `by_share`), chance.
     """
     rows = ask(question.scores, study, report).dropna(subset="score")
-    told = {level: told_at(study, level) for level in rows["level"].unique()}
+    facts = {level: told_at(study, level) for level in rows["level"].unique()}
     tables = []
     for _, pairs in rows.groupby(["model_y", "level"], sort=False):
         about = {str(name): pairs[name].iloc[0] for name in ("model_y", "level", "chance")}
         each = [_shared(study, pair, question.k) for pair in pairs.to_dict("records")]
-        bins = by_share(told[about["level"]], np.mean(each, axis=0), edges=EDGES, fewest=FEWEST)
+        bins = by_share(facts[about["level"]], np.mean(each, axis=0), edges=EDGES, fewest=FEWEST)
         tables.append(bins.assign(**about))
-    columns = ["model_y", "level", "told", "score", "stimuli", "chance"]
+    columns = ["model_y", "level", "facts", "score", "stimuli", "chance"]
     return pd.concat(tables, ignore_index=True)[columns]
 
 
@@ -264,7 +264,7 @@ def _shared(study: Study, pair: Mapping[Any, Any], k: int) -> Float64[np.ndarray
 
 @answers(
     CaptionLevels,
-    version=1,
+    version=2,
     stamp=lambda _, study: _digests(study, tellings(study)["name"]),
     left_out=outdated_sentences,
 )
@@ -272,7 +272,7 @@ def describe_levels(_: CaptionLevels, study: Study, report: Progress | None) -> 
     """Return a row per level that a language model is embedded at, from the fewest words to the
     most.
 
-    Columns level, words and bytes (UTF-8) of a stimulus's text or texts, told (the share of the
+    Columns level, words and bytes (UTF-8) of a stimulus's text or texts, facts (the share of the
     facts; NaN where `reason` says why), all means over stimuli, and models (how many are embedded
     at it).
     """
@@ -282,11 +282,11 @@ def describe_levels(_: CaptionLevels, study: Study, report: Progress | None) -> 
         texts = [" ".join(several) for several in texts_at(study, str(level))]
         words = np.mean([len(split_words(text)) for text in texts])
         size = np.mean([len(text.encode()) for text in texts])
-        told = float(told_at(study, str(level)).mean())
-        rows.append((level, words, size, told, models, NOT_KNOWN if np.isnan(told) else ""))
+        facts = float(told_at(study, str(level)).mean())
+        rows.append((level, words, size, facts, models, NOT_KNOWN if np.isnan(facts) else ""))
         if report:
             report(done, len(levels), "caption levels")
-    table = pd.DataFrame(rows, columns=["level", "words", "bytes", "told", "models", "reason"])
+    table = pd.DataFrame(rows, columns=["level", "words", "bytes", "facts", "models", "reason"])
     return table.sort_values("words", kind="stable", ignore_index=True)
 
 

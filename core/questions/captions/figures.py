@@ -35,7 +35,7 @@ from core.modalities import LANGUAGE, VISION
 ABOUT: Mapping[str, tuple[str, str]] = {  # heading, how a value is written
     "words": ("Words", ".1f"),
     "bytes": ("Bytes", ".0f"),
-    "told": ("Factors told", ".0%"),
+    "facts": ("Factors told", ".0%"),
 }
 
 
@@ -254,7 +254,7 @@ def facts(
     """Draw alignment of single stimuli against the share of the factors that their captions tell, a
     panel per facet.
 
-    points: a row per facet, level and bin: facet, level, told, score, stimuli, chance. order: the
+    points: a row per facet, level and bin: facet, level, facts, score, stimuli, chance. order: the
     levels, fewest words first; the more words, the more a line's color stands out. Large marks hold
     many stimuli.
     """
@@ -291,7 +291,7 @@ def facts(
 
 def _bins(run: pd.DataFrame, level: str, color: str, mode: Mode) -> dict[str, Any]:
     cards = [
-        f"level {plain(level)}: {row.told:.0%} told<br>alignment {row.score:.3f}, chance"
+        f"level {plain(level)}: {row.facts:.0%} told<br>alignment {row.score:.3f}, chance"
         f" {row.chance:.3f}<br>{row.stimuli:,.0f} stimuli"
         for row in run.itertuples()
     ]
@@ -302,7 +302,7 @@ def _bins(run: pd.DataFrame, level: str, color: str, mode: Mode) -> dict[str, An
         "line": {"color": INK[mode].paper, "width": 1},
     }
     return {
-        "x": run["told"],
+        "x": run["facts"],
         "y": run["score"],
         "mode": "lines+markers",
         "name": f"level {plain(level)}",

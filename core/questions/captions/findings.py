@@ -75,14 +75,14 @@ def facts_sentences(points: pd.DataFrame, titles: Mapping[str, str]) -> list[str
     """Say with which targets captions of one level that tell more align better: at every level, at
     none, or at some.
 
-    points: model_y, level, told, score, stimuli, a row per bin, as
+    points: model_y, level, facts, score, stimuli, a row per bin, as
     `core.questions.captions.answer.bin_facts` gives them. Captions of one level have about as many
     words: what differs within it is what they tell. A level's direction is the sign of the slope
     over its stimuli, by least squares over the bins with as much weight as they hold stimuli. Bins
     without a score are left out, and counted.
     """
     scored = points.dropna(subset="score")
-    several = scored[scored.groupby(["model_y", "level"])["told"].transform("size") > 1]
+    several = scored[scored.groupby(["model_y", "level"])["facts"].transform("size") > 1]
     if several.empty:
         return ["Within a level, too few captions differ in how much they tell to compare them."]
     parts = _directions(several, titles)
@@ -123,8 +123,8 @@ def _directions(bins: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
 
 def _tilt(bins: pd.DataFrame) -> float:
     """Return the slope of a level's scores over the share told, up to a factor above 0."""
-    middle = (bins["told"] * bins["stimuli"]).sum() / bins["stimuli"].sum()
-    return float(((bins["told"] - middle) * bins["stimuli"] * bins["score"]).sum())
+    middle = (bins["facts"] * bins["stimuli"]).sum() / bins["stimuli"].sum()
+    return float(((bins["facts"] - middle) * bins["stimuli"] * bins["score"]).sum())
 
 
 def _counted(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:

@@ -81,11 +81,11 @@ def told_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     from core.stimuli.cave.events import events
     from core.stimuli.cave.mentions import share_told
 
-    known = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
+    scenes = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
     rows = np.arange(study.size) if study.rows is None else study.rows
     return np.array(
         [
-            share_told(known[row], " ".join(texts))
+            share_told(scenes[row], " ".join(texts))
             for row, texts in zip(rows, texts_at(study, level), strict=True)
         ]
     )

@@ -28,8 +28,8 @@ def by_level(rows: pd.DataFrame) -> pd.DataFrame:
     words, model_y, score, chance; those without a score are left out. Source: Huh et al. 2024,
     figure 9 (deviation over language models).
     """
-    known = rows.dropna(subset="score")
-    table = known.groupby(["model_y", "level"], sort=False).agg(
+    scored = rows.dropna(subset="score")
+    table = scored.groupby(["model_y", "level"], sort=False).agg(
         words=("words", "first"),
         mean=("score", "mean"),
         deviation=("score", "std"),
@@ -61,7 +61,7 @@ def told_by_group(points: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFra
     groups: of each target. The bins of a level are the same stimuli for all targets.
     """
     named = points.assign(model_y=points["model_y"].map(groups)).dropna(subset="model_y")
-    return named.groupby(["model_y", "level", "told"], sort=False, as_index=False)[
+    return named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
         ["score", "stimuli", "chance"]
     ].mean()
 
@@ -96,11 +96,13 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
             f"one score of {model} at level {level!r} with {target} expected; given several: leave"
             " all but one out"
         )
-    found = [
+    estimates = [
         {"model_y": str(target), **_trend(_paired(part, families), families)}
         for target, part in rows.groupby("model_y", sort=False)
     ]
-    table = pd.DataFrame(found, columns=list(COLUMNS)).astype(dict.fromkeys(ESTIMATES, np.float64))
+    table = pd.DataFrame(estimates, columns=list(COLUMNS)).astype(
+        dict.fromkeys(ESTIMATES, np.float64)
+    )
     table.insert(COLUMNS.index("p") + 1, "p_adjusted", adjust(table["p"].to_numpy()))
     return table
 
@@ -176,19 +178,19 @@ def _slopes(
 
 
 def by_share(
-    told: Float64[np.ndarray, "n"],
+    facts: Float64[np.ndarray, "n"],
     scores: Float64[np.ndarray, "n"],
     *,
     edges: Float64[np.ndarray, "edges"],
     fewest: int,
 ) -> pd.DataFrame:
     """Return what stimuli score by how much their captions tell, a row per bin of at least
-    `fewest`: told, score, stimuli.
+    `fewest`: facts, score, stimuli.
 
-    told: share of the facts, 0 … 1. scores: each stimulus's own. Both come as means over the bin.
-    edges: of the bins, rising.
+    facts: the share that its caption tells, 0 … 1. scores: each stimulus's own. Both come as means
+    over the bin. edges: of the bins, rising.
     """
-    bins = np.clip(np.digitize(told, edges) - 1, 0, len(edges) - 2)
-    table = pd.DataFrame({"bin": bins, "told": told, "score": scores}).groupby("bin")
-    found = table.agg(told=("told", "mean"), score=("score", "mean"), stimuli=("told", "size"))
-    return found[found["stimuli"] >= fewest].reset_index(drop=True)
+    bins = np.clip(np.digitize(facts, edges) - 1, 0, len(edges) - 2)
+    table = pd.DataFrame({"bin": bins, "facts": facts, "score": scores}).groupby("bin")
+    means = table.agg(facts=("facts", "mean"), score=("score", "mean"), stimuli=("facts", "size"))
+    return means[means["stimuli"] >= fewest].reset_index(drop=True)

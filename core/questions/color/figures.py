@@ -236,12 +236,17 @@ def knowledge(
     return _name_groups(figure, seen, measure, mode)
 
 
-def correlation_text(found: Correlation) -> str:
+def correlation_text(correlation: Correlation) -> str:
     """Return a correlation over models for a heading, or why there is none."""
-    if math.isnan(found.value):
-        return wrap(plain(found.reason), 40)
-    interval = "" if math.isnan(found.low) else f" ({found.low:.2f} to {found.high:.2f})"
-    text = f"Spearman {found.value:.2f}{interval}, {p_text(found.p)}, {found.n} finished models"
+    if math.isnan(correlation.value):
+        return wrap(plain(correlation.reason), 40)
+    interval = (
+        "" if math.isnan(correlation.low) else f" ({correlation.low:.2f} to {correlation.high:.2f})"
+    )
+    text = (
+        f"Spearman {correlation.value:.2f}{interval}, {p_text(correlation.p)},"
+        f" {correlation.n} finished models"
+    )
     return text.replace("-", "−")
 
 
@@ -285,12 +290,12 @@ def _add_models(
 
 
 def _model_card(row: Mapping[Hashable, Any], measure: str) -> str:
-    known = [] if math.isnan(row["competence"]) else [f"competence {row['competence']:.2f}"]
+    competence = [] if math.isnan(row["competence"]) else [f"competence {row['competence']:.2f}"]
     return hover_card(
         sized(row["title"], row["parameters"]),
         f"{MEASURES[measure]} {row[measure]:.3f}, {p_text(row[f'{measure}_p'])}, {row['colors']}"
         " colors",
-        *known,
+        *competence,
         ids=row["model"],
     )
 

@@ -217,10 +217,10 @@ def _place(
     """
     words = ["" if len(rows) > MOST_WORDS else color for color in rows["color"]][::-1]
     x, y = scale * np.concatenate([seen[::-1], tips])[:, :2].T
-    found = place_words(x, y, [*words, *[name for name, *_ in CROSS][: len(tips)]])
-    return [place if word else "" for place, word in zip(found, words, strict=False)][::-1], found[
-        len(rows) :
-    ]
+    placed = place_words(x, y, [*words, *[name for name, *_ in CROSS][: len(tips)]])
+    return [place if word else "" for place, word in zip(placed, words, strict=False)][
+        ::-1
+    ], placed[len(rows) :]
 
 
 def _add_names(

@@ -186,11 +186,11 @@ def downstream(
             x=seen["chance"].iloc[0], line={"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
         )
         figure.add_scatter(x=[None], y=[None], **chance_line(mode))
-    known = seen["rank"].notna()
+    ranked = seen["rank"].notna()
     figure.add_scatter(
-        **_dots(seen[~known], mode), name="rank unknown", showlegend=bool((~known).any())
+        **_dots(seen[~ranked], mode), name="rank unknown", showlegend=bool((~ranked).any())
     )
-    figure.add_scatter(**_dots(seen[known], mode), showlegend=False)
+    figure.add_scatter(**_dots(seen[ranked], mode), showlegend=False)
     bar = {
         "title": {"text": wrap(f"rank in {plain(rank)}", 18) + "<br> ", "font": {"size": 12}},
         "thickness": 12,
@@ -205,7 +205,7 @@ def downstream(
             "cmin": 0,
             "cmax": 1,
             "colorbar": bar,
-            "showscale": bool(known.any()),
+            "showscale": bool(ranked.any()),
         },
         margin_t=30 + 19 * (note.count("<br>") + 1),
     )
@@ -226,9 +226,11 @@ def downstream(
 
 
 def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, Any]:
-    known = points["rank"].notna().all()
+    ranked = points["rank"].notna().all()
     color: dict[str, Any] = (
-        {"color": points["rank"], "coloraxis": "coloraxis"} if known else {"color": "rgba(0,0,0,0)"}
+        {"color": points["rank"], "coloraxis": "coloraxis"}
+        if ranked
+        else {"color": "rgba(0,0,0,0)"}
     )
     marker = {
         **color,

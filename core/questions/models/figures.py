@@ -154,9 +154,9 @@ def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode)
     value = points[color].where(points[color] > 0) if color in LOGARITHMIC else points[color]
     shown = pd.Series(np.log10(value), index=points.index) if color in LOGARITHMIC else value
     for modality, kind in points.groupby("modality", sort=False):
-        known = shown[kind.index].notna()
-        marks = {"color": shown[kind.index][known], "coloraxis": "coloraxis"}
-        figure.add_scatter(**_marks(kind[known], marks, mode), showlegend=False)
+        present = shown[kind.index].notna()
+        marks = {"color": shown[kind.index][present], "coloraxis": "coloraxis"}
+        figure.add_scatter(**_marks(kind[present], marks, mode), showlegend=False)
         kind_of = find_modality(str(modality))
         figure.add_scatter(
             x=[None],
@@ -166,7 +166,7 @@ def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode)
             marker={"color": INK[mode].soft, "symbol": kind_of.symbol, "size": 10},
         )
         figure.add_scatter(
-            **_marks(kind[~known], {"color": "rgba(0,0,0,0)"}, mode, edge=INK[mode].soft),
+            **_marks(kind[~present], {"color": "rgba(0,0,0,0)"}, mode, edge=INK[mode].soft),
             showlegend=False,
         )
     bar = {

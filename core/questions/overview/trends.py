@@ -31,12 +31,12 @@ def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFra
     values. alignment: model_x (language), model_y, score, chance. competence: model, value. models:
     as `core.study.models.describe` gives them.
     """
-    known = trained(models).set_index("model")
+    finished = trained(models).set_index("model")
     pairs = alignment[
-        alignment["model_x"].isin(known.index) & alignment["model_y"].isin(known.index)
+        alignment["model_x"].isin(finished.index) & alignment["model_y"].isin(finished.index)
     ]
-    group = pairs["model_y"].map(known["group"])
-    vision = pairs[pairs["model_y"].isin(known.index[reads(known, "image")])]
+    group = pairs["model_y"].map(finished["group"])
+    vision = pairs[pairs["model_y"].isin(finished.index[reads(finished, "image")])]
     targets = [
         *vision.groupby(group, sort=False),
         (OVERALL, vision),

@@ -22,14 +22,14 @@ def show(at: Place, rows: pd.DataFrame) -> None:
     fragment: another draws nothing else.
     """
     st.subheader("One stimulus at every level", anchor=False)
-    known = rows.dropna(subset="score")
-    if known.empty:
+    scored = rows.dropna(subset="score")
+    if scored.empty:
         raise frame.NeededError("No layers of these models have neighbors that could be drawn.")
     size = queries.card(at).size
     with st.container(horizontal=True, vertical_alignment="bottom"):
         index = _pick_stimulus(size)
-        reader, seer = _pick_models(at, known)
-    _draw(at, known[(known["model"] == reader) & (known["model_y"] == seer)], index, seer)
+        reader, seer = _pick_models(at, scored)
+    _draw(at, scored[(scored["model"] == reader) & (scored["model_y"] == seer)], index, seer)
 
 
 def _pick_stimulus(size: int) -> int:
@@ -69,8 +69,8 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
             queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index]
         )
     with right:
-        told = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
-        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{told}")
+        layer = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
+        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{layer}")
         gallery.grid(at, seen[int(shown)][:NEAR], key="retold-seen", width=84)
     for place, row in enumerate(rows.to_dict("records")):
         near = [

@@ -138,12 +138,12 @@ def test_a_group_is_the_mean_over_its_targets() -> None:
 
 
 def test_stimuli_are_binned_by_what_their_captions_tell() -> None:
-    told, scores = np.array([0.05, 0.15, 0.16, 0.4, 1.0]), np.array([0.0, 0.2, 0.4, 0.5, 0.9])
-    found = by_share(told, scores, edges=np.linspace(0, 1, 11), fewest=1)
-    assert found["stimuli"].tolist() == [1, 2, 1, 1]
-    assert found["score"].tolist() == pytest.approx([0.0, 0.3, 0.5, 0.9])
-    assert found["told"].tolist() == pytest.approx([0.05, 0.155, 0.4, 1.0])
-    assert by_share(told, scores, edges=np.linspace(0, 1, 11), fewest=2)["stimuli"].tolist() == [2]
+    facts, scores = np.array([0.05, 0.15, 0.16, 0.4, 1.0]), np.array([0.0, 0.2, 0.4, 0.5, 0.9])
+    bins = by_share(facts, scores, edges=np.linspace(0, 1, 11), fewest=1)
+    assert bins["stimuli"].tolist() == [1, 2, 1, 1]
+    assert bins["score"].tolist() == pytest.approx([0.0, 0.3, 0.5, 0.9])
+    assert bins["facts"].tolist() == pytest.approx([0.05, 0.155, 0.4, 1.0])
+    assert by_share(facts, scores, edges=np.linspace(0, 1, 11), fewest=2)["stimuli"].tolist() == [2]
 
 
 FAMILIES = {"m0": "A", "m1": "A", "m2": "A", "m3": "B", "m4": "B"}  # m5 is its own
@@ -225,7 +225,7 @@ def test_what_captions_tell_is_averaged_over_the_targets_of_a_group() -> None:
         for target, score in (("v", 0.1), ("w", 0.3), ("alone", 9.0))
         for told in (0.2, 0.4)
     ]
-    points = pd.DataFrame(rows, columns=["model_y", "level", "told", "score", "stimuli", "chance"])
+    points = pd.DataFrame(rows, columns=["model_y", "level", "facts", "score", "stimuli", "chance"])
     found = told_by_group(points, {"v": "CLIP", "w": "CLIP"})
     assert found["model_y"].tolist() == ["CLIP"] * 2
     assert found["score"].tolist() == pytest.approx([0.4, 0.6])

@@ -259,8 +259,8 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
 
 def test_single_stimuli_are_scored_by_what_their_captions_tell(study: Study) -> None:
     table = compare_told(study, y=("reality",), k=5)
-    assert table.columns.tolist() == ["model_y", "level", "told", "score", "stimuli", "chance"]
-    assert table["told"].between(0, 1).all()
+    assert table.columns.tolist() == ["model_y", "level", "facts", "score", "stimuli", "chance"]
+    assert table["facts"].between(0, 1).all()
     whole = compare_levels(study, y=("reality",), k=5).groupby("level")["score"].mean()
     for level, part in table.groupby("level"):
         if part["stimuli"].sum() == study.size:  # no bin was too small

@@ -143,7 +143,7 @@ def bins() -> pd.DataFrame:
             {
                 "model_y": target,
                 "level": level,
-                "told": share,
+                "facts": share,
                 "score": score,
                 "stimuli": count,
                 "chance": 0.02,
@@ -165,7 +165,12 @@ def test_bins_are_means_over_a_panel_s_models_with_marks_by_their_stimuli():
 
 def test_levels_are_bars_and_what_is_unknown_has_no_panel():
     table = pd.DataFrame(
-        {"level": ["5", "<40>"], "words": [5.6, 40.9], "bytes": [28.0, 211.0], "told": [0.15, 0.72]}
+        {
+            "level": ["5", "<40>"],
+            "words": [5.6, 40.9],
+            "bytes": [28.0, 211.0],
+            "facts": [0.15, 0.72],
+        }
     )
     figure = levels(table, mode="light")
     assert [list(bar.text) for bar in figure.data] == [
@@ -174,7 +179,7 @@ def test_levels_are_bars_and_what_is_unknown_has_no_panel():
         ["15%", "72%"],
     ]
     assert list(figure.data[0].y) == ["level 5", "level &lt;40&gt;"]
-    assert len(levels(table.assign(told=np.nan), mode="dark", narrow=True).data) == 2
+    assert len(levels(table.assign(facts=np.nan), mode="dark", narrow=True).data) == 2
 
 
 def trends(**changed) -> pd.DataFrame:
@@ -251,7 +256,7 @@ def ends(**scores: tuple[float, ...]) -> pd.DataFrame:
         for level, gap in enumerate(gaps)
         for told in (0.75, 0.25)
     ]
-    return pd.DataFrame(rows, columns=["model_y", "level", "told", "score", "stimuli"])
+    return pd.DataFrame(rows, columns=["model_y", "level", "facts", "score", "stimuli"])
 
 
 def test_the_verdict_on_what_is_told_is_worded_from_the_data():
@@ -273,7 +278,7 @@ def test_the_verdict_on_what_is_told_is_worded_from_the_data():
     assert "better at every level with A" in tell_told(
         small, NAMES
     )  # the last bin falls, and has one stimulus
-    alone = ends(a=(0.1,)).query("told > 0.5")
+    alone = ends(a=(0.1,)).query("facts > 0.5")
     assert "too few captions differ in how much they tell" in tell_told(alone, NAMES)
 
 
@@ -286,7 +291,7 @@ def test_a_bin_without_a_score_is_left_out_and_said():
         tell_told(pd.concat([rows, more]), NAMES)
         == f"{tell_told(rows, NAMES)} Groups of stimuli left out since they have no score: 1."
     )
-    one = rows.assign(score=rows["score"].where(rows["told"] > 0.5))
+    one = rows.assign(score=rows["score"].where(rows["facts"] > 0.5))
     assert "too few captions differ in how much they tell" in tell_told(one, NAMES)
 
 

@@ -94,12 +94,12 @@ def _share_beyond(value: float, null: Float64[np.ndarray, " orders"]) -> float:
 def measures(x: Arrangement, y: Arrangement, *, k: int) -> list[tuple[str, str, Measure]]:
     """Return every measure of two arrangements with what it is of and its name."""
     points = (x.layout, y.layout)
-    found = []
+    entries = []
     for of, (a, b) in (
         (DISSIMILARITIES, (x.dissimilarities, y.dissimilarities)),
         (LAYOUTS, tuple(map(_distances, points))),
     ):
-        found += [
+        entries += [
             (of, "kendall", Measure(_correlating(a, b, _kendall), (-1.0, 1.0), True)),
             (of, "spearman", Measure(_correlating(a, b, _spearman), (-1.0, 1.0), True)),
             (of, "neighbors", Measure(_sharing(a, b, k), (0.0, 1.0), True)),
@@ -107,7 +107,7 @@ def measures(x: Arrangement, y: Arrangement, *, k: int) -> list[tuple[str, str, 
     turned = Measure(
         lambda own, other: disparity(points[0][own], points[1][other]), (0.0, 1.0), False
     )
-    return [*found, (LAYOUTS, "disparity", turned)]
+    return [*entries, (LAYOUTS, "disparity", turned)]
 
 
 def shared_neighbors(x: Square, y: Square, *, k: int = K) -> Float64[np.ndarray, " n"]:

@@ -15,7 +15,7 @@ def find_words(text: str, words: Sequence[str]) -> list[int]:
     upper case.
     """
     numbers = {word: number for number, word in enumerate(words)}
-    return [numbers[found] for found in re.findall(r"[a-z]+", text.lower()) if found in numbers]
+    return [numbers[word] for word in re.findall(r"[a-z]+", text.lower()) if word in numbers]
 
 
 def count_together(

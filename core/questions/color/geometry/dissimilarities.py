@@ -64,7 +64,7 @@ def from_counts(
 
 
 def common(
-    found: Sequence[Dissimilarities], words: Sequence[str] | None = None
+    sources: Sequence[Dissimilarities], words: Sequence[str] | None = None
 ) -> list[Dissimilarities]:
     """Return all sources over the colors that each of them has, of `words` where given, in the
     first one's order.
@@ -73,14 +73,14 @@ def common(
     """
     shared = [
         color
-        for color in found[0].colors
-        if all(color in one.colors for one in found) and (not words or color in words)
+        for color in sources[0].colors
+        if all(color in one.colors for one in sources) and (not words or color in words)
     ]
     if not shared:
         raise MetricError(
             "these sources have no color in common; compare sources that count the same words"
         )
-    return [one.of(shared) for one in found]
+    return [one.of(shared) for one in sources]
 
 
 def from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Dissimilarities:

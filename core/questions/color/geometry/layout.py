@@ -57,8 +57,8 @@ def lay_out(
     fixed = classical(target, dims=dims)[None]
     drawn = np.random.default_rng(seed).random((starts, len(target), dims))
     tried = np.concatenate([fixed, drawn])
-    found = [smacof(target, batch) for batch in _batches(tried, report)]
-    points, stresses = (np.concatenate(part) for part in zip(*found, strict=True))
+    layouts = [smacof(target, batch) for batch in _batches(tried, report)]
+    points, stresses = (np.concatenate(part) for part in zip(*layouts, strict=True))
     best = int(stresses.argmin())
     (polished,), _ = smacof(target, points[best : best + 1], iterations=POLISH, tolerance=POLISHED)
     start = f"random {best - 1}" if best else "classical"
@@ -140,8 +140,8 @@ def _batches(
             report(min(first + _BATCH, len(starts)), len(starts), "starts of the layout")
 
 
-def _checked(given: Float[np.ndarray, "n n"], dims: int) -> Float64[np.ndarray, "n n"]:
-    target, n = given.astype(np.float64), len(given)
+def _checked(dissimilarities: Float[np.ndarray, "n n"], dims: int) -> Float64[np.ndarray, "n n"]:
+    target, n = dissimilarities.astype(np.float64), len(dissimilarities)
     if not 1 <= dims <= MOST_DIMS or n <= dims:
         raise MetricError(
             f"a layout has 1 to {MOST_DIMS} dimensions and more colors than that; given {n} colors"

@@ -87,14 +87,15 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
         raise StimuliError(
             f"{path} cannot be read ({error}); expected an .npz file of plain arrays"
         ) from error
-    found = [
+    pictures = [
         array
         for array in arrays
         if array.dtype == np.uint8 and array.ndim == 4 and array.shape[3] == 3
     ]
-    if len(found) != 1:
+    if len(pictures) != 1:
         raise StimuliError(
-            f"{path} has {len(found)} arrays of pictures; expected one, uint8 (n, height, width, 3)"
+            f"{path} has {len(pictures)} arrays of pictures; expected one, uint8"
+            " (n, height, width, 3)"
         )
-    pictures: np.ndarray = found[0]
-    return pictures
+    (only,) = pictures
+    return only

@@ -72,42 +72,42 @@ def distance_to_neighbors(
 def _number(values: Float64[np.ndarray, "n"], target: Float64[np.ndarray, "n"]) -> Predictor:
     from scipy import stats  # a third of a second that pages without a test must not pay
 
-    known = np.isfinite(values)
-    count = int(known.sum())
+    present = np.isfinite(values)
+    count = int(present.sum())
     if count < LEAST:
-        return _refused(known, f"it is known of {count} stimuli, and at least {LEAST} are needed")
-    present = values[known]
-    if np.ptp(present) == 0:
-        return _refused(known, "all stimuli of which it is known have the same value")
+        return _refused(present, f"it is known of {count} stimuli, and at least {LEAST} are needed")
+    numbers = values[present]
+    if np.ptp(numbers) == 0:
+        return _refused(present, "all stimuli of which it is known have the same value")
     scaled = np.zeros(len(values))
-    scaled[known] = (present - present.mean()) / present.std()
-    marked = [scaled, known.mean() - known] if len(values) - count >= LEAST else [scaled]
+    scaled[present] = (numbers - numbers.mean()) / numbers.std()
+    marked = [scaled, present.mean() - present] if len(values) - count >= LEAST else [scaled]
     columns = np.stack(marked, axis=1)
-    if np.ptp(target[known]) == 0:
+    if np.ptp(target[present]) == 0:
         return Predictor(columns, count)
-    rho, p = stats.spearmanr(present, target[known])
+    rho, p = stats.spearmanr(numbers, target[present])
     return Predictor(columns, count, float(rho), SPEARMAN, float(p))
 
 
 def _text(values: pd.Series, target: Float64[np.ndarray, "n"]) -> Predictor:
     from scipy import stats
 
-    known = values.notna().to_numpy()
+    present = values.notna().to_numpy()
     text = values.astype(str)
-    shared = text.map(text[known].value_counts()).to_numpy(np.float64) >= LEAST
+    shared = text.map(text[present].value_counts()).to_numpy(np.float64) >= LEAST
     # a mark before each value keeps it apart from the two names, should it be called so itself
-    classes = np.select([~known, ~shared], ["missing", "rarer"], ("=" + text).to_numpy(object))
+    classes = np.select([~present, ~shared], ["missing", "rarer"], ("=" + text).to_numpy(object))
     columns = pd.get_dummies(pd.Series(classes)).to_numpy(np.float64)
     if columns.shape[1] < 2:
-        return _refused(known, f"no two values are had by {LEAST} stimuli each")
-    groups = [target[known & (classes == each)] for each in pd.unique(classes[known])]
+        return _refused(present, f"no two values occur in {LEAST} stimuli each")
+    groups = [target[present & (classes == each)] for each in pd.unique(classes[present])]
     columns = columns - columns.mean(axis=0)
-    if len(groups) < 2 or np.ptp(target[known]) == 0:
-        return Predictor(columns, int(known.sum()))
+    if len(groups) < 2 or np.ptp(target[present]) == 0:
+        return Predictor(columns, int(present.sum()))
     return Predictor(
-        columns, int(known.sum()), np.nan, KRUSKAL, float(stats.kruskal(*groups).pvalue)
+        columns, int(present.sum()), np.nan, KRUSKAL, float(stats.kruskal(*groups).pvalue)
     )
 
 
-def _refused(known: Bool[np.ndarray, "n"], reason: str) -> Predictor:
-    return Predictor(np.empty((len(known), 0)), int(known.sum()), reason=reason)
+def _refused(present: Bool[np.ndarray, "n"], reason: str) -> Predictor:
+    return Predictor(np.empty((len(present), 0)), int(present.sum()), reason=reason)

@@ -78,8 +78,8 @@ def test_kruskal_and_wallis_compare_the_known_values_by_their_formula():
     [
         ([np.nan] * 51 + list(range(9)), "known of 9 stimuli, and at least 10 are needed"),
         ([4.0] * 50 + [np.nan] * 10, "have the same value"),
-        ([f"id {i}" for i in range(60)], "no two values are had by 10 stimuli each"),
-        (["sea"] * 60, "no two values are had by 10 stimuli each"),
+        ([f"id {i}" for i in range(60)], "no two values occur in 10 stimuli each"),
+        (["sea"] * 60, "no two values occur in 10 stimuli each"),
         ([None] * 60, "known of 0|no two values"),
     ],
 )
