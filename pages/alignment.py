@@ -38,17 +38,16 @@ COLUMNS = {
     "k": "k",
     "n": "stimuli",
 }
-READING = """**How to read it.** Each dot is a language model, each line one model it is compared
+READING = """**How to read it.** Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
-dashed line is fitted to the mean of a panel, its band is the 95 % interval.
+dashed line is fitted to the mean of a panel; the band is its 95 % interval.
 {chance} **Click a dot** to see its layers below."""
-NULL = """Shuffles the stimuli of one model, so that nothing pairs them with the other's, and
-shows how far each score lies above 95 % of what that gives: 0 is chance, 1 the
-metric's best value. One permutation serves all layers, and the best pair is sought
-anew for each."""
+NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
+rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
+share each permutation, and the best pair of layers is chosen anew each time."""
 DRAWS = (
-    "Draws other stimuli from these and gives the 95 % interval of each score, in the table and the"
-    " hover card."
+    "Resamples the stimuli and shows the 95 % interval of each score, in the table and on the hover"
+    " card."
 )
 
 
@@ -125,7 +124,7 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
         )
     else:
         chance = (
-            "Chance stands in the hover cards."
+            "Hover cards show chance."
             if has_chance
             else "Calibrate by permutations to see chance for this metric."
         )

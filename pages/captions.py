@@ -32,16 +32,15 @@ from pages._shared.queries import Place
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
 because both describe one world, then the more a caption tells of its picture, the
 more alike the two should be."""
-READING = """**How to read it.** Each line is a model, thick ones are large: its alignment with
-language models that read captions of ever more words, the mean over language
-models. **Bars** are one standard deviation over language models. The heading tells
-how much alignment changes when the words double, with the 95 % **interval** over
-families of language models, and the p of Page's test that all families rank the
-levels alike, adjusted for the false discovery rate over the panels, one test each. The models
-of a family share how they were made, so their mean counts once.
-Where models lack levels, a trend is over the levels that most have. All this is
-about these captions: a quirk in how one level was written moves every model and cannot
-be distinguished from a trend. {chance}{thin}"""
+READING = """**How to read it.** Each line is a model (thick lines are large models): its mean
+alignment with language models that read captions of ever more words. **Bars** are one
+standard deviation over language models. The heading says how much alignment changes when
+the number of words doubles, with the 95 % **interval** over families of language models,
+and the p of Page's test that all families rank the levels alike, adjusted for the false
+discovery rate over the panels, one test each. The models of a family were made alike, so
+their mean counts once. Where models lack levels, the trend covers the levels that most
+models have. All this is about these captions: a quirk in how one level was written moves
+every model and cannot be distinguished from a trend. {chance}{thin}"""
 CHANCE = "The dotted line is chance of one pair of layers; the best of many lies a little above it."
 THIN = (
     " **Thin lines** with dots are single language models in the color of their family, each the"
@@ -52,10 +51,10 @@ TOLD = """ A picture is made from factors: scene, time, weather, how many things
 thing's kind, color, size, direction and place. A caption tells the factors that its words
 reveal; a word that fits several values counts in part."""
 CAP = """**How to read it.** Each mark is a group of stimuli whose captions, at one level,
-tell about equally much. Higher means that language models share more of these stimuli's
-nearest neighbors with the panel's models. What captions leave out limits what can be
-shared, so lines should rise to the right even where captions are equally long. Marks
-are means without an interval: small ones stand for few stimuli and vary by chance."""
+tell about the same share of the factors. Higher means that language models share more of
+these stimuli's nearest neighbors with the panel's models. What captions leave out limits
+what can be shared, so lines should rise to the right even where captions are equally long.
+Marks are means without an interval: small ones stand for few stimuli and vary by chance."""
 
 
 def show(at: Place) -> None:

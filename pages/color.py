@@ -19,14 +19,15 @@ from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
 OF = {DISSIMILARITIES: "the dissimilarities themselves", LAYOUTS: "distances in the layouts"}
-AGREEMENT = """**How to read it.** Every two sources over the {colors} colors that all of them
-have. τ and ρ correlate the dissimilarities of all pairs of colors; neighbors preserved is the mean
-share of a color's three nearest that two sources share; disparity is what remains after the best
-rotation, scale and mirror image, and low is similar. p: how often shuffled colors agree as well,
-adjusted for all pairs; the hover card has the 95 % interval for other colors."""
+AGREEMENT = """**How to read it.** Each cell compares two sources over the {colors} colors that all
+sources have. τ and ρ correlate the dissimilarities of all pairs of colors; neighbors preserved is
+the mean share of a color's three nearest that two sources have in common; disparity is what remains
+after the best rotation, scaling and reflection: low means similar. p says how often shuffled colors
+agree at least as well, adjusted for all pairs; hover cards show the 95 % interval over other
+colors."""
 ERRORS = """**How to read it.** How far each color lies from its place in perception, in ΔE of
-CIELAB: 2 is barely visible, 20 is another shade, 60 another color. Empty: the source has no such
-color."""
+CIELAB: 2 is barely visible, 20 is another shade, 60 another color. Where a cell is empty, the
+source lacks the color."""
 COUNTED = """**What is counted.** Dissimilarity is max PMI − PMI, of pixels that lie close together
 or of words in one caption. Colors that were seen too rarely are left out. {unseen}"""
 UNSEEN = {
@@ -42,9 +43,9 @@ share kinds of things, so the eight colors of the Cave form a ring. Choose one w
 color words in one caption belong to two different things, which is why counting them together
 reveals less{seen}."""
 KNOWLEDGE = """**How to read it.** Each mark is a language model, asked with the same sentences;
-larger marks have more parameters. Higher means that it finds the same colors similar as perception
-does. Abdou et al. (2021), whom the published figure follows, saw that similarity to perception
-grows as language models grow and get better at text."""
+larger marks have more parameters. Higher means that it finds the same colors similar that
+perception does. Abdou et al. (2021), whom the published figure follows, saw that similarity to
+perception grows as language models grow and get better at text."""
 
 
 def show(at: Place) -> None:

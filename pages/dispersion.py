@@ -26,17 +26,17 @@ from pages._shared.queries import Place
 PARTS = 10
 READING = """**How to read it.** The stimuli are ranked by the dispersion of {who}: the {size:,}
 least dispersed of {n:,} make the low set, the {size:,} most dispersed the high set.
-A panel is a vision model, a dot a language model in the layer that aligns best with
-it on all stimuli, the diamond the mean over them. **Intervals** (95 %) say how far
-a score would move with other stimuli of the same kind: of the low and the high set
-by random three quarters of them, of the random set by {repeats} draws."""
+Each panel is a vision model, each dot a language model in the layer that aligns best
+with it on all stimuli, and the diamond their mean. **Intervals** (95 %) show how far a
+score would move with other stimuli of the same kind: from random three quarters of the
+low and the high set, and from {repeats} draws of the random set."""
 DROP = """**How to read it.** The lowest or the highest quarter of the ranking is left out and
 alignment is measured again on the rest. Compare it with leaving out a random quarter,
-since a metric of neighbors moves with the number of stimuli. The lone dots on the
-left are all stimuli. **Intervals** (95 %) as above."""
+since neighbor metrics change with the number of stimuli. The lone dots on the left
+stand for all stimuli. **Intervals** (95 %) as above."""
 DECILES = """**How to read it.** The stimuli are split into {count} parts by dispersion, and
-alignment is measured within each; neighbors are sought among the part's own
-stimuli. **Intervals** (95 %) by random three quarters of a part."""
+alignment is measured within each, with neighbors from that part only. **Intervals**
+(95 %) come from random three quarters of a part."""
 COLUMNS = {
     "title_y": "model",
     "title_x": "language model",

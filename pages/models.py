@@ -47,9 +47,7 @@ def _need_two(models: pd.DataFrame, at: Place) -> None:
         how = frame.command(
             "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
         )
-        raise frame.NeededError(
-            "Comparing models with each other takes at least two: embed another one.", how
-        )
+        raise frame.NeededError("A comparison needs at least two models: embed another one.", how)
 
 
 frame.draw("Which models are alike?", show)

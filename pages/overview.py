@@ -22,7 +22,7 @@ from pages._shared.queries import Place
 
 K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better
-models become at their own task, the more alike they measure how things differ, whatever they
+models become at their own tasks, the more alike their measures of how things differ, whatever they
 were trained on, because all of them model one reality."""
 READING = """**How to read it.** Each dot is a trained language model; the further right, the
 better it predicts the captions. The higher, the more of a stimulus's {k} nearest

@@ -32,8 +32,8 @@ def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
     """Return the models whose training is finished, and the others too where they are asked for."""
     finished = trained(models)
     text = (
-        "Models without any training, and models as they were at a few steps of theirs. They count"
-        " in no statistic."
+        "Untrained models, and checkpoints: models as they were at some step of their training."
+        " They count in no statistic."
     )
     label = "Unfinished models too"
     if len(finished) < len(models) and st.toggle(

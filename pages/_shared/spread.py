@@ -22,8 +22,8 @@ SUMMARIES = {
 }
 MEANING = """Each model's space is centered, scaled to norm 1 and turned onto those of the
 others; their mean is the **consensus**. A **residual** is how far one model lies
-from it at one stimulus. The **dispersion** of a stimulus sums its residuals up: it
-is high where the models disagree."""
+from it at one stimulus. The **dispersion** of a stimulus summarizes its
+residuals: it is high where the models disagree."""
 LEAST_SET, USUAL_SET = 4, 256  # stimuli
 
 

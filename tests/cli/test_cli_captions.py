@@ -180,7 +180,7 @@ def test_captions_prints_what_levels_are_and_refuses_what_is_known_of_the_cave_a
     ]
     store = str(world / "store")
     assert main(["captions", "facts", "--dataset", "photos", "--store", store]) == 2
-    assert "known of the Cave alone" in capsys.readouterr().err
+    assert "known only for the Cave" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
     app = opened(
         build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models"
     )
-    assert "takes at least two" in said(app)
+    assert "needs at least two models" in said(app)
 
 
 def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(

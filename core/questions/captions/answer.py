@@ -47,7 +47,7 @@ from core.study.study import Study
 
 EDGES = np.linspace(0, 1, 11)  # bins of the share of facts told
 FEWEST = 16  # stimuli of a bin
-NOT_KNOWN = "what a caption tells is known of the Cave alone, whose events and words are given"
+NOT_KNOWN = "what a caption tells is known only for the Cave, which makes its own events and words"
 
 Compared = CaptionScores | CaptionAlignment | CaptionFacts
 
@@ -111,7 +111,7 @@ def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(models or default_models(study)))
     if not (readers and named):
         raise MetricError(
-            "a trained language model that is embedded at two or more caption levels expected;"
+            "expected a trained language model that is embedded at two or more caption levels;"
             " there is none: embed one with --caption-level, naming several"
         )
     if unknown := [name for name in named if name not in readers]:
@@ -126,8 +126,7 @@ def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
     named = tuple(dict.fromkeys(against or default_targets(study)))
     if not named:
         raise MetricError(
-            "a vision model to compare with expected; there is none that is trained: embed or"
-            " import one"
+            "expected a trained vision model to compare with; there is none: embed or import one"
         )
     if unknown := [name for name in named if name not in targets]:
         raise UnknownNameError("vision model", unknown[0], targets)

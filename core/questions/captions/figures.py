@@ -91,7 +91,7 @@ def by_words(
     )
     _finish(figure, len(facets), narrow, label)
     _name(figure, points, lines, mode)
-    return figure.update_layout(meta={"title": "Alignment by the words of a caption"})
+    return figure.update_layout(meta={"title": "Alignment by the number of words"})
 
 
 def _apart(words: pd.Series) -> list[float]:
@@ -108,7 +108,7 @@ def _apart(words: pd.Series) -> list[float]:
 
 def _head(facet: str, trend: Mapping[Hashable, Any]) -> str:
     numbers = (
-        f"{trend['slope']:+.3f} a doubling, {p_text(trend['p_adjusted'])}<br>({trend['low']:+.3f}"
+        f"{trend['slope']:+.3f} per doubling, {p_text(trend['p_adjusted'])}<br>({trend['low']:+.3f}"
         f" to {trend['high']:+.3f})"
     )
     note = f"{numbers}<br>{trend['models']} models of {trend['families']} families".replace(
@@ -259,7 +259,7 @@ def facts(
     many stimuli.
     """
     if points.empty:
-        return reason("Too few stimuli tell equally much to be compared.", mode)
+        return reason("Too few captions tell the same share of the factors to be compared.", mode)
     facets = list(dict.fromkeys(points["facet"]))
     figure = grid([f"<b>{heading(facet)}</b>" for facet in facets], mode, narrow=narrow, height=250)
     colors = dict(zip(order, sample_colorscale(list(INK[mode].scale[2:]), len(order)), strict=True))

@@ -90,9 +90,9 @@ def facts_sentences(points: pd.DataFrame, titles: Mapping[str, str]) -> list[str
     return [
         "Compare captions of one level, which are about equally long, by how much they tell. Those"
         f" that tell more {'; '.join(parts)}.",
-        "This describes these stimuli; it is no test.",
+        "This describes these stimuli; it is not a test.",
         *(
-            [f"Groups of stimuli left out since they have no score: {left_out}."]
+            [f"Groups of stimuli left out because they have no score: {left_out}."]
             if left_out
             else []
         ),

@@ -93,7 +93,7 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
     if len(twice):
         model, level, target = twice.iloc[0]
         raise InputError(
-            f"one score of {model} at level {level!r} with {target} expected; given several: leave"
+            f"expected one score of {model} at level {level!r} with {target}; got several: leave"
             " all but one out"
         )
     estimates = [

@@ -59,7 +59,7 @@ def bins(
     panel, by pairs_of. chance: NaN where no formula gives it.
     """
     if points.empty:
-        return reason("No two models lie in one bin: take fewer bins, or bins of equal size.", mode)
+        return reason("No two models share a bin: choose fewer bins, or bins of equal size.", mode)
     trends = table.drop_duplicates("pairs_of").set_index("pairs_of").to_dict("index")
     figure = grid(
         [f"<b>{plain(kinds[kind])}</b><br>{_trend(trends[kind])}" for kind in kinds],
@@ -299,8 +299,7 @@ def training(
     """
     if points.empty:
         return reason(
-            "No training has two checkpoints here: embed copies of a model taken along its"
-            " training.",
+            "No training has two checkpoints here: embed several checkpoints of one training.",
             mode,
         )
     targets = list(dict.fromkeys(points["target"]))

@@ -92,7 +92,7 @@ def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     slope = f"slope {row['slope']:+.2f} from no task to all".replace("-", "−")
     numbers = f"{slope}, p = {row['p']:.2g}, q = {row['q']:.2g}".replace("-", "−")
     if row["q"] > SURE:
-        return f"no trend beyond doubt ({numbers})"
+        return f"no significant trend ({numbers})"
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"
 
 
@@ -135,15 +135,15 @@ def _order(order: Correlation, sense: str) -> str:
             " work."
         )
     return (
-        f"Alignment does not go with the score beyond doubt ({_span(order, 'ρ')}), against the"
+        f"Alignment and score show no significant correlation ({_span(order, 'ρ')}), against the"
         " published work."
     )
 
 
 def _partial(partial: Correlation, sense: str, *, said: str) -> str:
-    """Say what is left given size; said: what was said of the score before."""
+    """Say what size leaves unexplained; said: what was said of the score before."""
     if pd.isna(partial.value):
-        return f"What is left given the models' sizes is unknown: {partial.reason}."
+        return f"What the models' sizes leave unexplained is unknown: {partial.reason}."
     if partial.reason:
         return f"Given a line in log size, {partial.reason} (r = {partial.value:.2f})."
     span = _span(partial, "r")
@@ -157,7 +157,7 @@ def _partial(partial: Correlation, sense: str, *, said: str) -> str:
     predicts = (
         "A line in log size may predict as much: given it," if said else "Given a line in log size,"
     )
-    return f"{predicts} nothing beyond doubt is left ({span})."
+    return f"{predicts} no significant correlation is left ({span})."
 
 
 def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
@@ -184,7 +184,7 @@ def _fits(fits: pd.DataFrame, *, low_aligned: bool, turned: bool) -> str:
         bend = f"{'may improve' if few else 'improves'} more steeply"
     else:
         bend = (
-            f"{'may bend' if few else 'bends'}, but not into a steeper improvement, which is no"
+            f"{'may bend' if few else 'bends'}, but not into a steeper improvement, which is not"
             " emergence"
         )
     where = f"beyond an alignment of {stick['knot']:.3g} the score {bend}"

@@ -200,17 +200,17 @@ def prediction(table: pd.DataFrame) -> str:
     if np.isnan(r2):
         return f"No predictor can be used: {table['reason'].iloc[0]}."
     if not low > 0:  # NaN is not above 0 either
-        return f"Together these predictors predict nothing beyond doubt: {span}."
+        return f"Together these predictors have no significant predictive power: {span}."
     return f"Together these predictors predict {r2:.0%} of the variance: {span}."
 
 
 def needed(table: pd.DataFrame) -> str:
     """Name the predictors that the regression needs most."""
     if not (table["r2_low"] > 0).all():
-        return "No single predictor is named, therefore."
+        return "So no single predictor is named."
     sure = table[(table["covers"] == 1) & (table["low"] > 0)].head(MOST_NAMED)
     if sure.empty:
-        return "No single predictor is needed beyond doubt."
+        return "No single predictor is significant."
     names = (
         f"{row['predictor'].replace('_', ' ')} ({row['importance']:.2f})"
         for row in sure.to_dict("records")

@@ -185,7 +185,7 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
     panels = [name for name in PANELS if name in set(points["panel"])]
     if not panels:
         return reason(
-            "Models of several sizes, or copies along a training, are needed: embed more models.",
+            "Models of several sizes, or checkpoints of one training, are needed: embed some.",
             mode,
         )
     columns = 1 if narrow else min(2, len(panels))

@@ -11,9 +11,9 @@ from pages._shared import controls, frame, gallery, queries
 from pages._shared.queries import Place
 
 NEAR = 5  # neighbors drawn at each level
-READING = """Most similar first, in the layers that align best over all stimuli at that level;
-the first {near} are drawn, those framed that {name} has among its nearest {k}, too.
-Open another one to take it instead."""
+READING = """Most similar first, in the layers that align best over all stimuli at that level.
+The first {near} are shown; a frame marks those among the nearest {k} in {name}, too.
+Open another stimulus to see it instead."""
 
 
 @st.fragment
@@ -24,7 +24,7 @@ def show(at: Place, rows: pd.DataFrame) -> None:
     st.subheader("One stimulus at every level", anchor=False)
     scored = rows.dropna(subset="score")
     if scored.empty:
-        raise frame.NeededError("No layers of these models have neighbors that could be drawn.")
+        raise frame.NeededError("No layers of these models have neighbors to show.")
     size = queries.card(at).size
     with st.container(horizontal=True, vertical_alignment="bottom"):
         index = _pick_stimulus(size)

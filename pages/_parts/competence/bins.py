@@ -28,15 +28,15 @@ from pages._shared import controls, exportbar, frame, queries
 from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
-READING = """**How to read it.** Vision models are put into bins by how many of {tasks} tasks
-they solve: solving a task takes a score of at least {threshold:.0%} of the best, and
+READING = """**How to read it.** Vision models are binned by how many of {tasks} tasks they
+solve: solving a task takes a score of at least {threshold:.0%} of the best, and
 beyond chance. A diamond is the mean alignment of all pairs of models within a bin, its
 bar ± one standard error over models, its width the bin; small squares are the pairs. If
 all strong models are alike and each weak one is weak in its own way, diamonds rise to
-the right. **p** is how often random deals of the same competences ({permutations} of
-them) give as steep a slope; **q** is p adjusted for one test per panel. Models of one
-{by} may be alike in both for that reason alone, so each deal hands what one {by} has in
-common to another as a whole."""
+the right. **p** is how often random permutations of the same competences
+({permutations} of them) give as steep a slope; **q** is p adjusted for one test per panel.
+Models of one {by} may be alike in both for that reason alone, so each permutation moves
+what a {by} has in common to another {by} as a whole."""
 
 
 @st.fragment

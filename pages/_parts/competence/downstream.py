@@ -28,9 +28,9 @@ from pages._shared.queries import Place
 READING = """**How to read it.** Each mark is a model, large ones have more parameters: the
 further right, the more aligned with {target}; the higher, the higher its score. The
 more its color stands out, the more competent it is: {rank}. Both lines are judged
-on models left out of the fit: if the ability emerged at some alignment, a stick
-that is flat at first and then steep would win, by more than the standard error of
-its win."""
+on models left out of the fit: if the ability emerged at some alignment, a broken
+stick, flat at first and then steep, would win by more than the standard error of the
+difference."""
 TOTAL = "total bits over total UTF-8 bytes"
 MEAN = (
     "for each text its bits over its UTF-8 bytes, then their mean, as in the released code of the"

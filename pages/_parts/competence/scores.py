@@ -36,7 +36,7 @@ COLUMNS = {
 READING = """Three origins, never mixed: *measured* here by `platoscope probe` and
 `bits-per-byte`, with the digest of the recipe; *published*, each figure with its
 source; and *user*, your own. Blank stays blank. Bits per byte come both as total over
-total (`bits per byte`) and as the mean over texts, as their names say; fewer are
+total (`bits per byte`) and as the mean over texts, as their names say; lower is
 better."""
 IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; where
 known, also {optional}. Name a model as here or by its spec. A value replaces the one

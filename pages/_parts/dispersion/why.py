@@ -13,9 +13,9 @@ from pages._shared.queries import Place
 
 IMPORTANCE = """**How to read it.** Dispersion is predicted for stimuli that the regression has not
 seen; a dot is how much worse the prediction becomes when one predictor is shuffled,
-with its 95 % **interval**, filled where that lies above 0. Predictors that go
-together can stand in for each other, so each looks unimportant; the rows of whole
-kinds show what they do together. The consensus is made of the same models as the
+with its 95 % **interval**, filled where that lies above 0. Correlated
+predictors can stand in for each other, so each alone looks unimportant; the rows of whole
+kinds show what they do together. The consensus is built from the same models as the
 dispersion: part of what its density predicts may follow from that alone."""
 WORDS = """**How to read it.** Words to the right are more frequent in captions of the low set,
 words to the left in those of the high set; filled ones after correction for the

@@ -30,8 +30,8 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
     with frame.part():
         if len(models) > MOST:
             raise frame.NeededError(
-                f"The names of at most {MOST} models can be read here, and there are {len(models)}:"
-                " choose some."
+                f"At most {MOST} model names are legible here, and there are {len(models)}: choose"
+                " fewer models."
             )
         draw(at, models, ModelPairs(at.scope, roster, comparison))
 

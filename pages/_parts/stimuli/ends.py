@@ -11,7 +11,8 @@ from pages._shared.queries import Place
 PAGE = 12  # of each side
 HEADS = {"low": "Models agree: low dispersion", "high": "Models differ: high dispersion"}
 READING = """**How to read it.** Bars are the residuals. A full bar is the largest residual
-of all stimuli. Left the least dispersed stimulus comes first, right the most dispersed."""
+of all stimuli. The least dispersed stimulus comes first on the left, the
+most dispersed on the right."""
 
 
 def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:

@@ -25,21 +25,21 @@ READING = {
         """**How to read it.** Each dot is a stimulus. Right: far from the consensus on average
 over the models; up: high on the first principal component of the residuals, which
 holds {explained:.0f} % of their variance. Where both say the same, dots lie on a
-line; off it lie stimuli whose dispersion comes of few of the models."""
+line; stimuli off it owe their dispersion to a few models."""
     ),
     "pca": (
-        """**How to read it.** Each dot is a stimulus where it lies in the consensus, along the two
-directions in which that varies most; units are those of a space of norm 1. The color is its
+        """**How to read it.** Each dot is a stimulus, placed along the two directions in
+which the consensus varies most; units are those of a space of norm 1. The color is its
 dispersion: a patch of one color is a kind of stimuli on which models agree, or differ."""
     ),
     "umap": (
-        """**How to read it.** Each dot is a stimulus; who is near in the consensus is near
-here. Distances between patches and the axes mean nothing. The color is the
+        """**How to read it.** Each dot is a stimulus; neighbors in the consensus are neighbors
+here. Neither the axes nor the distances between patches mean anything. The color is the
 dispersion."""
     ),
 }
 BRUSH = (
-    "**Draw around dots** to choose stimuli, or click one; the symbols above the plot change"
+    "**Draw around dots** to choose stimuli, or click one; the symbols above the plot switch"
     " between lasso and box."
 )
 

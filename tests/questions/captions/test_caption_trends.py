@@ -214,7 +214,7 @@ def test_two_scores_of_one_level_are_refused() -> None:
     rows = table(np.random.default_rng(0).normal(size=(3, 4)))
     with pytest.raises(
         InputError,
-        match="one score of m0 at level '20' with v expected; given several: leave all but one out",
+        match="expected one score of m0 at level '20' with v; got several: leave all but one out",
     ):
         level_trends(pd.concat([rows, rows[2:3]]), {})
 

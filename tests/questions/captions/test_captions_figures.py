@@ -95,7 +95,7 @@ def test_reality_is_the_last_panel_and_headings_tell_the_trend():
     text = headings(drawn())
     assert text.index("<b>MAE</b>") < text.index("<b>Reality</b>")
     assert "2 models of 2 families" in text
-    assert "a doubling, p " in text
+    assert "per doubling, p " in text
 
 
 def test_lines_of_language_models_are_drawn_on_demand_in_their_own_hue():
@@ -289,7 +289,7 @@ def test_a_bin_without_a_score_is_left_out_and_said():
     )  # it would move the middle of its level
     assert (
         tell_told(pd.concat([rows, more]), NAMES)
-        == f"{tell_told(rows, NAMES)} Groups of stimuli left out since they have no score: 1."
+        == f"{tell_told(rows, NAMES)} Groups of stimuli left out because they have no score: 1."
     )
     one = rows.assign(score=rows["score"].where(rows["facts"] > 0.5))
     assert "too few captions differ in how much they tell" in tell_told(one, NAMES)

@@ -115,7 +115,7 @@ def test_bins_stack_where_it_is_narrow_and_say_why_there_are_none():
     empty = bins(
         pairs_in_bins().iloc[:0], binned(), kinds=KINDS, label=LABEL, chance=0.05, mode="light"
     )
-    assert "No two models lie in one bin" in words(empty).replace("<br>", " ")
+    assert "No two models share a bin" in words(empty).replace("<br>", " ")
 
 
 def scored(**changed: object) -> pd.DataFrame:

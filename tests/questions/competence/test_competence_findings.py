@@ -47,7 +47,7 @@ def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
     rows = [("all", 0.3, 0.12, ""), ("same", -0.6, 0.33, ""), ("different", 0.4, 0.028, "")]
     three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(groups=1)
     assert (
-        "across objectives: no trend beyond doubt (slope +0.40 from no task to all, p = 0.028, q ="
+        "across objectives: no significant trend (slope +0.40 from no task to all, p = 0.028, q ="
         " 0.084)" in describe_bins(three, KINDS)
     )
     alone = describe_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
@@ -67,7 +67,7 @@ def test_without_any_competence_there_are_no_bins():
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
-    assert "All pairs: no trend beyond doubt (slope +0.50" in describe_bins(trends(0.5, 0.2), KINDS)
+    assert "All pairs: no significant trend (slope +0.50" in describe_bins(trends(0.5, 0.2), KINDS)
     assert "All pairs: better models agree less (slope +0.50" in describe_bins(
         trends(0.5, 0.01), KINDS, turned=True
     )
@@ -102,7 +102,7 @@ EMERGES = np.maximum(0, np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
                 " published work"
             ),
         ),
-        (0.7, 0.127, {}, "does not go with the score beyond doubt"),
+        (0.7, 0.127, {}, "score show no significant correlation"),
         (-0.7, 0.01, {"low_aligned": True}, "score better"),
         (0.7, 0.01, {"low_better": True}, "score worse"),
         (0.7, 0.01, {"low_aligned": True, "low_better": True}, "score better"),
@@ -121,7 +121,7 @@ def test_the_order_is_told_by_its_interval_and_its_p(value, p, lows, said):
 
 def test_an_interval_that_holds_0_tells_nothing_and_none_gives_its_reason():
     wide = Correlation(0.7, -0.2, 0.9, 0.01, 24)
-    assert "does not go with the score beyond doubt" in describe_score(
+    assert "score show no significant correlation" in describe_score(
         Prediction(wide, UNKNOWN, fits(LINE))
     )
     tied = Correlation(0.55, np.nan, np.nan, 0.127, 9, "so many are equal")
@@ -151,11 +151,11 @@ UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
             BETTER,
             UNSURE,
             (
-                "A line in log size may predict as much: given it, nothing beyond doubt is left (r"
-                " = 0.10,"
+                "A line in log size may predict as much: given it, no significant correlation is"
+                " left (r = 0.10,"
             ),
         ),
-        (UNSURE, UNSURE, "Given a line in log size, nothing beyond doubt is left (r = 0.10,"),
+        (UNSURE, UNSURE, "Given a line in log size, no significant correlation is left (r = 0.10,"),
         (
             BETTER,
             Correlation(1.0, np.nan, np.nan, 0.0, 24, "what is left lies on a line"),
@@ -164,7 +164,7 @@ UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
         (
             BETTER,
             UNKNOWN,
-            "What is left given the models' sizes is unknown: at least 5 models expected",
+            "What the models' sizes leave unexplained is unknown: at least 5 models expected",
         ),
     ],
 )
@@ -182,7 +182,7 @@ def test_what_is_left_given_size_turns_with_what_is_low():
 
 STEEPER, NONE = (
     "improves more steeply.",
-    "bends, but not into a steeper improvement, which is no emergence.",
+    "bends, but not into a steeper improvement, which is not emergence.",
 )
 TENT = -np.abs(np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
 

@@ -182,15 +182,17 @@ def test_the_verdict_says_how_much_or_that_nothing_is_predicted():
         "Together these predictors predict 9"
     )
     shuffled = np.random.default_rng(0).permutation(target)
-    assert "nothing beyond doubt: R² −0.0" in findings.prediction(predict(shuffled, predictors))
+    assert "no significant predictive power: R² −0.0" in findings.prediction(
+        predict(shuffled, predictors)
+    )
 
 
 def test_without_an_interval_nothing_is_beyond_doubt():
     table = pd.DataFrame({"r2": [0.4], "r2_low": [np.nan], "r2_high": [np.nan]})
     assert (
         findings.prediction(table)
-        == "Together these predictors predict nothing beyond doubt: R² 0.40 on held-out stimuli,"
-        " without an interval."
+        == "Together these predictors have no significant predictive power: R² 0.40 on held-out"
+        " stimuli, without an interval."
     )
 
 
