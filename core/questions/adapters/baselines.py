@@ -1,7 +1,7 @@
 """Ways to compare vectors of two encoders that train nothing by gradient: baselines of the
 adapters.
 
-Each is a function of the vectors of queries and of what is to be found, and of the stimuli's parts:
+Each is a function of the vectors of queries and of the candidates, and of the stimuli's parts:
 it is fitted to the training pairs, chooses its strength (if it has one) by the validation pairs,
 and returns both sides' test stimuli in one space.
 """
@@ -29,7 +29,7 @@ Rows = Int64[np.ndarray, "_"]
 Compared = Callable[[Rows], tuple[Side, Side]]  # gives both sides of some stimuli in one space
 
 
-def canonical(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
+def canonical(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
     """Compare canonical variates, each weighted by the fourth power of its correlation, of the
     leading principal directions.
 
@@ -37,7 +37,7 @@ def canonical(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
     correlate perfectly by chance. Source: Hotelling 1936; weights after Gong, Ke, Isard, Lazebnik
     2014.
     """
-    sides = [_whiten(space, parts.train) for space in (queries, found)]
+    sides = [_whiten(space, parts.train) for space in (queries, candidates)]
     most = min(side.shape[1] for side in sides)
 
     def keep(rank: int) -> Compared:
@@ -51,26 +51,26 @@ def canonical(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
     return _choose((keep(rank) for rank in sorted({min(rank, most) for rank in RANKS})), parts)
 
 
-def procrustes(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
-    """Turn the centered queries onto what is found by the orthogonal map that fits best: W = UVᵀ of
+def procrustes(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
+    """Turn centered queries onto the candidates by the orthogonal map that fits best: W = UVᵀ of
     QᵀF = USVᵀ.
 
     Of two widths the wider side keeps the directions that the narrower one fits. Source: Schönemann
     1966.
     """
-    x, y = (_centered(space, parts.train) for space in (queries, found))
+    x, y = (_centered(space, parts.train) for space in (queries, candidates))
     left, _, right = np.linalg.svd(x[parts.train].T @ y[parts.train], full_matrices=False)
     return x[parts.test] @ left, y[parts.test] @ right.T
 
 
-def ridge(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
-    """Predict what is found from the query by ridge regression on centered vectors, its penalty
+def ridge(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
+    """Predict candidates from queries by ridge regression on centered vectors, its penalty
     chosen in STRENGTHS.
 
     The penalty is in units of the queries' summed variance. Source: Hoerl, Kennard 1970.
     """
-    check_pair(queries, found)
-    x, y = (_centered(space, parts.train) for space in (queries, found))
+    check_pair(queries, candidates)
+    x, y = (_centered(space, parts.train) for space in (queries, candidates))
     left, sizes, axes = np.linalg.svd(x[parts.train], full_matrices=False)
     products = left.T @ y[parts.train]
 
@@ -81,20 +81,20 @@ def ridge(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
     return _choose((penalize(strength) for strength in STRENGTHS), parts)
 
 
-def relative(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
+def relative(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
     """Describe each stimulus by its cosines with the training stimuli of its own encoder, all
     centered.
 
     Source: Moschella et al. 2023 (relative representations; the training pairs are the anchors).
     """
-    sides = (normalize_rows(_centered(space, parts.train)) for space in (queries, found))
+    sides = (normalize_rows(_centered(space, parts.train)) for space in (queries, candidates))
     x, y = (side[parts.test] @ side[parts.train].T for side in sides)
     return x, y
 
 
-def raw(queries: Space, found: Space, parts: Parts) -> tuple[Side, Side]:
+def raw(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
     """Compare the vectors as they are; only encoders of one width can be."""
-    x, y = (space[parts.test].astype(np.float64) for space in (queries, found))
+    x, y = (space[parts.test].astype(np.float64) for space in (queries, candidates))
     return x, y
 
 

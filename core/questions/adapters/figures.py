@@ -167,7 +167,7 @@ def kernels(shown: Sequence[Kernel], *, columns: int, mode: Mode) -> go.Figure:
 
 
 def before_after(
-    found: pd.DataFrame,
+    measures: pd.DataFrame,
     titles: Mapping[str, str],
     groups: Mapping[str, str],
     *,
@@ -177,11 +177,11 @@ def before_after(
     """Draw alignment with the reference before and in the common space, a row per encoder and one
     for the mean of all.
 
-    found: as `core.questions.adapters.measures.summarize` gives it, of one number of pairs. titles,
-    groups: of each encoder. The interval of what is gained over the average before is laid around
+    measures: as `core.questions.adapters.measures.summarize` gives them, of one number of pairs.
+    titles, groups: of each encoder. The interval of what is gained over the average before is laid around
     what is reached.
     """
-    rows = found[found["measure"] == ALIGNMENT]
+    rows = measures[measures["measure"] == ALIGNMENT]
     scores = dict(
         zip(
             zip(rows["method"], rows["what"], strict=True), rows["value"].astype(float), strict=True
@@ -201,7 +201,7 @@ def before_after(
         if not math.isnan(scores[method, AVERAGE]):
             figure.add_vline(x=scores[method, AVERAGE], line=line)
             figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
-    gains = {row["what"]: row for row in found[found["measure"] == GAIN].to_dict("records")}
+    gains = {row["what"]: row for row in measures[measures["measure"] == GAIN].to_dict("records")}
     for method, symbol in SYMBOL.items():
         whats = [what for what in names if (method, what) in scores]
         colors = [hue(groups[what], mode) if what in groups else INK[mode].text for what in whats]
@@ -270,11 +270,11 @@ def _gain(row: Mapping[Hashable, Any] | None) -> tuple[str, ...]:
     return gain, f"95 % interval {row['low']:+.3f} to {row['high']:+.3f}"
 
 
-def cost(found: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -> go.Figure:
+def cost(measures: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw alignment of the mean and recall at 10 by the number of training pairs, beside the
     baselines.
 
-    found: as `core.questions.adapters.measures.summarize` gives it, of several numbers of pairs.
+    measures: as `core.questions.adapters.measures.summarize` gives them, by number of pairs.
     """
     shape = (2, 1) if narrow else (1, 2)
     figure = make_subplots(
@@ -288,12 +288,12 @@ def cost(found: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -
         height=640 if narrow else 360,
         meta={"title": "What training pairs are worth"},
     )
-    align = found[found["measure"] == ALIGNMENT]
+    align = measures[measures["measure"] == ALIGNMENT]
     after = align[(align["method"] == ADAPTERS) & (align["what"] == MEAN)]
     before = align[(align["method"] == BEFORE) & (align["what"] == AVERAGE)]
     lines = [(1, ADAPTERS, after), (1, "average before", before)]
     recalls = (
-        found[found["measure"] == f"{RECALL}_10"]
+        measures[measures["measure"] == f"{RECALL}_10"]
         .groupby([PAIRS, "method"], sort=False)["value"]
         .mean()
         .reset_index()
@@ -321,7 +321,7 @@ def cost(found: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -
             hoverinfo="skip",
             **_at(place, narrow),
         )
-    ticks = sorted(map(int, found[PAIRS].unique()))
+    ticks = sorted(map(int, measures[PAIRS].unique()))
     figure.update_xaxes(
         title_text="training pairs",
         type="log",

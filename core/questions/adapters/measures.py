@@ -250,12 +250,12 @@ def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> l
     the reason where a method cannot be had.
     """
     rows = []
-    for query, found in permutations(spaces, 2):
-        what = f"{query} → {found}"
-        rows += _retrieved(ADAPTERS, what, seed, partial(_pick, after, query, found))
+    for query, candidates in permutations(spaces, 2):
+        what = f"{query} → {candidates}"
+        rows += _retrieved(ADAPTERS, what, seed, partial(_pick, after, query, candidates))
         for name, method in METHODS.items():
             rows += _retrieved(
-                name, what, seed, partial(method, spaces[query], spaces[found], parts)
+                name, what, seed, partial(method, spaces[query], spaces[candidates], parts)
             )
         n = len(parts.test)
         rows += [row(f"{RECALL}_{k}", CHANCE, what, min(k / n, 1.0), seed=seed) for k in DEPTHS]
@@ -263,8 +263,8 @@ def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> l
     return rows
 
 
-def _pick(views: Views, query: str, found: str) -> tuple[Space, Space]:
-    return views[query], views[found]
+def _pick(views: Views, query: str, candidates: str) -> tuple[Space, Space]:
+    return views[query], views[candidates]
 
 
 def _retrieved(

@@ -32,13 +32,13 @@ class Ranks(NamedTuple):
         return self.above + (self.tied + 1) / 2
 
 
-def rank_own(queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"]) -> Ranks:
-    """Rank each query's own stimulus among all found, by cosine.
+def rank_own(queries: Float[np.ndarray, "n dq"], candidates: Float[np.ndarray, "n df"]) -> Ranks:
+    """Rank each query's own stimulus among all candidates, by cosine.
 
-    queries, found: row i of both is stimulus i. Raises MetricError for a degenerate side,
+    queries, candidates: row i of both is stimulus i. Raises MetricError for a degenerate side,
     FeatureError for a vector of zeros, InputError where widths differ.
     """
-    similar = _cosines(queries, found)
+    similar = _cosines(queries, candidates)
     own = np.diag(similar)[:, None]
     return Ranks((similar > own).sum(axis=1), (similar == own).sum(axis=1))
 
@@ -59,27 +59,27 @@ def median_rank(ranks: Ranks) -> float:
 
 
 def closest(
-    queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"], *, k: int
+    queries: Float[np.ndarray, "n dq"], candidates: Float[np.ndarray, "n df"], *, k: int
 ) -> Int64[np.ndarray, "n k"]:
-    """Return the k found stimuli nearest to each query, most similar first, equal ones by index;
+    """Return the k candidates nearest to each query, most similar first, equal ones by index;
     raises as `rank_own`.
     """
-    return np.argsort(-_cosines(queries, found), axis=1, kind="stable")[:, :k]
+    return np.argsort(-_cosines(queries, candidates), axis=1, kind="stable")[:, :k]
 
 
 def _cosines(
-    queries: Float[np.ndarray, "n dq"], found: Float[np.ndarray, "n df"]
+    queries: Float[np.ndarray, "n dq"], candidates: Float[np.ndarray, "n df"]
 ) -> Float32[np.ndarray, "n n"]:
     """Return all cosines, summed in float64 and rounded once, so that equal vectors are equally
     similar.
     """
-    if queries.shape[1] != found.shape[1]:
+    if queries.shape[1] != candidates.shape[1]:
         raise InputError(
-            f"vectors of {queries.shape[1]} and {found.shape[1]} dimensions have no cosine; bring"
-            " both into one space first"
+            f"vectors of {queries.shape[1]} and {candidates.shape[1]} dimensions have no cosine;"
+            " bring both into one space first"
         )
-    for space in (queries, found):
+    for space in (queries, candidates):
         check_space(space)
-    left, right = (normalize_rows(space.astype(np.float64)) for space in (queries, found))
+    left, right = (normalize_rows(space.astype(np.float64)) for space in (queries, candidates))
     cosines: np.ndarray = (left @ right.T).astype(np.float32)
     return cosines

@@ -19,19 +19,19 @@ from pages._shared import controls, gallery, queries
 from pages._shared.queries import Place
 
 LONGEST = 160  # characters of a caption beneath a picture
-EACH, NEAR = 3, 5  # examples of hits and of misses, and how many found stimuli are drawn of each
+EACH, NEAR = 3, 5  # examples of hits and of misses, and how many candidates of each are drawn
 READING = """**How to read it.** Left is the query, right the {near} test stimuli nearest to it in
 the common space, the nearest first; its own is framed. Of {n:,} test stimuli, the first of each
 kind in a random order are shown; none was picked by hand."""
 
 
 class Answer(NamedTuple):
-    """A query, the stimuli found for it, nearest first, and at which place its own one came; see
+    """A query, its nearest candidates, nearest first, and at which place its own one came; see
     `Ranks.places`.
     """
 
     query: int
-    found: list[int]
+    nearest: list[int]
     place: float
 
 
@@ -53,9 +53,12 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
         key="direction",
         bind="query-params",
     )
-    query, found = direction.split(" > ")
+    query, candidates = direction.split(" > ")
     views = views_after(adapters, lesson.spaces, lesson.parts)
-    ranks, near = rank_own(views[query], views[found]), closest(views[query], views[found], k=NEAR)
+    ranks, near = (
+        rank_own(views[query], views[candidates]),
+        closest(views[query], views[candidates], k=NEAR),
+    )
     places = ranks.places
     picked = [
         ("Found at once", np.flatnonzero(places == 1)),
@@ -70,14 +73,14 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
         st.caption(f"**{title}**: {len(rows):,} of {len(test):,}")
         for number, row in enumerate(rows[:EACH]):
             answer = Answer(int(test[row]), test[near[row]].tolist(), float(places[row]))
-            _draw(at, query, found, answer, key=f"{kind}-{number}")
+            _draw(at, query, candidates, answer, key=f"{kind}-{number}")
     gallery.frame_marked()
     st.markdown(READING.format(near=NEAR, n=len(test)))
 
 
-def _draw(at: Place, query: str, found: str, answer: Answer, *, key: str) -> None:
-    """Draw one query with what is found, each as its encoder knows it: as a picture, or as the
-    caption that it reads.
+def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -> None:
+    """Draw one query with its nearest candidates, each as its encoder sees it: as a picture, or as
+    the caption that it reads.
     """
     left, right = st.columns([2, 5])
     texts = _read(at, query)
@@ -91,11 +94,11 @@ def _draw(at: Place, query: str, found: str, answer: Answer, *, key: str) -> Non
                 alt=gallery.default_captions(at)[answer.query],
             )
         st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
-    captions = _read(at, found)
+    captions = _read(at, candidates)
     with right:
         gallery.grid(
             at,
-            answer.found,
+            answer.nearest,
             key=f"answer-{key}",
             width=92,
             marked={answer.query},

@@ -33,12 +33,14 @@ def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | N
     name, test = question.ref[0], len(lesson.parts.test)
     compared = compare_kernels(lesson, name, reference, question.measure, adapters)
     stopped = training.stopped if training else None
-    asked = question.turned(Kernels, pairs=question.pairs, passes=stopped, before=adapters is None)
+    kernels = question.turned(
+        Kernels, pairs=question.pairs, passes=stopped, before=adapters is None
+    )
     columns = 2 if frame.narrow() else 1 + len(question.spaces)
     figure = figures.kernels(_shown(at, question, compared), columns=columns, mode=frame.mode())
-    exportbar.draw(at, asked, figure, key="kernels", table=tabulate(compared))
-    known = lessons.chance(question, test)
-    chance = "" if np.isnan(known) else f"; chance is {known:.3f}"
+    exportbar.draw(at, kernels, figure, key="kernels", table=tabulate(compared))
+    level = lessons.chance(question, test)
+    chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
     st.markdown(READING.format(n=len(compared.stimuli), test=test, chance=chance))
     if adapters:
         _say_change(compared, stopped)

@@ -275,7 +275,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     )
     with pytest.raises(
         MetricError,
-        match=r"two or more caption levels expected; there is none: embed one with --caption-level",
+        match=r"two or more caption levels; there is none: embed one with --caption-level",
     ):
         compare_levels(study)
 

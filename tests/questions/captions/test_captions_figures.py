@@ -132,7 +132,7 @@ def test_nothing_to_draw_says_so():
         empty, rows().head(0), level_trends(rows().head(0), {}), label="a", mode="light"
     )
     assert "No alignment can be computed" in headings(figure).replace("<br>", " ")
-    assert "Too few stimuli" in headings(
+    assert "Too few captions" in headings(
         facts(told_points(bins().head(0), facets()), [], label="a", mode="light")
     ).replace("<br>", " ")
 

@@ -27,14 +27,14 @@ def dump(adapters: Adapters, recipe: Recipe) -> bytes:
     for number, adapter in enumerate(adapters.maps.values()):
         tensors[f"weight_{number}"] = np.ascontiguousarray(adapter.weight)
         tensors[f"offset_{number}"] = np.ascontiguousarray(adapter.offset)
-    told = {
+    metadata = {
         "format": FORMAT,
         "encoders": json.dumps(list(adapters.maps)),
         "temperature": repr(adapters.temperature),
         "recipe_kind": recipe.kind,
         "recipe": recipe.text,
     }
-    data: bytes = save(tensors, {**told, "digest": digest(tensors, told)})
+    data: bytes = save(tensors, {**metadata, "digest": digest(tensors, metadata)})
     return data
 
 
@@ -44,24 +44,24 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
     """
     try:
         tensors = read(data)
-        told = _metadata(data)
+        metadata = _metadata(data)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FeatureError(
             "this is no whole safetensors file; expected adapters that were downloaded here: fetch"
             " the file again"
         ) from error
-    if told.get("format") != FORMAT:
+    if metadata.get("format") != FORMAT:
         raise FeatureError(
             f"this safetensors file holds no adapters: its metadata lacks {FORMAT!r}; choose one"
             " that was downloaded here"
         )
-    if told.pop("digest", None) != digest(tensors, told):
+    if metadata.pop("digest", None) != digest(tensors, metadata):
         raise FeatureError(
             "this file does not hold what was written; fetch it again, or train the adapters anew"
         )
     try:
-        return _adapters(tensors, told), Recipe.of(
-            told["recipe_kind"], **json.loads(told["recipe"])
+        return _adapters(tensors, metadata), Recipe.of(
+            metadata["recipe_kind"], **json.loads(metadata["recipe"])
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FeatureError(
@@ -70,9 +70,9 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
         ) from error
 
 
-def digest(tensors: Mapping[str, np.ndarray], told: Mapping[str, str]) -> str:
+def digest(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
     """Return a digest of all that a file holds and says, save the digest itself."""
-    state = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    state = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(tensors):
         state.update(
             f"{name} {tensors[name].dtype} {tensors[name].shape}".encode() + tensors[name].tobytes()
@@ -86,9 +86,9 @@ def _metadata(data: bytes) -> dict[str, str]:
     return json.loads(data[8 : 8 + length]).get("__metadata__") or {}
 
 
-def _adapters(tensors: Mapping[str, np.ndarray], told: Mapping[str, str]) -> Adapters:
+def _adapters(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Adapters:
     """Return the adapters; raises KeyError, TypeError or ValueError where they are not whole."""
-    names, temperature = json.loads(told["encoders"]), float(told["temperature"])
+    names, temperature = json.loads(metadata["encoders"]), float(metadata["temperature"])
     maps = {
         name: Adapter(tensors[f"weight_{number}"], tensors[f"offset_{number}"])
         for number, name in enumerate(names)
