@@ -296,7 +296,7 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
     twice = ("tiny-vit:1 tiny-gpt2:1", "tiny-gpt2 tiny-vit:1", reference)
     one, nowhere = ("tiny-vit:0", "tiny-gpt2", reference), str(world / "no" / "a")
     for wrong, sentence in (
-        (words(x, "tiny-gpt2", reference), "the i-th --x goes with the i-th --y; given 2 and 1"),
+        (words(x, "tiny-gpt2", reference), "the i-th --x goes with the i-th --y; got 2 and 1"),
         (
             words(x, y, reference, "--save", "a"),
             "--save writes the adapters of one --x and one --y; given 2 of each",
@@ -312,7 +312,7 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
         (words(*twice), "tiny-gpt2:1 + tiny-vit:1 would be trained twice"),
         (
             words(x, y, reference, "--temperature", "nan"),
-            "a finite temperature above 0; given nan",
+            "a finite temperature above 0; got nan",
         ),
         (
             words(x, y, reference, "--bootstrap", "1"),

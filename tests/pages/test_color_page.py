@@ -253,7 +253,7 @@ def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(ope
     assert charts(app) == ["layouts", "overlay", "knowledge"]
     app.multiselect(key="words").set_value(["red", "blue", "pink"]).run()
     assert not app.exception
-    assert "more colors than that; given 3 colors in 3 dimensions" in words(app)
+    assert "more colors than that; got 3 colors in 3 dimensions" in words(app)
     assert charts(app) == ["knowledge"]
 
 

@@ -178,8 +178,8 @@ def before_after(
     for the mean of all.
 
     measures: as `core.questions.adapters.measures.summarize` gives them, of one number of pairs.
-    titles, groups: of each encoder. The interval of what is gained over the average before is laid around
-    what is reached.
+    titles, groups: of each encoder. The interval of what is gained over the average before is laid
+    around what is reached.
     """
     rows = measures[measures["measure"] == ALIGNMENT]
     scores = dict(

@@ -19,7 +19,7 @@ def order_alike(kernel: Float[np.ndarray, "n n"]) -> Int64[np.ndarray, "n"]:
     Gifford, Jaakkola 2001 (order).
     """
     if len(kernel) < FEWEST:
-        raise MetricError(f"an order needs at least {FEWEST} stimuli; given {len(kernel)}")
+        raise MetricError(f"an order needs at least {FEWEST} stimuli; got {len(kernel)}")
     from scipy.cluster.hierarchy import leaves_list, linkage  # a third of a second
     from scipy.spatial.distance import squareform
 

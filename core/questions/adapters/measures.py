@@ -145,7 +145,7 @@ def score_halves(
     if draws < FEWEST_DRAWS:
         raise MetricError(
             f"a 95 % interval needs {FEWEST_DRAWS} draws or more, so that one lies beyond each of"
-            f" its ends; given {draws}"
+            f" its ends; got {draws}"
         )
     truth = normalize_rows(reference)
     whole = score_views(views, truth, measure)  # first: its mistakes are those of the question

@@ -88,7 +88,7 @@ class AdapterQuestion(StudyQuestion):
         """
         if len(self.x) != len(self.y):
             raise InputError(
-                f"the i-th --x goes with the i-th --y; given {len(self.x)} and {len(self.y)}: name"
+                f"the i-th --x goes with the i-th --y; got {len(self.x)} and {len(self.y)}: name"
                 " as many of both"
             )
         for x, y in zip(self.x, self.y, strict=True):

@@ -55,7 +55,7 @@ def complete_sources(question: S, study: Study) -> S:
     """Name the sources, and refuse words and sentences that no source can be asked by."""
     complete = name_sources(question, study)
     if question.dims not in (2, 3):
-        raise InputError(f"colors are laid out in 2 or 3 dimensions; given {question.dims}")
+        raise InputError(f"colors are laid out in 2 or 3 dimensions; got {question.dims}")
     return complete
 
 
@@ -98,7 +98,7 @@ def complete_agreement(question: ColorAgreement, study: Study) -> ColorAgreement
     complete = complete_sources(question, study)
     if len(complete.source) < 2:
         raise InputError(
-            f"at least two sources expected, to be compared; given {len(complete.source)}"
+            f"at least two sources expected, to be compared; got {len(complete.source)}"
         )
     titles = [open_source(complete, name).title for name in complete.source]
     if twice := [title for title in titles if titles.count(title) > 1]:

@@ -38,7 +38,7 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
     """
     measured = skill.dropna()
     if not 1 <= count <= MOST:
-        raise InputError(f"1 to {MOST} bins expected; given {count}")
+        raise InputError(f"1 to {MOST} bins expected; got {count}")
     parts = _places(measured.to_numpy(float), count=count, equal=equal)
     if equal:
         ends = measured.groupby(parts)
@@ -48,7 +48,7 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
         )
     if len(measured) and not (measured.min() >= 0 and measured.max() <= 1):
         raise InputError(
-            "equal parts of 0 … 1 expected values in it; given"
+            "equal parts of 0 … 1 expected values in it; got"
             f" {measured.min():g} … {measured.max():g}: ask for bins of equal size"
         )
     edges = np.arange(count + 1) / count
@@ -124,7 +124,7 @@ def bin_trends(
     `assign_bins`.
     """
     if permutations < 1:
-        raise InputError(f"at least 1 permutation expected; given {permutations}")
+        raise InputError(f"at least 1 permutation expected; got {permutations}")
     bins = assign_bins(skill, count=count, equal=equal)
     names = {name: number for number, name in enumerate(bins.index)}
     scored = pairs[

@@ -50,12 +50,12 @@ def size_curve(
     check_pair(x, y)
     if sizes and max(sizes) > len(x):
         raise MetricError(
-            f"subsamples of at most {len(x)} stimuli expected, since there are no more; given"
+            f"subsamples of at most {len(x)} stimuli expected, since there are no more; got"
             f" {max(sizes)}"
         )
     if repeats < 2:
         raise MetricError(
-            f"at least 2 repeats expected, so that their spread is known; given {repeats}"
+            f"at least 2 repeats expected, so that their spread is known; got {repeats}"
         )
     rows = []
     for size in sizes:
@@ -87,7 +87,7 @@ def fixed_share(share: float) -> Parameters:
     """
     if not 0 < share < 1:
         raise MetricError(
-            f"the share of stimuli that are neighbors must lie between 0 and 1; given {share}"
+            f"the share of stimuli that are neighbors must lie between 0 and 1; got {share}"
         )
     return lambda n: {"k": max(1, round(share * n))}
 

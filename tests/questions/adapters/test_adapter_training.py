@@ -254,9 +254,9 @@ def test_adapted_vectors_ignore_the_encoders_scale_and_origin() -> None:
 
 def test_what_cannot_be_trained_is_refused() -> None:
     spaces, parts = planted(20, 12), split(N)
-    with pytest.raises(InputError, match="two or more encoders together; given 1"):
+    with pytest.raises(InputError, match="two or more encoders together; got 1"):
         next(train({"e0": spaces["e0"]}, parts))
-    with pytest.raises(InputError, match="a dimension for each of 2 encoders, or more; given 1"):
+    with pytest.raises(InputError, match="a dimension for each of 2 encoders, or more; got 1"):
         next(train(spaces, parts, replace(QUICK, width=1)))
     with pytest.raises(MetricError, match="have the same vector"):
         next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
@@ -275,23 +275,23 @@ def test_what_cannot_be_trained_is_refused() -> None:
     ("name", "value", "sentence"),
     [
         *(
-            ("temperature", value, "a finite temperature above 0; given")
+            ("temperature", value, "a finite temperature above 0; got")
             for value in (0.0, -1.0, float("nan"), float("inf"))
         ),
         *(
-            ("rate", value, "a finite rate above 0; given")
+            ("rate", value, "a finite rate above 0; got")
             for value in (0.0, float("nan"), float("inf"))
         ),
         *(
-            ("decay", value, "a finite decay, 0 or more; given")
+            ("decay", value, "a finite decay, 0 or more; got")
             for value in (-0.1, float("nan"), float("inf"))
         ),
         *(
-            (name, 0, f"a whole number of 1 or more for {name}; given 0")
+            (name, 0, f"a whole number of 1 or more for {name}; got 0")
             for name in ("width", "epochs", "patience")
         ),
-        ("width", 8193, "a common space of 8192 dimensions at most; given a width of 8193"),
-        ("batch", 1, "a whole number of 2 or more for batch; given 1"),
+        ("width", 8193, "a common space of 8192 dimensions at most; got a width of 8193"),
+        ("batch", 1, "a whole number of 2 or more for batch; got 1"),
     ],
 )
 def test_settings_that_no_training_can_follow_are_refused_before_any(
@@ -307,7 +307,7 @@ def test_adapters_refuse_other_encoders() -> None:
     with pytest.raises(FeatureError, match="these adapters are of e0, e1; none is of e2"):
         best.apply({"e2": spaces["e0"]})
     with pytest.raises(
-        FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; given 12"
+        FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; got 12"
     ):
         best.apply({"e0": spaces["e1"]})
 

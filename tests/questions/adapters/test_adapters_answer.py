@@ -270,7 +270,7 @@ def test_wrong_questions_are_refused(study: Study) -> None:
         ask(study, x=("gpt-2-m:2",))
     with pytest.raises(InputError, match="so 2 to 75 can train; 76 were asked for"):
         ask(study, pairs=76)
-    with pytest.raises(InputError, match="at least one training expected; given 0 seeds"):
+    with pytest.raises(InputError, match="at least one training expected; got 0 seeds"):
         ask(study, seeds=0)
     with pytest.raises(InputError, match="name --x, --y and --ref together, or none of them"):
         ask(study, ref=())
@@ -306,7 +306,7 @@ def test_mistakes_are_refused_before_anything_is_trained(
             {"bootstrap": 39},
             MetricError,
             "a 95 % interval needs 40 draws or more, so that one lies beyond each of its ends;"
-            " given 39",
+            " got 39",
         ),
         ({"k": 30}, MetricError, "k must lie in 1 … 29 for 30 stimuli; given 30"),
         ({"metric": "ckaa"}, UnknownNameError, "no metric named 'ckaa'; did you mean cka"),

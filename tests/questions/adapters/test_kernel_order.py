@@ -27,5 +27,5 @@ def test_neighbors_on_a_line_keep_their_order():
 
 
 def test_one_stimulus_has_no_order():
-    with pytest.raises(MetricError, match="at least 2 stimuli; given 1"):
+    with pytest.raises(MetricError, match="at least 2 stimuli; got 1"):
         order_alike(np.ones((1, 1)))

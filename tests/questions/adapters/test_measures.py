@@ -263,7 +263,7 @@ def test_too_few_draws_are_refused() -> None:
         with pytest.raises(
             MetricError,
             match=(
-                f"needs 40 draws or more, so that one lies beyond each of its ends; given {draws}"
+                f"needs 40 draws or more, so that one lies beyond each of its ends; got {draws}"
             ),
         ):
             gains(draws=draws)

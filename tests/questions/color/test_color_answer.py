@@ -112,7 +112,7 @@ def test_in_two_dimensions_perception_is_turned_onto_its_hues(study):
     assert table["error"].max() == pytest.approx(0, abs=1e-6)
     assert table.loc["red", "x"] > 0 > table.loc["green", "x"]
     assert table.loc["yellow", "y"] > 0 > table.loc["blue", "y"]
-    with pytest.raises(InputError, match="colors are laid out in 2 or 3 dimensions; given 1"):
+    with pytest.raises(InputError, match="colors are laid out in 2 or 3 dimensions; got 1"):
         lay_out(study, PERCEPTION, dims=1)
 
 
@@ -412,19 +412,19 @@ def test_numbers_that_are_none_are_refused():
     for make, message in (
         (
             lambda: Pixels("cifar10", Counting(radius=float("nan"))),
-            "radius is a finite number; given nan",
+            "radius is a finite number; got nan",
         ),
         (
             lambda: Pixels("cifar10", Counting(smoothing=float("inf"))),
-            "smoothing is a finite number; given inf",
+            "smoothing is a finite number; got inf",
         ),
         (
             lambda: Captions(Counting(smoothing=float("nan"))),
-            "smoothing is a finite number; given nan",
+            "smoothing is a finite number; got nan",
         ),
         (
             lambda: Pixels("cifar10", Counting(side=0)),
-            "shrunk to 2 pixels or more, so that two can lie side by side; given 0",
+            "shrunk to 2 pixels or more, so that two can lie side by side; got 0",
         ),
     ):
         with pytest.raises(InputError, match=message):
@@ -437,5 +437,5 @@ def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
     )
     (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
     assert len(lay_out(study, f"{PIXELS}{tmp_path}", pairs=5000)) >= 5
-    with pytest.raises(InputError, match="at least one pair of pixels expected; given 0"):
+    with pytest.raises(InputError, match="at least one pair of pixels expected; got 0"):
         lay_out(study, f"{PIXELS}{tmp_path}", pairs=0)

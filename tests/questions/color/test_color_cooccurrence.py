@@ -102,7 +102,7 @@ def test_cells_of_a_grid_and_the_colors_in_their_middle():
     assert co.cell_centers(np.array([0, 15, 511]), grid=8) == pytest.approx(
         np.array([[15.5, 15.5, 15.5], [15.5, 47.5, 239.5], [239.5, 239.5, 239.5]])
     )
-    with pytest.raises(InputError, match=r"a grid has 2 to 16 steps per channel; given 17"):
+    with pytest.raises(InputError, match=r"a grid has 2 to 16 steps per channel; got 17"):
         co.cells(colors, grid=17)
 
 
@@ -176,7 +176,7 @@ def test_independent_kinds_have_no_information():
     [
         ([[1, 2], [0, 1]], 1.0, "a symmetric table of counts expected"),
         ([[1, 0], [0, 0]], 1.0, "kind 1 was never seen; leave it out"),
-        ([[1, 1], [1, 1]], -1.0, "smoothing is 0 or more; given -1"),
+        ([[1, 1], [1, 1]], -1.0, "smoothing is 0 or more; got -1"),
     ],
 )
 def test_tables_without_information_are_refused(counts, smoothing, message):

@@ -79,7 +79,7 @@ def test_presets_read_as_the_paper_did():
         ({"sentences": ()}, "at least one sentence expected"),
         (
             {"sentences": ("The color.",)},
-            "a sentence has <col> where the color stands; given 'The color.'",
+            "a sentence has <col> where the color stands; got 'The color.'",
         ),
         ({"layer": LAST_FOUR}, "spelling has 3 layers; choose 'last'"),
     ],

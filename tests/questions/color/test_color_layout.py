@@ -155,8 +155,8 @@ def test_a_planted_ring_of_colors_comes_out_a_ring():
         (np.full((4, 4), np.nan), 2, "finite and 0 or more"),
         (np.triu(np.ones((4, 4)), 1), 2, "symmetric with 0 on the diagonal"),
         (np.ones((4, 4)), 2, "symmetric with 0 on the diagonal"),
-        (np.ones((4, 4)) - np.eye(4), 4, "given 4 colors in 4 dimensions"),
-        (np.ones((3, 3)) - np.eye(3), 3, "given 3 colors in 3 dimensions"),
+        (np.ones((4, 4)) - np.eye(4), 4, "got 4 colors in 4 dimensions"),
+        (np.ones((3, 3)) - np.eye(3), 3, "got 3 colors in 3 dimensions"),
     ],
 )
 def test_what_cannot_be_laid_out_is_refused(target, dims, message):

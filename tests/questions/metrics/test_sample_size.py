@@ -99,7 +99,7 @@ def test_a_share_is_rounded_to_at_least_one_neighbor(share, n, k):
 def test_a_share_outside_its_range_is_refused(share):
     with pytest.raises(
         MetricError,
-        match=f"the share of stimuli that are neighbors must lie between 0 and 1; given {share}",
+        match=f"the share of stimuli that are neighbors must lie between 0 and 1; got {share}",
     ):
         fixed_share(share)
 
@@ -107,7 +107,7 @@ def test_a_share_outside_its_range_is_refused(share):
 def test_more_stimuli_than_there_are_cannot_be_drawn():
     with pytest.raises(
         MetricError,
-        match="subsamples of at most 90 stimuli expected, since there are no more; given 91",
+        match="subsamples of at most 90 stimuli expected, since there are no more; got 91",
     ):
         size_curve(KNN, *spaces(), sizes=[20, 91], parameters=fixed_k(3), seed=0)
 
@@ -119,6 +119,6 @@ def test_a_size_that_the_metric_refuses_is_refused():
 
 def test_one_repeat_has_no_spread():
     with pytest.raises(
-        MetricError, match="at least 2 repeats expected, so that their spread is known; given 1"
+        MetricError, match="at least 2 repeats expected, so that their spread is known; got 1"
     ):
         size_curve(KNN, *spaces(), sizes=[10], parameters=fixed_k(3), seed=0, repeats=1)

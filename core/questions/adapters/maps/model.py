@@ -44,7 +44,7 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
     """
     if n < FEWEST:
         raise InputError(
-            f"adapters need at least {FEWEST} stimuli to train, validate and test on; given {n}"
+            f"adapters need at least {FEWEST} stimuli to train, validate and test on; got {n}"
         )
     test, validation = (min(n // share, most) for share, most in zip(SHARES, MOST, strict=True))
     order = np.random.default_rng([seed, 0]).permutation(n)
@@ -82,21 +82,21 @@ class Settings:
         for name, least in (("width", 1), ("batch", 2), ("epochs", 1), ("patience", 1)):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
                 raise InputError(
-                    f"adapters need a whole number of {least} or more for {name}; given"
+                    f"adapters need a whole number of {least} or more for {name}; got"
                     f" {getattr(self, name)}"
                 )
         if self.width > WIDEST:
             raise InputError(
-                f"adapters take a common space of {WIDEST} dimensions at most; given a width of"
+                f"adapters take a common space of {WIDEST} dimensions at most; got a width of"
                 f" {self.width}"
             )
         for name in ("temperature", "rate"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(
-                    f"adapters need a finite {name} above 0; given {getattr(self, name)}"
+                    f"adapters need a finite {name} above 0; got {getattr(self, name)}"
                 )
         if not 0 <= self.decay < inf:
-            raise InputError(f"adapters need a finite decay, 0 or more; given {self.decay}")
+            raise InputError(f"adapters need a finite decay, 0 or more; got {self.decay}")
 
 
 DEFAULTS = Settings()
@@ -145,7 +145,7 @@ class Adapters:
         weight, offset = self.maps[name].weight, self.maps[name].offset
         if len(weight) != space.shape[1]:
             raise FeatureError(
-                f"the adapter of {name} takes vectors of {len(weight)} dimensions; given"
+                f"the adapter of {name} takes vectors of {len(weight)} dimensions; got"
                 f" {space.shape[1]}: it was trained on another model or layer of that name; train"
                 " it anew"
             )

@@ -197,11 +197,11 @@ def _unit(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
 def _check(spaces: Mapping[str, np.ndarray], settings: Settings) -> None:
     if len(spaces) < 2:
         raise InputError(
-            f"adapters bring two or more encoders together; given {len(spaces)}: choose another one"
+            f"adapters bring two or more encoders together; got {len(spaces)}: choose another one"
             " as well"
         )
     if settings.width < len(spaces):
         raise InputError(
-            f"the common space needs a dimension for each of {len(spaces)} encoders, or more; given"
+            f"the common space needs a dimension for each of {len(spaces)} encoders, or more; got"
             f" {settings.width}"
         )

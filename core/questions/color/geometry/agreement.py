@@ -206,14 +206,14 @@ def _check(x: Arrangement, y: Arrangement, k: int) -> None:
     n, other = len(x.dissimilarities), len(y.dissimilarities)
     if n != other:
         raise MetricError(
-            f"two arrangements of the same colors expected; given {n} and {other} colors"
+            f"two arrangements of the same colors expected; got {n} and {other} colors"
         )
     if n < FEWEST:
         raise MetricError(
-            f"at least {FEWEST} colors expected, since fewer have hardly any other order; given {n}"
+            f"at least {FEWEST} colors expected, since fewer have hardly any other order; got {n}"
         )
     if not 1 <= k < n:
-        raise MetricError(f"k must lie in 1 … {n - 1} for {n} colors; given {k}")
+        raise MetricError(f"k must lie in 1 … {n - 1} for {n} colors; got {k}")
     pairs = np.triu_indices(n, 1)
     for side in (x, y):
         if np.ptp(side.dissimilarities[pairs]) == 0:

@@ -79,14 +79,14 @@ def _draw_places(
 def _check(pictures: Sequence[Picture], radius: float, pairs: int) -> None:
     if not len(pictures):
         raise InputError(
-            "at least one picture expected, since colors are counted in pictures; given none"
+            "at least one picture expected, since colors are counted in pictures; got none"
         )
     if radius < 1:
         raise InputError(
-            f"the radius is at least 1 pixel, the distance of two neighbors; given {radius}"
+            f"the radius is at least 1 pixel, the distance of two neighbors; got {radius}"
         )
     if pairs < 1:
-        raise InputError(f"at least one pair of pixels expected; given {pairs}")
+        raise InputError(f"at least one pair of pixels expected; got {pairs}")
 
 
 def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:
@@ -96,7 +96,7 @@ def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:
     Raises InputError for a grid outside GRIDS.
     """
     if not GRIDS[0] <= grid <= GRIDS[1]:
-        raise InputError(f"a grid has {GRIDS[0]} to {GRIDS[1]} steps per channel; given {grid}")
+        raise InputError(f"a grid has {GRIDS[0]} to {GRIDS[1]} steps per channel; got {grid}")
     red, green, blue = rgb.astype(np.int64).T * grid // 256
     numbers: np.ndarray = (red * grid + green) * grid + blue
     return numbers
@@ -170,7 +170,7 @@ def pmi(
     D.
     """
     if smoothing < 0:
-        raise MetricError(f"smoothing is 0 or more; given {smoothing}")
+        raise MetricError(f"smoothing is 0 or more; got {smoothing}")
     if not np.array_equal(counts, counts.T):
         raise MetricError("a symmetric table of counts expected: a pair is counted in both orders")
     if not counts.any(axis=1).all():

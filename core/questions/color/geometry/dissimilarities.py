@@ -89,7 +89,7 @@ def from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Diss
     """
     if not np.isfinite(vectors).all():
         raise FeatureError(
-            "vectors of color words must be finite; given NaN or infinity: choose another layer"
+            "vectors of color words must be finite; got NaN or infinity: choose another layer"
         )
     lab = words[LAB].to_numpy(np.float64)
     distances = squareform(pdist(vectors.astype(np.float64)))

@@ -52,7 +52,7 @@ def represent(
     """
     check_sentences(sentences)
     if not words:
-        raise InputError("at least one color word expected; given none")
+        raise InputError("at least one color word expected; got none")
     chosen = read_layers(encoder.card, layer)
     layers = encoder.encode(
         [sentence.replace(SLOT, word) for word in words for sentence in sentences]
@@ -65,9 +65,9 @@ def represent(
 def check_sentences(sentences: Sequence[str]) -> None:
     """Refuse an empty list of sentences, and one that has no place for the color."""
     if wrong := [sentence for sentence in sentences if SLOT not in sentence]:
-        raise InputError(f"a sentence has {SLOT} where the color stands; given {wrong[0]!r}")
+        raise InputError(f"a sentence has {SLOT} where the color stands; got {wrong[0]!r}")
     if not sentences:
-        raise InputError(f"at least one sentence expected, such as {SENTENCES[0]!r}; given none")
+        raise InputError(f"at least one sentence expected, such as {SENTENCES[0]!r}; got none")
 
 
 def read_layers(card: ModelCard, layer: str | int) -> list[int]:

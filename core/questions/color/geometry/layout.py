@@ -144,15 +144,15 @@ def _checked(dissimilarities: Float[np.ndarray, "n n"], dims: int) -> Float64[np
     target, n = dissimilarities.astype(np.float64), len(dissimilarities)
     if not 1 <= dims <= MOST_DIMS or n <= dims:
         raise MetricError(
-            f"a layout has 1 to {MOST_DIMS} dimensions and more colors than that; given {n} colors"
+            f"a layout has 1 to {MOST_DIMS} dimensions and more colors than that; got {n} colors"
             f" in {dims} dimensions"
         )
     if not (np.isfinite(target).all() and (target >= 0).all()):
         raise MetricError(
-            "dissimilarities are finite and 0 or more; given others: leave out what was never seen"
+            "dissimilarities are finite and 0 or more; got others: leave out what was never seen"
         )
     if not np.allclose(target, target.T) or target.diagonal().any():
-        raise MetricError("dissimilarities are symmetric with 0 on the diagonal; given others")
+        raise MetricError("dissimilarities are symmetric with 0 on the diagonal; got others")
     if not target.any():
         raise MetricError("all dissimilarities are 0, so there is nothing to lay out")
     return target

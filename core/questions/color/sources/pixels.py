@@ -45,7 +45,7 @@ class Pixels:
         side = self.counting.side
         if side is not None and side < 2:
             raise InputError(
-                "pictures are shrunk to 2 pixels or more, so that two can lie side by side; given"
+                "pictures are shrunk to 2 pixels or more, so that two can lie side by side; got"
                 f" {side}"
             )
 
@@ -121,7 +121,7 @@ def check_shipped(counting: Counting) -> None:
 def check_finite(**values: float) -> None:
     """Refuse numbers that are none; raises InputError."""
     if wrong := [name for name, value in values.items() if not math.isfinite(value)]:
-        raise InputError(f"{wrong[0]} is a finite number; given {values[wrong[0]]}")
+        raise InputError(f"{wrong[0]} is a finite number; got {values[wrong[0]]}")
 
 
 def _rows(study: Study, dataset: str) -> list[int]:
