@@ -265,8 +265,8 @@ def foreign(**changed: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"nothing of the kind", "no whole safetensors file"),
-        (foreign()[:-7], "no whole safetensors file"),
+        (b"nothing of the kind", "not a complete safetensors file"),
+        (foreign()[:-7], "not a complete safetensors file"),
         (foreign(), "trained on other data: models, "),
         (foreign(spaces=["gone:0", "gpt-2-m:2"]), "gone"),
         (foreign(spaces=None), "recipe is not one of adapters"),

@@ -174,7 +174,7 @@ def stopped_words(stopped: int | None) -> str:
 
 def show_files(at: Place, question: Adaptation, lesson: Lesson, training: Training | None) -> None:
     """Offer the adapters as a file, and take such a file."""
-    st.subheader("Keep them, or bring some", anchor=False)
+    st.subheader("Download these adapters, or load others", anchor=False)
     if training and (adapters := training.adapters):
         recipe = recipe_of(at, question, lesson, training.stopped)
         st.download_button(

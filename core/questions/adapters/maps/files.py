@@ -47,8 +47,8 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
         metadata = _metadata(data)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FeatureError(
-            "this is no whole safetensors file; expected adapters that were downloaded here: fetch"
-            " the file again"
+            "this is not a complete safetensors file; expected adapters that were downloaded here:"
+            " fetch the file again"
         ) from error
     if metadata.get("format") != FORMAT:
         raise FeatureError(
@@ -57,7 +57,7 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
         )
     if metadata.pop("digest", None) != digest(tensors, metadata):
         raise FeatureError(
-            "this file does not hold what was written; fetch it again, or train the adapters anew"
+            "this file was changed after it was written; fetch it again, or train the adapters anew"
         )
     try:
         return _adapters(tensors, metadata), Recipe.of(
@@ -65,7 +65,7 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FeatureError(
-            "this file does not say of its adapters what it should (encoders, weights that fit"
+            "this file lacks some of what it should say of its adapters (encoders, weights that fit"
             " together, temperature, recipe): choose one that was downloaded here"
         ) from error
 

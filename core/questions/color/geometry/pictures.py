@@ -77,8 +77,8 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
         path
     ):  # NumPy would take it for other kinds of files, and advise to open those unsafely
         raise StimuliError(
-            f"{path} cannot be read (it is no whole .npz file); expected an .npz file of plain"
-            " arrays"
+            f"{path} cannot be read (it is not a complete .npz file); expected an .npz file of"
+            " plain arrays"
         )
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
