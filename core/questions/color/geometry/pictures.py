@@ -97,5 +97,5 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
             f"{path} has {len(pictures)} arrays of pictures; expected one, uint8"
             " (n, height, width, 3)"
         )
-    (only,) = pictures
+    only: np.ndarray = pictures[0]
     return only
