@@ -175,10 +175,10 @@ def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> 
     """Return where the best lines of the points up to a place and beyond it cross, where that is
     between the two.
     """
-    found = []
+    crossings = []
     for last, first in pairwise(places[1:-1]):
         left, right = fit_line(x[x <= last], y[x <= last]), fit_line(x[x >= first], y[x >= first])
         if left.slope != right.slope:
             cross = (right.intercept - left.intercept) / (left.slope - right.slope)
-            found += [cross] if last < cross < first else []
-    return found
+            crossings += [cross] if last < cross < first else []
+    return crossings

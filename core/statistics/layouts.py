@@ -104,9 +104,9 @@ def stress(distances: Matrix, points: Points) -> float:
     scale).
     """
     upper = np.triu_indices(len(distances), k=1)
-    known, drawn = distances[upper], _between(points)[upper]
-    lengths = (known @ known) * (drawn @ drawn)
-    return float(np.sqrt(max(0.0, 1 - (known @ drawn) ** 2 / lengths))) if lengths else np.nan
+    original, drawn = distances[upper], _between(points)[upper]
+    lengths = (original @ original) * (drawn @ drawn)
+    return float(np.sqrt(max(0.0, 1 - (original @ drawn) ** 2 / lengths))) if lengths else np.nan
 
 
 def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> float:

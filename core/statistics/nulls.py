@@ -63,21 +63,21 @@ def null_scores(
     and so on. Raises MetricError where there is no model on a side, or no order.
     """
     if not (layers_x and layers_y and len(orders)):
-        given = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
+        sizes = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
         raise MetricError(
-            f"at least one model on each side and one permutation expected; given {given}"
+            f"at least one model on each side and one permutation expected; given {sizes}"
         )
     ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
     batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))
-    found = []
+    batches = []
     for start in range(0, len(orders), batch):
         rows = np.split(score(orders[start : start + batch]), ends_x, axis=1)
-        found.append(
+        batches.append(
             np.stack(
                 [choice(pair) for row in rows for pair in np.split(row, ends_y, axis=2)], axis=1
             )
         )
-    return np.concatenate(found)
+    return np.concatenate(batches)
 
 
 def calibrate(

@@ -61,8 +61,8 @@ def read_choice(text: str) -> LayerChoice:
         return LayerChoice(concatenated=True)
     if text in ("best", "last"):
         return LayerChoice(depth=1.0 if text == "last" else None)
-    if found := re.fullmatch(r"(-?\d+):(-?\d+)", text):
-        return LayerChoice(pair=(int(found[1]), int(found[2])))
+    if pair := re.fullmatch(r"(-?\d+):(-?\d+)", text):
+        return LayerChoice(pair=(int(pair[1]), int(pair[2])))
     if re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
         return LayerChoice(depth=float(text))
     raise MetricError(
