@@ -62,7 +62,7 @@ def spearman_interval(
     from core.statistics.fits import competence_fit
 
     if draws < 1:
-        raise InputError(f"an interval needs at least one draw of the models; given {draws}")
+        raise InputError(f"an interval needs at least one draw of the models; got {draws}")
     x, y = _sound(x, y)
     fit = competence_fit(x, y, level=level)
     if fit.reason or fit.n < FEWEST:
@@ -140,7 +140,7 @@ def _tested(r: float, n: int) -> Correlation:
 def _sound(*columns: np.ndarray) -> list[Float64[np.ndarray, " n"]]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
-            "one value of each for every model expected; given"
+            "one value of each for every model expected; got"
             f" {', '.join(str(len(column)) for column in columns)} values"
         )
     sound = np.all([np.isfinite(column) for column in columns], axis=0)

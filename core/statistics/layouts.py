@@ -83,7 +83,7 @@ def check_layout(layout: str, *, models: int, seed: int) -> None:
     if layout not in LAYOUTS:
         raise UnknownNameError("layout", layout, LAYOUTS)
     if not 0 <= seed < SEEDS:
-        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; given {seed}")
+        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; got {seed}")
     least = 2 if layout == "mds" else LEAST
     if models < least:
         why = (

@@ -63,7 +63,7 @@ def generalized_procrustes(
     shares = _shares(weights, len(spaces))
     if len(counts := {len(space) for space in spaces}) > 1:
         raise MetricError(
-            f"spaces over the same stimuli expected; given {' and '.join(map(str, sorted(counts)))}"
+            f"spaces over the same stimuli expected; got {' and '.join(map(str, sorted(counts)))}"
             " stimuli"
         )
     with one_core_each() as pool:
@@ -95,12 +95,12 @@ def turn(
 def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, " M"]:
     shares = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     if len(shares) != count:
-        raise MetricError(f"one weight for each of {count} spaces expected; given {len(shares)}")
+        raise MetricError(f"one weight for each of {count} spaces expected; got {len(shares)}")
     if not (np.isfinite(shares).all() and (shares >= 0).all()):
-        raise MetricError(f"weights must be 0 or more and finite; given {shares.tolist()}")
+        raise MetricError(f"weights must be 0 or more and finite; got {shares.tolist()}")
     if (shares > 0).sum() < 2:
         raise MetricError(
-            "a consensus needs at least two spaces of a positive weight; given"
+            "a consensus needs at least two spaces of a positive weight; got"
             f" {(shares > 0).sum()}: add a model"
         )
     relative: np.ndarray = shares / shares[shares > 0].mean()
@@ -112,7 +112,7 @@ def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
     than rounding.
     """
     if centering not in CENTERINGS:
-        raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; given {centering}")
+        raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; got {centering}")
     by_feature = center(space)  # refuses degenerate spaces, however they are centered
     if centering == "features":
         return shape(span(by_feature))

@@ -67,7 +67,7 @@ def read_choice(text: str) -> LayerChoice:
         return LayerChoice(depth=float(text))
     raise MetricError(
         "layers are chosen by best, last, a pair such as 3:5 or -1:-1, a depth from 0 to 1, or"
-        f" best+concatenated; given {text!r}"
+        f" best+concatenated; got {text!r}"
     )
 
 

@@ -146,7 +146,7 @@ def test_what_cannot_be_told_is_nan_with_the_reason():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="given 15, 3 values"):
+    with pytest.raises(InputError, match="got 15, 3 values"):
         spearman_interval(X, Y[:3])
-    with pytest.raises(InputError, match="at least one draw of the models; given 0"):
+    with pytest.raises(InputError, match="at least one draw of the models; got 0"):
         spearman_interval(X, Y, draws=0)
