@@ -37,16 +37,16 @@ class InputError(PlatoscopeError):
 class UnknownNameError(InputError):
     """A name that does not exist; the message lists the nearest valid ones."""
 
-    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
-        names = sorted(known)
-        near = get_close_matches(given, names, n=3, cutoff=0.4)
+    def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
+        names = sorted(valid)
+        near = get_close_matches(name, names, n=3, cutoff=0.4)
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         elif names:
             hint = f"there are: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}"
         else:
             hint = "there are none yet"
-        super().__init__(f"no {kind} named {given!r}; {hint}")
+        super().__init__(f"no {kind} named {name!r}; {hint}")
 
 
 class StimuliError(InputError):

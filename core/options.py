@@ -176,12 +176,12 @@ def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def _make(kind: type[T], instance: Any, tree: Mapping[str, Any]) -> T:
     """Make a dataclass from a tree of values; what the tree lacks is the instance's or default."""
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for one in fields(kind):  # type: ignore[arg-type]
         default = getattr(instance, one.name) if instance is not None else one.default
         if _PART in one.metadata:
-            given[one.name] = _make(type(default), default, tree.get(one.name, {}))
+            values[one.name] = _make(type(default), default, tree.get(one.name, {}))
         else:
-            given[one.name] = tree.get(one.name, default)
+            values[one.name] = tree.get(one.name, default)
     assert is_dataclass(kind)
-    return kind(**given)
+    return kind(**values)

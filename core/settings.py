@@ -18,13 +18,13 @@ CAVE_WEIGHTS = ROOT / "data" / "cave"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
-def store_path(given: str | Path | None = None) -> Path:
+def store_path(path: str | Path | None = None) -> Path:
     """Return the store's folder: the flag, else PLATOSCOPE_STORE, else ./store."""
-    return Path(given or os.environ.get("PLATOSCOPE_STORE") or "store").expanduser()
+    return Path(path or os.environ.get("PLATOSCOPE_STORE") or "store").expanduser()
 
 
-def choose_device(given: str = "auto") -> torch.device:
-    """Return the torch device for `given` in DEVICES (also `cuda:1`); `auto` takes CUDA, then MPS,
+def choose_device(name: str = "auto") -> torch.device:
+    """Return the torch device for `name` in DEVICES (also `cuda:1`); `auto` takes CUDA, then MPS,
     then the CPU.
 
     Raises DeviceError where that device is not on this machine.
@@ -36,22 +36,22 @@ def choose_device(given: str = "auto") -> torch.device:
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if given == "auto":
+    if name == "auto":
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if present[name]))
-    if not present.get(given.partition(":")[0], False):
+    if not present.get(name.partition(":")[0], False):
         have = ", ".join(name for name, there in present.items() if there)
         raise DeviceError(
-            f"device {given!r} is not on this machine, which has {have}; use --device auto"
+            f"device {name!r} is not on this machine, which has {have}; use --device auto"
         )
     try:
-        device = torch.device(given)
+        device = torch.device(name)
     except RuntimeError as error:
         raise DeviceError(
-            f"{given!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1"
+            f"{name!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1"
         ) from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceError(
-            f"there is no {given}; this machine has {torch.cuda.device_count()} CUDA devices,"
+            f"there is no {name}; this machine has {torch.cuda.device_count()} CUDA devices,"
             " counted from 0"
         )
     return device

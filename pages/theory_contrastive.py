@@ -114,7 +114,7 @@ def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
         kernel = describe(setup)
         st.caption(
             f"Proposition 1 asks for a PMI of {kernel.needed:.3g} of every event with itself; the"
-            f" least here is {kernel.found:.3g}: {HOLDS[bool(kernel.smooth)]}"
+            f" least here is {kernel.least_own:.3g}: {HOLDS[bool(kernel.smooth)]}"
         )
         return
     if setup.experiment == "modalities":

@@ -46,14 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
     interrupted.
     """
-    given = make_parser().parse_args(arguments)
-    given.store = store_path(given.store)
+    options = make_parser().parse_args(arguments)
+    options.store = store_path(options.store)
     try:
-        if given.store.exists() and not given.store.is_dir():
+        if options.store.exists() and not options.store.is_dir():
             raise StoreError(
-                f"a store is a folder, but {given.store} is a file; name another place with --store"
+                f"a store is a folder, but {options.store} is a file; name another place with"
+                " --store"
             )
-        code = given.run(given) or 0
+        code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
         return code
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ):  # what is asked for may lie in a file that cannot be read
             from core.store import Store
 
-            report_problems(Store(given.store))
+            report_problems(Store(options.store))
         return USER_MISTAKE
     except KeyboardInterrupt:
         print(

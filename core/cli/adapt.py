@@ -36,7 +36,7 @@ def save(question: Adaptation, arguments: argparse.Namespace) -> None:
 
     if len(question.x) > 1:
         raise InputError(
-            f"--save writes the adapters of one --x and one --y; given {len(question.x)} of each:"
+            f"--save writes the adapters of one --x and one --y; got {len(question.x)} of each:"
             " save them one by one"
         )
     study = question.scope.open(Store(arguments.store), device=arguments.device)

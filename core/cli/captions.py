@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     summarize.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
 
 
-def run_summarize(given: argparse.Namespace) -> None:
+def run_summarize(arguments: argparse.Namespace) -> None:
     """Write captions of each number of words and print the names of their levels, for `embed
     --caption-level`.
     """
@@ -47,16 +47,18 @@ def run_summarize(given: argparse.Namespace) -> None:
     from core.progress import ConsoleProgress
     from core.store import Store
 
-    Store(given.store).dataset(given.dataset)  # a wrong name is refused before a model is opened
-    writer = open_chat(given.model, device=choose_device(given.device))
-    for words in dict.fromkeys(given.words):
+    Store(arguments.store).dataset(
+        arguments.dataset
+    )  # a wrong name is refused before a model is opened
+    writer = open_chat(arguments.model, device=choose_device(arguments.device))
+    for words in dict.fromkeys(arguments.words):
         print(
             summarize(
-                given.store,
-                given.dataset,
+                arguments.store,
+                arguments.dataset,
                 writer,
                 words=words,
-                level=given.caption_level,
+                level=arguments.caption_level,
                 report=ConsoleProgress(),
             )
         )

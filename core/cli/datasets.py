@@ -53,17 +53,17 @@ def add(commands: Any) -> None:
     add_json(listing)
 
 
-def run_dataset_add(given: argparse.Namespace) -> None:
+def run_dataset_add(arguments: argparse.Namespace) -> None:
     """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
     from core.progress import ConsoleProgress
     from core.store import Store, add_dataset
 
-    dataset = _open_folder(given) if given.folder else _open_hub(given)
+    dataset = _open_folder(arguments) if arguments.folder else _open_hub(arguments)
     for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
         print(remark, file=sys.stderr)
-    before = {card.name: card for card in Store(given.store).datasets()}.get(dataset.card.name)
-    idle = len(Store(given.store).models(before.name)) if before else 0
-    add_dataset(given.store, dataset, report=ConsoleProgress())
+    before = {card.name: card for card in Store(arguments.store).datasets()}.get(dataset.card.name)
+    idle = len(Store(arguments.store).models(before.name)) if before else 0
+    add_dataset(arguments.store, dataset, report=ConsoleProgress())
     if before and before.revision != dataset.card.revision:
         print(
             f"took the place of another revision of {before.name!r} with {before.size} stimuli; its"
@@ -77,13 +77,13 @@ def run_dataset_add(given: argparse.Namespace) -> None:
     )
 
 
-def _open_folder(given: argparse.Namespace) -> FolderDataset:
+def _open_folder(arguments: argparse.Namespace) -> FolderDataset:
     from core.stimuli.folder import FolderDataset
 
     foreign = [
         name
         for name in ("revision", "split", "image_column", "text_column")
-        if getattr(given, name)
+        if getattr(arguments, name)
     ]
     if foreign:
         raise InputError(
@@ -91,28 +91,34 @@ def _open_folder(given: argparse.Namespace) -> FolderDataset:
             " image and caption"
         )
     return FolderDataset.open(
-        given.folder, name=given.name, table=given.table, skip_broken=given.skip_broken
+        arguments.folder,
+        name=arguments.name,
+        table=arguments.table,
+        skip_broken=arguments.skip_broken,
     )
 
 
-def _open_hub(given: argparse.Namespace) -> HubDataset:
+def _open_hub(arguments: argparse.Namespace) -> HubDataset:
     from core.stimuli.hub import HubDataset
 
-    if given.table:
+    if arguments.table:
         raise InputError(
             "--table belongs to --folder; a hub data set has its columns: see --image-column and"
             " --text-column"
         )
     chosen = {
-        name: getattr(given, name) for name in ("revision", "split", "image_column", "text_column")
+        name: getattr(arguments, name)
+        for name in ("revision", "split", "image_column", "text_column")
     }
-    chosen["skip_broken"] = given.skip_broken
+    chosen["skip_broken"] = arguments.skip_broken
     return HubDataset.open(
-        given.hub, name=given.name, **{name: value for name, value in chosen.items() if value}
+        arguments.hub,
+        name=arguments.name,
+        **{name: value for name, value in chosen.items() if value},
     )
 
 
-def run_dataset_list(given: argparse.Namespace) -> None:
+def run_dataset_list(arguments: argparse.Namespace) -> None:
     """Print one row per dataset; its levels are its own, then those that `platoscope summarize`
     wrote.
     """
@@ -120,7 +126,7 @@ def run_dataset_list(given: argparse.Namespace) -> None:
 
     from core.store import Store
 
-    store = Store(given.store)
+    store = Store(arguments.store)
     rows = [
         {
             "name": card.name,
@@ -133,4 +139,4 @@ def run_dataset_list(given: argparse.Namespace) -> None:
         for card in store.datasets()
     ]
     report_problems(store)
-    print_table(pd.DataFrame(rows), as_json=given.json)
+    print_table(pd.DataFrame(rows), as_json=arguments.json)

@@ -27,25 +27,25 @@ def add(commands: Any) -> None:
     )
 
 
-def run_demo(given: argparse.Namespace) -> None:
+def run_demo(arguments: argparse.Namespace) -> None:
     """Build the demo store, then measure its models; returns at once where both are done."""
     from core.competence.records import unmeasured
     from core.demo import build_demo, measure_demo, missing_specs
     from core.store import Store
 
-    if missing_specs(given.store):
-        build_demo(given.store)
-    if unmeasured(Store(given.store), "cave"):
-        measure_demo(given.store)
-    print(f"the demo store in {given.store} is complete", file=sys.stderr)
+    if missing_specs(arguments.store):
+        build_demo(arguments.store)
+    if unmeasured(Store(arguments.store), "cave"):
+        measure_demo(arguments.store)
+    print(f"the demo store in {arguments.store} is complete", file=sys.stderr)
 
 
-def run_app(given: argparse.Namespace) -> None:
+def run_app(arguments: argparse.Namespace) -> None:
     """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower
     priority.
     """
-    os.environ["PLATOSCOPE_STORE"] = str(given.store.resolve())
-    if given.demo:
+    os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
+    if arguments.demo:
         subprocess.Popen(
             [sys.executable, "-m", "core", "demo"],
             cwd=ROOT,
@@ -58,8 +58,10 @@ def run_app(given: argparse.Namespace) -> None:
         "run",
         "app.py",
         "--server.port",
-        str(given.port),
+        str(arguments.port),
     ]
-    print(f"Platoscope over {given.store} on http://localhost:{given.port}", file=sys.stderr)
+    print(
+        f"Platoscope over {arguments.store} on http://localhost:{arguments.port}", file=sys.stderr
+    )
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)

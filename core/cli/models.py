@@ -80,14 +80,16 @@ def _batch_size(text: str) -> int | str:
     return text if text == "auto" else int(text)
 
 
-def run_model_list(given: argparse.Namespace) -> None:
+def run_model_list(arguments: argparse.Namespace) -> None:
     """Print one row per embedded model."""
     import pandas as pd  # as above
 
     from core.store import Store
 
-    store = Store(given.store)
-    datasets = [given.dataset] if given.dataset else [card.name for card in store.datasets()]
+    store = Store(arguments.store)
+    datasets = (
+        [arguments.dataset] if arguments.dataset else [card.name for card in store.datasets()]
+    )
     rows = [
         {
             "dataset": dataset,
@@ -105,11 +107,11 @@ def run_model_list(given: argparse.Namespace) -> None:
     ]
     report_problems(store)
     print_table(
-        pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=given.json
+        pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {}), as_json=arguments.json
     )
 
 
-def run_embed(given: argparse.Namespace) -> int:
+def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
     from core.embedding.runner import embed
     from core.encoders.catalog import open_encoder
@@ -117,26 +119,26 @@ def run_embed(given: argparse.Namespace) -> int:
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    levels = given.caption_level or [None]
-    if given.name and (many := len(given.model) * len(levels)) > 1:
+    levels = arguments.caption_level or [None]
+    if arguments.name and (many := len(arguments.model) * len(levels)) > 1:
         raise InputError(
             f"--name names one model, but {many} were given, each caption level counted; embed them"
             " one at a time"
         )
-    device = choose_device(given.device)
-    dataset = open_dataset(Store(given.store).dataset(given.dataset))
+    device = choose_device(arguments.device)
+    dataset = open_dataset(Store(arguments.store).dataset(arguments.dataset))
     failed = 0
-    for spec in given.model:
+    for spec in arguments.model:
         try:
-            encoder = open_encoder(spec, device=device, pooling=given.pooling)
+            encoder = open_encoder(spec, device=device, pooling=arguments.pooling)
             for level in levels:
                 path = embed(
-                    given.store,
+                    arguments.store,
                     dataset,
                     encoder,
                     level=level,
-                    batch_size=given.batch_size,
-                    name=given.name,
+                    batch_size=arguments.batch_size,
+                    name=arguments.name,
                     report=ConsoleProgress(),
                 )
                 print(path.stem)
@@ -146,13 +148,13 @@ def run_embed(given: argparse.Namespace) -> int:
     return USER_MISTAKE if failed else 0
 
 
-def run_import(given: argparse.Namespace) -> None:
+def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
     from core.embedding.runner import import_features
     from core.encoders.imported import read_features
     from core.store import Store
 
-    card = Store(given.store).dataset(given.dataset)
-    layers = read_features(given.file)
-    import_features(given.store, card, layers, name=given.name, modality=given.modality)
-    print(f"{given.name}: {len(layers)} layers of {card.size} stimuli")
+    card = Store(arguments.store).dataset(arguments.dataset)
+    layers = read_features(arguments.file)
+    import_features(arguments.store, card, layers, name=arguments.name, modality=arguments.modality)
+    print(f"{arguments.name}: {len(layers)} layers of {card.size} stimuli")

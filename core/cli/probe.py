@@ -70,26 +70,26 @@ def add(commands: Any) -> None:
     )
 
 
-def run_probe(given: argparse.Namespace) -> None:
+def run_probe(arguments: argparse.Namespace) -> None:
     """Measure the models that have not been measured yet and print the competence of all that were
     named.
     """
     from core.progress import ConsoleProgress
 
     report = ConsoleProgress()
-    if given.limit is not None and not given.task:
+    if arguments.limit is not None and not arguments.task:
         raise InputError(
             "--limit belongs to --task; the Cave's tasks have numbers of samples of their own"
         )
     table = (
-        _probe_images(given, report)
-        if given.task or given.layers == "all"
-        else _measure_in_cave(given, report)
+        _probe_images(arguments, report)
+        if arguments.task or arguments.layers == "all"
+        else _measure_in_cave(arguments, report)
     )
-    print_table(table, as_json=given.json)
+    print_table(table, as_json=arguments.json)
 
 
-def run_bits_per_byte(given: argparse.Namespace) -> None:
+def run_bits_per_byte(arguments: argparse.Namespace) -> None:
     """Let the models that have not coded these texts code them, and print two rows for each model
     that was named.
     """
@@ -99,44 +99,56 @@ def run_bits_per_byte(given: argparse.Namespace) -> None:
     from core.progress import ConsoleProgress
 
     table = code_models(
-        given.store,
-        given.dataset,
-        given.model or [],
-        open_texts(given.text),
-        Extent(given.tokens, given.context),
-        device=choose_device(given.device),
+        arguments.store,
+        arguments.dataset,
+        arguments.model or [],
+        open_texts(arguments.text),
+        Extent(arguments.tokens, arguments.context),
+        device=choose_device(arguments.device),
         report=ConsoleProgress(),
     )
-    print_table(table, as_json=given.json)
+    print_table(table, as_json=arguments.json)
 
 
-def _measure_in_cave(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
+def _measure_in_cave(arguments: argparse.Namespace, report: Progress) -> pd.DataFrame:
     from core.competence.records import can_measure
     from core.competence.suite import measure_all
     from core.store import Store
 
-    models = given.model or [
-        entry.card.name for entry in Store(given.store).models(given.dataset) if can_measure(entry)
+    models = arguments.model or [
+        entry.card.name
+        for entry in Store(arguments.store).models(arguments.dataset)
+        if can_measure(entry)
     ]
     return measure_all(
-        given.store, given.dataset, models, device=choose_device(given.device), report=report
+        arguments.store,
+        arguments.dataset,
+        models,
+        device=choose_device(arguments.device),
+        report=report,
     )
 
 
-def _probe_images(given: argparse.Namespace, report: Progress) -> pd.DataFrame:
+def _probe_images(arguments: argparse.Namespace, report: Progress) -> pd.DataFrame:
     from core.competence.images.cave_tasks import cave_tasks
     from core.competence.images.labeled import LIMIT
     from core.competence.images.transfer import open_tasks, probe_models
     from core.store import Store
 
-    if given.task:
+    if arguments.task:
         sets = open_tasks(
-            given.task, limit=LIMIT if given.limit is None else given.limit, report=report
+            arguments.task,
+            limit=LIMIT if arguments.limit is None else arguments.limit,
+            report=report,
         )
     else:
-        sets = cave_tasks(Store(given.store).dataset(given.dataset), report=report)
-    chosen = {"layers": given.layers, "device": choose_device(given.device), "report": report}
-    return probe_models(given.store, given.dataset, given.model or [], sets, **chosen)
+        sets = cave_tasks(Store(arguments.store).dataset(arguments.dataset), report=report)
+    chosen = {
+        "layers": arguments.layers,
+        "device": choose_device(arguments.device),
+        "report": report,
+    }
+    return probe_models(arguments.store, arguments.dataset, arguments.model or [], sets, **chosen)
 
 
 def _positive(text: str) -> int:

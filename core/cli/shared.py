@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -62,46 +60,11 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, numbers in full")
 
 
-def add_metric(command: argparse.ArgumentParser) -> None:
-    """Add the options that choose a metric and its parameters."""
-    command.add_argument("--metric", default="mutual_knn", help="see platoscope metrics list")
-    command.add_argument(
-        "--k",
-        type=int,
-        default=None,
-        help="neighbors per stimulus, 1 … n - 1, of the metrics that have any (10)",
-    )
-    command.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="other parameters of the metric"
-    )
-
-
 def count(text: str, *, least: int = 0) -> int:
     """Read a whole number, `least` or more."""
     if not text.isdigit() or int(text) < least:
         raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, got {text!r}")
     return int(text)
-
-
-def parameters(given: argparse.Namespace) -> dict[str, Any]:
-    """Return the metric's parameters that were given: k, and NAME=VALUE with numbers as numbers."""
-    found: dict[str, Any] = {} if given.k is None else {"k": given.k}
-    for name, value in map(named, given.set):
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def named(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE; raises InputError."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise InputError(
-            f"expected a name and its value, such as variant=released or scene=city; given {text!r}"
-        )
-    return name, value
 
 
 def print_table(table: pd.DataFrame, *, as_json: bool) -> None:

@@ -126,12 +126,12 @@ def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
     """Return a sentence for each model that is not embedded, with the nearest that are; of more
     than a few, how many more.
     """
-    known = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
+    names = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
     counts = {str(model): count for model, count in rows["model"].value_counts(sort=False).items()}
     unknown = [model for model in counts if not find_models(model, entries)]
     notes = [
         f"{model!r} is not embedded, and its scores ({counts[model]}) are kept until it is: "
-        + str(UnknownNameError("model", model, known))
+        + str(UnknownNameError("model", model, names))
         for model in unknown[:MOST_NOTES]
     ]
     more = unknown[MOST_NOTES:]

@@ -84,14 +84,17 @@ def probe(
     if not np.isfinite(features).all():
         raise FeatureError("features have NaN or infinity; a probe takes finite numbers only")
     rows = torch.from_numpy(features).to(device)
-    known = torch.from_numpy(labels).to(device)
+    targets = torch.from_numpy(labels).to(device)
     rows = standardize(rows, rows[parts.train])
     strong_first = sorted(strengths, reverse=True)
     weights = fit(
-        rows[parts.train], known[parts.train], classes=int(labels.max()) + 1, strengths=strong_first
+        rows[parts.train],
+        targets[parts.train],
+        classes=int(labels.max()) + 1,
+        strengths=strong_first,
     )
-    best = int(_right(weights, rows[parts.validation], known[parts.validation]).sum(1).argmax())
-    right = int(_right(weights[best : best + 1], rows[parts.test], known[parts.test]).sum())
+    best = int(_right(weights, rows[parts.validation], targets[parts.validation]).sum(1).argmax())
+    right = int(_right(weights[best : best + 1], rows[parts.test], targets[parts.test]).sum())
     n = len(parts.test)
     chance = np.bincount(labels[parts.test]).max() / n
     return Score(right / n, *wilson(right, n), chance=float(chance), n=n)
@@ -152,8 +155,8 @@ def fit(
         return total
 
     solver.step(loss)
-    found = (turn @ (scale * inner).flatten(1)).view_as(inner)
-    return torch.cat([found, bias[None]]).detach().movedim(1, 0)
+    coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
+    return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:

@@ -40,14 +40,14 @@ SKILL = "1 - bits per byte"
 
 
 def row(
-    task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **found: float
+    task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **numbers: float
 ) -> dict[str, Any]:
-    """Return one value as a row. found: value, low, high, chance; what is not given is NaN, and
+    """Return one value as a row. numbers: value, low, high, chance; a missing one is NaN, and
     `reason` says why.
 
     n: number of samples that the value is measured on.
     """
-    values = {name: found.get(name, np.nan) for name in ("value", "low", "high", "chance")}
+    values = {name: numbers.get(name, np.nan) for name in ("value", "low", "high", "chance")}
     return {
         "task": task,
         "group": group,

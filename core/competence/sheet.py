@@ -116,8 +116,8 @@ def _row(cells: Sequence[str], columns: Sequence[str], wanted: Sequence[str], wh
             f"{where} has {len(cells)} fields where the header has {len(columns)}; put texts with"
             " commas in double quotes, and write decimals with a point"
         )
-    found = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-    return {column: found.get(column, "") for column in wanted}
+    values = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
+    return {column: values.get(column, "") for column in wanted}
 
 
 def _check_columns(

@@ -93,8 +93,8 @@ def measure_all(
         write_result(
             store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe
         )
-    found = [measured_rows(held, dataset, entry) for entry in entries]
-    tables = [table for table in found if table is not None]
+    kept = [measured_rows(held, dataset, entry) for entry in entries]
+    tables = [table for table in kept if table is not None]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
@@ -119,9 +119,9 @@ def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[
     """Return a row for each exam and each part of `completions`; NaN for a model that is not causal
     or reads too few tokens.
     """
-    asked = [item for part in exams.SIZES for item in exams.items(part)]
+    items = [item for part in exams.SIZES for item in exams.items(part)]
     try:
-        codes = code_endings(encoder, asked, report=report)
+        codes = code_endings(encoder, items, report=report)
     except EncoderError as error:
         return [
             row(name, group, unit=ACCURACY, split="test", reason=str(error))
@@ -129,8 +129,8 @@ def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[
         ]
     rows = []
     for name, (group, parts) in EXAMS.items():
-        places = [place for place, item in enumerate(asked) if item.exam in parts]
-        score = choose(codes[places], [asked[place] for place in places])
+        places = [place for place, item in enumerate(items) if item.exam in parts]
+        score = choose(codes[places], [items[place] for place in places])
         rows.append(row(name, group, unit=ACCURACY, split="test", **vars(score)))
     return rows
 
@@ -144,16 +144,16 @@ def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
     than two.
     """
     names = BITS, f"{BITS}, mean over texts"
-    known = (
+    coded = (
         pd.DataFrame(columns=["bits", "bytes"], dtype=float)
         if costs is None
         else costs[["bits", "bytes"]].dropna()
     )
-    if len(known) < 2:
+    if len(coded) < 2:
         reason = _MASKED if costs is None else "fewer than two texts are longer than one token"
         return [row(name, "language", unit=BITS, split="test", reason=reason) for name in names]
-    bits, bytes = known["bits"].to_numpy(), known["bytes"].to_numpy()
-    total, ratios, n = bits.sum() / bytes.sum(), bits / bytes, len(known)
+    bits, bytes = coded["bits"].to_numpy(), coded["bytes"].to_numpy()
+    total, ratios, n = bits.sum() / bytes.sum(), bits / bytes, len(coded)
     errors = (bits - total * bytes).std(ddof=1) / bytes.mean(), ratios.std(ddof=1)
     rows = []
     for name, value, error in zip(names, (float(total), float(ratios.mean())), errors, strict=True):

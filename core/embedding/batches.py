@@ -106,5 +106,5 @@ def _join(pieces: Sequence[Encoding]) -> Encoding:
 
 
 def _join_costs(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    given = [part for part in parts if part is not None]
-    return np.concatenate(given) if given else None
+    costs = [part for part in parts if part is not None]
+    return np.concatenate(costs) if costs else None

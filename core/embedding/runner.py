@@ -332,12 +332,12 @@ def _written(store: Path, dataset: DatasetCard) -> dict[str, Recipe]:
 
 
 def _level(
-    dataset: DatasetCard, written: Collection[str], card: ModelCard, given: str | None
+    dataset: DatasetCard, written: Collection[str], card: ModelCard, level: str | None
 ) -> str | None:
     offered = offered_levels(dataset.levels, tuple(written))
-    if given is not None and given not in offered:
-        raise UnknownNameError("caption level", given, offered)
-    return (given or dataset.levels[0]) if modality_of(card).reads == "caption" else None
+    if level is not None and level not in offered:
+        raise UnknownNameError("caption level", level, offered)
+    return (level or dataset.levels[0]) if modality_of(card).reads == "caption" else None
 
 
 def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str | None) -> ModelCard:
@@ -346,12 +346,12 @@ def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str |
     return change(card, name=name or card.name)
 
 
-def _batch_size(given: int | Literal["auto"], encoder: Encoder) -> int:
-    if given == "auto":
+def _batch_size(size: int | Literal["auto"], encoder: Encoder) -> int:
+    if size == "auto":
         return auto_batch_size(encoder.device)
-    if given < 1:
-        raise InputError(f"a batch holds at least one item, not {given}; use --batch-size auto")
-    return given
+    if size < 1:
+        raise InputError(f"a batch holds at least one item, not {size}; use --batch-size auto")
+    return size
 
 
 def _digest(layers: Sequence[np.ndarray]) -> str:

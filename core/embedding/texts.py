@@ -53,15 +53,15 @@ class AveragingEncoder:
 
     def encode(self, items: Sequence[tuple[str, ...]]) -> Encoding:
         """Encode every text of a batch and put those of an item together."""
-        found = self.encoder.encode([text for texts in items for text in texts])
+        encoding = self.encoder.encode([text for texts in items for text in texts])
         starts = np.cumsum([0, *map(len, items[:-1])])
         counts = np.array(list(map(len, items)), dtype=np.float32)[:, None]
         layers = tuple(
             (np.add.reduceat(layer, starts, axis=0) / counts).astype(np.float32)
-            for layer in found.layers
+            for layer in encoding.layers
         )
         bits, texts = (
             None if part is None else np.add.reduceat(part, starts)
-            for part in (found.bits, found.bytes)
+            for part in (encoding.bits, encoding.bytes)
         )
         return Encoding(layers, bits, texts)

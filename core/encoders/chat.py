@@ -48,8 +48,8 @@ class Chat:
         prompts = [self._prompt(instruction, text) for text in texts]
         ids, mask = (part.to(self.device) for part in pad_left(prompts))
         with forward_on(self.device):
-            found = self.model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=limit)
-        said = self.tokenizer.batch_decode(found[:, ids.shape[1] :], skip_special_tokens=True)
+            tokens = self.model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=limit)
+        said = self.tokenizer.batch_decode(tokens[:, ids.shape[1] :], skip_special_tokens=True)
         return [" ".join(text.split()) for text in said]
 
     def _prompt(self, instruction: str, text: str) -> list[int]:

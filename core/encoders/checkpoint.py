@@ -36,7 +36,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
             f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
         )
     try:
-        found = load_file(path) if path.suffix == ".safetensors" else load_torch(path)
+        tensors = load_file(path) if path.suffix == ".safetensors" else load_torch(path)
     except UnsafeFileError as error:
         raise EncoderError(
             f"{path} holds pickled objects, which could run code; expected tensors alone: save its"
@@ -46,7 +46,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise EncoderError(
             f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again"
         ) from error
-    return _state_dict(found, path)
+    return _state_dict(tensors, path)
 
 
 class UnsafeFileError(Exception):
@@ -69,32 +69,34 @@ def load_torch(path: Path) -> Any:
         raise UnsafeFileError(str(path)) from error
 
 
-def _state_dict(found: Any, path: Path) -> dict[str, torch.Tensor]:
-    if isinstance(found, Mapping):
-        found = next((found[key] for key in WRAPPERS if isinstance(found.get(key), Mapping)), found)
+def _state_dict(tensors: Any, path: Path) -> dict[str, torch.Tensor]:
+    if isinstance(tensors, Mapping):
+        tensors = next(
+            (tensors[key] for key in WRAPPERS if isinstance(tensors.get(key), Mapping)), tensors
+        )
     if (
-        not isinstance(found, Mapping)
-        or not found
-        or not all(isinstance(value, torch.Tensor) for value in found.values())
+        not isinstance(tensors, Mapping)
+        or not tensors
+        or not all(isinstance(value, torch.Tensor) for value in tensors.values())
     ):
         raise EncoderError(
             f"{path} holds no state dict; expected tensors by parameter name, bare or under"
             f" {', '.join(WRAPPERS)}"
         )
-    return {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in found.items()}
+    return {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in tensors.items()}
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; raise EncoderError for anything else."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise EncoderError(
             f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8"
         ) from error
-    if not isinstance(found, dict):
-        raise EncoderError(f"{path} holds {type(found).__name__} where a JSON object was expected")
-    return found
+    if not isinstance(value, dict):
+        raise EncoderError(f"{path} holds {type(value).__name__} where a JSON object was expected")
+    return value
 
 
 def read_notes(folder: Path) -> dict[str, Any]:

@@ -83,13 +83,13 @@ def modality_of(card: ModelCard) -> Modality:
     return find_modality(card.modality)
 
 
-def find_layer(card: ModelCard, given: str | int) -> int:
+def find_layer(card: ModelCard, layer: str | int) -> int:
     """Return the index of the layer that a name or number means; raise UnknownNameError, which
     lists the nearest names.
     """
-    text = str(given).strip().lower()
+    text = str(layer).strip().lower()
     if text in card.layers:
         return card.layers.index(text)
     if text.isdecimal() and int(text) < len(card.layers):
         return int(text)
-    raise UnknownNameError(f"layer of {card.name}", str(given), card.layers)
+    raise UnknownNameError(f"layer of {card.name}", str(layer), card.layers)

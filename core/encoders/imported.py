@@ -192,7 +192,7 @@ def _read_torch(path: Path) -> dict[str, np.ndarray]:
 
     try:
         _open_zip(path).close()
-        found = load_torch(path)
+        features = load_torch(path)
     except UnsafeFileError as error:
         raise FeatureError(
             f"{path} holds pickled objects, which could run code; expected tensors alone"
@@ -202,20 +202,20 @@ def _read_torch(path: Path) -> dict[str, np.ndarray]:
             f"{path} cannot be read ({str(error).splitlines()[0]}); expected a whole file of"
             " torch.save"
         ) from error
-    if isinstance(found, Mapping) and isinstance(found.get("feats"), Tensor):
-        found = {"feats": found["feats"]}
-    if isinstance(found, Tensor):
-        found = [found]
-    if isinstance(found, list | tuple):
-        found = {str(i): part for i, part in enumerate(found)}
-    if not isinstance(found, Mapping) or not all(
-        isinstance(part, Tensor) for part in found.values()
+    if isinstance(features, Mapping) and isinstance(features.get("feats"), Tensor):
+        features = {"feats": features["feats"]}
+    if isinstance(features, Tensor):
+        features = [features]
+    if isinstance(features, list | tuple):
+        features = {str(i): part for i, part in enumerate(features)}
+    if not isinstance(features, Mapping) or not all(
+        isinstance(part, Tensor) for part in features.values()
     ):
         raise FeatureError(
-            f"{path} holds {type(found).__name__}; expected a tensor, several, or platonic-rep's"
+            f"{path} holds {type(features).__name__}; expected a tensor, several, or platonic-rep's"
             " feats"
         )
-    return {str(name): _from_tensor(part, path) for name, part in found.items()}
+    return {str(name): _from_tensor(part, path) for name, part in features.items()}
 
 
 def _from_tensor(tensor: Any, path: Path) -> np.ndarray:

@@ -80,17 +80,17 @@ class LanguageEncoder:
         batch = self.tokenizer(
             list(items), truncation=self.limit is not None, max_length=self.limit
         )
-        known = self.model.get_input_embeddings().weight.shape[0]
+        vocabulary = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
             if not ids:
                 raise EncoderError(
                     f"the text {text!r} has no tokens for {self.card.name}; give each stimulus a"
                     " caption"
                 )
-            if max(ids) >= known:
+            if max(ids) >= vocabulary:
                 raise EncoderError(
-                    f"token {max(ids)} of {text!r} is not among the {known} of {self.card.name};"
-                    " use its own tokenizer"
+                    f"token {max(ids)} of {text!r} is not among the {vocabulary} of"
+                    f" {self.card.name}; use its own tokenizer"
                 )
         return batch["input_ids"], [
             _kept(text, part) for text, part in zip(items, batch.encodings, strict=True)
@@ -150,10 +150,10 @@ def longest_text(model: Any, tokenizer: Any) -> int | None:
             and module.padding_idx is not None
         ):
             limits.append(module.num_embeddings - module.padding_idx - 1)
-    known = [
+    stated = [
         limit for limit in limits if limit is not None and 0 < limit < 1 << 24
     ]  # tokenizers write 1e30 for "not known"
-    return min(known, default=None)
+    return min(stated, default=None)
 
 
 def pad(

@@ -92,8 +92,8 @@ def vision_title(name: str) -> str:
     """Return a short title for a timm model name: ViT-B/16 MAE, resnet50 supervised."""
     architecture = name.partition(".")[0]
     objective = vision_objective(name)
-    found = re.match(rf"vit_({'|'.join(SIZES)})_patch(\d+)", architecture)
-    short = f"ViT-{SIZES[found[1]]}/{found[2]}" if found else architecture.replace("_", " ")
+    match = re.match(rf"vit_({'|'.join(SIZES)})_patch(\d+)", architecture)
+    short = f"ViT-{SIZES[match[1]]}/{match[2]}" if match else architecture.replace("_", " ")
     return short if objective == "unknown" else f"{short} {objective}"
 
 

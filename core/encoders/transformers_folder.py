@@ -98,7 +98,7 @@ def load_model(folder: Path) -> Any:
     """
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        model, found = _load_weights(folder, config)
+        model, report = _load_weights(folder, config)
     except (
         OSError,
         ValueError,
@@ -115,7 +115,7 @@ def load_model(folder: Path) -> Any:
     if config.is_encoder_decoder:
         raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
     missing = [
-        name for name in sorted(found["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
+        name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
     ]  # never read out
     if missing:
         raise EncoderError(

@@ -59,11 +59,11 @@ def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
     if folds < 3:
         raise MetricError(
             "at least 3 folds expected: one to predict, one to choose the penalty by, one to fit;"
-            f" given {folds}"
+            f" got {folds}"
         )
     if n < 2 * folds:
         raise MetricError(
-            f"{folds} folds need at least {2 * folds} stimuli; given {n}: use fewer folds"
+            f"{folds} folds need at least {2 * folds} stimuli; got {n}: use fewer folds"
         )
     return np.arange(n) % folds
 

@@ -32,7 +32,7 @@ def dissimilarities(
     from scipy.stats import rankdata
 
     if correlation not in CORRELATIONS:
-        raise MetricError(f"the correlation is {' or '.join(CORRELATIONS)}; given {correlation}")
+        raise MetricError(f"the correlation is {' or '.join(CORRELATIONS)}; got {correlation}")
     distances = pdist(space.astype(np.float64))
     if np.ptp(distances) <= np.finfo(np.float32).eps * distances.max():
         raise MetricError(

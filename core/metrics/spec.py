@@ -126,7 +126,7 @@ class Metric:
         defaults = self.spec.defaults
         if unknown := sorted(parameters.keys() - defaults.keys()):
             takes = f"the parameters {', '.join(defaults)}" if defaults else "no parameters"
-            raise MetricError(f"{self.spec.id} takes {takes}; given {', '.join(unknown)}")
+            raise MetricError(f"{self.spec.id} takes {takes}; got {', '.join(unknown)}")
         for name, value in parameters.items():
             self._check_kind(name, value)
         return {**defaults, **parameters}
@@ -137,7 +137,7 @@ class Metric:
         if not isinstance(value, kinds) or isinstance(value, bool):
             kind = {str: "word", int: "whole number", float: "number"}[type(default)]
             raise MetricError(
-                f"{name} of {self.spec.id} is a {kind}, such as {default}; given {value!r}"
+                f"{name} of {self.spec.id} is a {kind}, such as {default}; got {value!r}"
             )
 
     def spec_with(self, parameters: Mapping[str, Parameter]) -> MetricSpec:

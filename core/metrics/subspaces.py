@@ -33,7 +33,7 @@ def correlate(
     if rank_a + rank_b >= n:
         raise MetricError(
             f"canonical correlations of ranks {rank_a} and {rank_b} need more than"
-            f" {rank_a + rank_b} stimuli; given {n}, some would be 1 whatever the spaces: take more"
+            f" {rank_a + rank_b} stimuli; got {n}, some would be 1 whatever the spaces: take more"
             " stimuli, or svcca with a lower rank"
         )
     turn, correlations, _ = np.linalg.svd(a.T @ b, full_matrices=False)
@@ -45,7 +45,7 @@ def leading_basis(space: Float[np.ndarray, "n d"], *, rank: int) -> Basis:
     are fewer).
     """
     if rank < 2:
-        raise MetricError(f"rank must be 2 or more; given {rank}")
+        raise MetricError(f"rank must be 2 or more; got {rank}")
     return span(standardize(center(space)), rank=rank)
 
 

@@ -61,7 +61,7 @@ def score_sets(
         if len(rows) <= k:
             raise MetricError(
                 f"k must lie in 1 … {len(rows) - 1} for a set, or a part of one, of {len(rows)}"
-                f" stimuli; given {k}: take larger sets or a smaller k"
+                f" stimuli; got {k}: take larger sets or a smaller k"
             )
         return score(rows)
 

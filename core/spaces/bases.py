@@ -80,14 +80,14 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     """
     left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
     noise = float(np.linalg.norm(centered.rounding))
-    found = int(np.count_nonzero(sizes > noise))
-    if found < 2:
+    available = int(np.count_nonzero(sizes > noise))
+    if available < 2:
         raise MetricError(
             f"a space of rank 2 or more expected; these {len(left)} stimuli lie on one line: choose"
             " another layer"
         )
-    kept = found if rank is None else min(rank, found)
-    if kept < found and sizes[kept - 1] - sizes[kept] <= noise:
+    kept = available if rank is None else min(rank, available)
+    if kept < available and sizes[kept - 1] - sizes[kept] <= noise:
         raise MetricError(
             f"singular directions {kept} and {kept + 1} are equally strong, so rank {kept} cuts at"
             " random; use another"

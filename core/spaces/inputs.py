@@ -22,7 +22,7 @@ def check_space(space: Float[np.ndarray, "n d"]) -> None:
     n, dims = space.shape
     if n < SMALLEST or dims < 1:
         raise MetricError(
-            f"a space of at least {SMALLEST} stimuli and 1 dimension expected; given {n} × {dims}"
+            f"a space of at least {SMALLEST} stimuli and 1 dimension expected; got {n} × {dims}"
         )
     if not np.isfinite(space).all():
         row = int(np.flatnonzero(~np.isfinite(space).all(axis=1))[0])
@@ -41,7 +41,7 @@ def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> No
     """Refuse two spaces that are not over the same stimuli, and either one that is degenerate."""
     if len(x) != len(y):
         raise MetricError(
-            f"two spaces over the same stimuli expected; given {len(x)} and {len(y)} stimuli"
+            f"two spaces over the same stimuli expected; got {len(x)} and {len(y)} stimuli"
         )
     check_space(x)
     check_space(y)
@@ -50,6 +50,6 @@ def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> No
 def check_k(k: int, n: int) -> None:
     """Refuse fewer than three stimuli and a number of neighbors outside 1 … n − 1."""
     if n < SMALLEST:
-        raise MetricError(f"neighbors need at least {SMALLEST} stimuli; given {n}")
+        raise MetricError(f"neighbors need at least {SMALLEST} stimuli; got {n}")
     if not 1 <= k <= n - 1:
-        raise MetricError(f"k must lie in 1 … {n - 1} for {n} stimuli; given {k}")
+        raise MetricError(f"k must lie in 1 … {n - 1} for {n} stimuli; got {k}")

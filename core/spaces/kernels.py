@@ -45,7 +45,7 @@ def rbf(
     twice = 2 * sigma * sigma
     if not (sigma > 0 and 0 < twice < np.inf):
         raise MetricError(
-            f"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}, which"
+            f"a positive, finite width of the kernel expected; got bandwidth = {bandwidth}, which"
             f" makes it {sigma}"
         )
     if np.exp(-apart.min() / twice) < np.finfo(np.float64).eps:
@@ -61,7 +61,7 @@ def rbf(
 def _scale(apart: Float64[np.ndarray, " pairs"], unit: str) -> float:
     """Return what a bandwidth of 1 is, given the squared distances of all pairs."""
     if unit not in UNITS:
-        raise MetricError(f"the unit of a bandwidth is {' or '.join(UNITS)}; given {unit}")
+        raise MetricError(f"the unit of a bandwidth is {' or '.join(UNITS)}; got {unit}")
     if unit == "feature":
         return 1.0
     median = float(np.median(np.sqrt(apart)))
@@ -132,5 +132,5 @@ def check_unbiased(n: int) -> None:
     """Refuse fewer than four stimuli, since the unbiased estimator divides by n − 3."""
     if n < FEWEST_UNBIASED:
         raise MetricError(
-            f"the unbiased estimator needs at least {FEWEST_UNBIASED} stimuli; given {n}"
+            f"the unbiased estimator needs at least {FEWEST_UNBIASED} stimuli; got {n}"
         )

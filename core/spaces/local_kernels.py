@@ -29,7 +29,7 @@ def local_kernel(space: Float[np.ndarray, "n d"], *, k: int, variant: str) -> cs
     from scipy.sparse import csr_array
 
     if variant not in VARIANTS:
-        raise MetricError(f"the variant is {' or '.join(VARIANTS)}; given {variant}")
+        raise MetricError(f"the variant is {' or '.join(VARIANTS)}; got {variant}")
     n = len(space)
     neighbors = np.sort(nearest(space, k=k), axis=1)
     if variant == "paper":

@@ -42,13 +42,13 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
     check_ties(scaled, k)
     order = tie_order(scaled)
     rows = max(1, BLOCK_BYTES // (8 * n))
-    found = np.empty((n, k), dtype=np.int32)
+    lists = np.empty((n, k), dtype=np.int32)
     for start in range(0, n, rows):
         similar = (scaled[start : start + rows] @ scaled.T).astype(np.float32)
         own = np.arange(len(similar))
         similar[own, own + start] = -np.inf
-        found[start : start + rows] = _largest(similar, k, order)
-    return found
+        lists[start : start + rows] = _largest(similar, k, order)
+    return lists
 
 
 def tie_order(scaled: Float64[np.ndarray, "n d"]) -> Int64[np.ndarray, "n"]:

@@ -50,7 +50,7 @@ def threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.flo
 def check_q(q: float | None) -> None:
     """Refuse a share of values outside (0, 1], NaN included."""
     if q is not None and not 0 < q <= 1:
-        raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; given {q}")
+        raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; got {q}")
 
 
 def normalize_rows(space: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:

@@ -62,14 +62,14 @@ def spearman_interval(
     from core.statistics.fits import competence_fit
 
     if draws < 1:
-        raise InputError(f"an interval needs at least one draw of the models; given {draws}")
+        raise InputError(f"an interval needs at least one draw of the models; got {draws}")
     x, y = _sound(x, y)
     fit = competence_fit(x, y, level=level)
     if fit.reason or fit.n < FEWEST:
         return _unknown(fit.n, fit.reason or _too_few(fit.n))
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
-    found = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
-    if (without := float(np.isnan(found).mean())) > UNDEFINED:
+    resampled = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
+    if (without := float(np.isnan(resampled).mean())) > UNDEFINED:
         return Correlation(
             fit.spearman,
             np.nan,
@@ -78,7 +78,7 @@ def spearman_interval(
             fit.n,
             f"so many are equal that {without:.0%} of draws have no ρ",
         )
-    low, high = map(float, np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = map(float, np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2]))
     if not low - ROUNDING <= fit.spearman <= high + ROUNDING:
         return Correlation(
             fit.spearman,
@@ -92,22 +92,22 @@ def spearman_interval(
 
 
 def partial_correlation(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, given: Float[np.ndarray, " l"]
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, control: Float[np.ndarray, " l"]
 ) -> Correlation:
-    """Return the correlation of what a line in `given` leaves of x and of y: (r_xy − r_xz r_yz) /
+    """Return the correlation of what a line in `control` leaves of x and of y: (r_xy − r_xz r_yz) /
     √((1 − r_xz²)(1 − r_yz²)).
 
-    given: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
+    control: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
     with ν = n − 3 degrees of freedom; the interval by Fisher's transform, tanh(artanh r ± 1.96 /
     √(n − 4)). Both take the models for independent, which sizes of one family are not. Points with
     a NaN are left out. NaN with the reason below 6 models, for constant values, and where z tells
     all of x or of y. Raises InputError for lengths. Source: Fisher 1924.
     """
-    x, y, z = _sound(x, y, given)
+    x, y, z = _sound(x, y, control)
     if len(x) < FEWEST:
         return _unknown(len(x), _too_few(len(x)))
     if names := [
-        name for name, values in (("x", x), ("y", y), ("given", z)) if np.ptp(values) == 0
+        name for name, values in (("x", x), ("y", y), ("control", z)) if np.ptp(values) == 0
     ]:
         return _unknown(len(x), f"all {len(x)} models have the same {names[0]}")
     left = [_residuals(values, z) for values in (x, y)]
@@ -115,9 +115,7 @@ def partial_correlation(
         np.abs(rest).max() <= 1e-9 * np.ptp(values)
         for rest, values in zip(left, (x, y), strict=True)
     ):
-        return _unknown(
-            len(x), "a line in what is given tells x or y exactly, so nothing is left to correlate"
-        )
+        return _unknown(len(x), "the control determines x or y, so nothing is left to correlate")
     return _tested(float(_pearson(left[0][None], left[1][None])[0]), len(x))
 
 
@@ -142,7 +140,7 @@ def _tested(r: float, n: int) -> Correlation:
 def _sound(*columns: np.ndarray) -> list[Float64[np.ndarray, " n"]]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
-            "one value of each for every model expected; given"
+            "one value of each for every model expected; got"
             f" {', '.join(str(len(column)) for column in columns)} values"
         )
     sound = np.all([np.isfinite(column) for column in columns], axis=0)
@@ -174,8 +172,8 @@ def _pearson(
 
 
 def _residuals(
-    values: Float64[np.ndarray, " n"], given: Float64[np.ndarray, " n"]
+    values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, " n"]:
-    values, given = values - values.mean(), given - given.mean()
-    residuals: np.ndarray = values - given * (values @ given) / (given @ given)
+    values, control = values - values.mean(), control - control.mean()
+    residuals: np.ndarray = values - control * (values @ control) / (control @ control)
     return residuals

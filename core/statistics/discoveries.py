@@ -18,7 +18,7 @@ def adjust(p: Float64[np.ndarray, "m"]) -> Float64[np.ndarray, "m"]:
     Benjamini, Hochberg 1995, procedure (1); Benjamini, Yekutieli 2001, theorem 1.2 (dependence).
     """
     if (wrong := p[(p < 0) | (p > 1)]).size:
-        raise InputError(f"p-values must lie in [0, 1]; given {wrong[0]:g}")
+        raise InputError(f"p-values must lie in [0, 1]; got {wrong[0]:g}")
     from scipy.stats import false_discovery_control  # a third of a second
 
     tested, q = ~np.isnan(p), np.full(p.shape, np.nan)

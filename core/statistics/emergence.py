@@ -73,7 +73,7 @@ def fit_stick(x: Points, y: Points) -> Stick:
     """
     places = np.unique(x)
     if len(places) < 4:
-        raise InputError(f"a broken stick needs four different x; given {len(places)}")
+        raise InputError(f"a broken stick needs four different x; got {len(places)}")
     knots = np.sort([*places[1:-1], *_crossings(x, y, places)])
     hinges = np.maximum(0.0, x - knots[:, None])
     line, (intercepts, slopes) = fit_line(x, y), _lines(x, hinges)
@@ -114,7 +114,7 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
     (leaving one out).
     """
     if len(x) != len(y):
-        raise InputError(f"one y for each x expected; given {len(x)} and {len(y)} values")
+        raise InputError(f"one y for each x expected; got {len(x)} and {len(y)} values")
     sound = np.isfinite(x) & np.isfinite(y)
     x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
     reason, none = _reason_against(x, y), [np.nan] * 8
@@ -175,10 +175,10 @@ def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> 
     """Return where the best lines of the points up to a place and beyond it cross, where that is
     between the two.
     """
-    found = []
+    crossings = []
     for last, first in pairwise(places[1:-1]):
         left, right = fit_line(x[x <= last], y[x <= last]), fit_line(x[x >= first], y[x >= first])
         if left.slope != right.slope:
             cross = (right.intercept - left.intercept) / (left.slope - right.slope)
-            found += [cross] if last < cross < first else []
-    return found
+            crossings += [cross] if last < cross < first else []
+    return crossings

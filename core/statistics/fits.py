@@ -44,11 +44,9 @@ def competence_fit(
     points and for constant x or y. Raises InputError for level or lengths.
     """
     if not 0 < level < 1:
-        raise InputError(f"a confidence level must lie between 0 and 1; given {level}")
+        raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
     if len(x) != len(y):
-        raise InputError(
-            f"one competence per alignment expected; given {len(x)} and {len(y)} values"
-        )
+        raise InputError(f"one competence per alignment expected; got {len(x)} and {len(y)} values")
     points = np.stack([x, y])
     points = points[:, np.isfinite(points).all(axis=0)]
     if reason := _reason_against(points):

@@ -66,7 +66,7 @@ def influences(
     if not 1 <= k < kept:
         raise MetricError(
             f"k must lie in 1 … {kept - 1}, one less than the neighbors kept for each stimulus;"
-            f" given {k}"
+            f" got {k}"
         )
     if x[0, 0] < 0 or y[0, 0] < 0:
         raise MetricError(
@@ -124,7 +124,7 @@ def half_interval(
 
 def _tails(level: float, count: int) -> tuple[float, float]:
     if not 0 < level < 1:
-        raise MetricError(f"a confidence level must lie between 0 and 1; given {level}")
+        raise MetricError(f"a confidence level must lie between 0 and 1; got {level}")
     if count < 1:
-        raise MetricError(f"an interval needs at least one draw of the stimuli; given {count}")
+        raise MetricError(f"an interval needs at least one draw of the stimuli; got {count}")
     return (1 - level) / 2, (1 + level) / 2

@@ -83,7 +83,7 @@ def check_layout(layout: str, *, models: int, seed: int) -> None:
     if layout not in LAYOUTS:
         raise UnknownNameError("layout", layout, LAYOUTS)
     if not 0 <= seed < SEEDS:
-        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; given {seed}")
+        raise InputError(f"a seed of {layout} lies in 0 … {SEEDS - 1}; got {seed}")
     least = 2 if layout == "mds" else LEAST
     if models < least:
         why = (
@@ -104,9 +104,9 @@ def stress(distances: Matrix, points: Points) -> float:
     scale).
     """
     upper = np.triu_indices(len(distances), k=1)
-    known, drawn = distances[upper], _between(points)[upper]
-    lengths = (known @ known) * (drawn @ drawn)
-    return float(np.sqrt(max(0.0, 1 - (known @ drawn) ** 2 / lengths))) if lengths else np.nan
+    original, drawn = distances[upper], _between(points)[upper]
+    lengths = (original @ original) * (drawn @ drawn)
+    return float(np.sqrt(max(0.0, 1 - (original @ drawn) ** 2 / lengths))) if lengths else np.nan
 
 
 def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> float:

@@ -63,21 +63,21 @@ def null_scores(
     and so on. Raises MetricError where there is no model on a side, or no order.
     """
     if not (layers_x and layers_y and len(orders)):
-        given = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
+        sizes = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
         raise MetricError(
-            f"at least one model on each side and one permutation expected; given {given}"
+            f"at least one model on each side and one permutation expected; got {sizes}"
         )
     ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
     batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))
-    found = []
+    batches = []
     for start in range(0, len(orders), batch):
         rows = np.split(score(orders[start : start + batch]), ends_x, axis=1)
-        found.append(
+        batches.append(
             np.stack(
                 [choice(pair) for row in rows for pair in np.split(row, ends_y, axis=2)], axis=1
             )
         )
-    return np.concatenate(found)
+    return np.concatenate(batches)
 
 
 def calibrate(
@@ -116,12 +116,12 @@ def check_count(count: int, *, alpha: float = ALPHA) -> None:
     if not 0 < alpha < 1:
         raise MetricError(
             "alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1;"
-            f" given {alpha}"
+            f" got {alpha}"
         )
     needed = math.ceil(1 / Fraction(str(alpha))) - 1
     if count < needed:
         raise MetricError(
-            f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {count}"
+            f"a threshold at alpha = {alpha} needs at least {needed} permutations; got {count}"
         )
 
 

@@ -63,7 +63,7 @@ def generalized_procrustes(
     shares = _shares(weights, len(spaces))
     if len(counts := {len(space) for space in spaces}) > 1:
         raise MetricError(
-            f"spaces over the same stimuli expected; given {' and '.join(map(str, sorted(counts)))}"
+            f"spaces over the same stimuli expected; got {' and '.join(map(str, sorted(counts)))}"
             " stimuli"
         )
     with one_core_each() as pool:
@@ -93,18 +93,18 @@ def turn(
 
 
 def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, " M"]:
-    given = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    if len(given) != count:
-        raise MetricError(f"one weight for each of {count} spaces expected; given {len(given)}")
-    if not (np.isfinite(given).all() and (given >= 0).all()):
-        raise MetricError(f"weights must be 0 or more and finite; given {given.tolist()}")
-    if (given > 0).sum() < 2:
+    shares = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(shares) != count:
+        raise MetricError(f"one weight for each of {count} spaces expected; got {len(shares)}")
+    if not (np.isfinite(shares).all() and (shares >= 0).all()):
+        raise MetricError(f"weights must be 0 or more and finite; got {shares.tolist()}")
+    if (shares > 0).sum() < 2:
         raise MetricError(
-            "a consensus needs at least two spaces of a positive weight; given"
-            f" {(given > 0).sum()}: add a model"
+            "a consensus needs at least two spaces of a positive weight; got"
+            f" {(shares > 0).sum()}: add a model"
         )
-    shares: np.ndarray = given / given[given > 0].mean()
-    return shares
+    relative: np.ndarray = shares / shares[shares > 0].mean()
+    return relative
 
 
 def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
@@ -112,7 +112,7 @@ def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
     than rounding.
     """
     if centering not in CENTERINGS:
-        raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; given {centering}")
+        raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; got {centering}")
     by_feature = center(space)  # refuses degenerate spaces, however they are centered
     if centering == "features":
         return shape(span(by_feature))
@@ -151,18 +151,18 @@ def _alternate(
     exact = (
         len(shapes) * (len(joint) * np.finfo(np.float64).eps) ** 2
     )  # an objective at or below this is rounding
-    found: list[float] = []
+    objective: list[float] = []
     for _ in range(MOST_ROUNDS):
         turned = list(pool.map(partial(turn, onto=joint), shapes))
         joint = (
             sum(weight * each for weight, each in zip(weights, turned, strict=True)) / weights.sum()
         )
         apart = [np.sum((each - joint) ** 2) for each in turned]
-        found.append(float(weights @ apart))
-        if found[-1] <= exact or (
-            len(found) > 1 and found[-2] - found[-1] <= TOLERANCE * found[-1]
+        objective.append(float(weights @ apart))
+        if objective[-1] <= exact or (
+            len(objective) > 1 and objective[-2] - objective[-1] <= TOLERANCE * objective[-1]
         ):
-            return joint, np.array(found)
+            return joint, np.array(objective)
     raise MetricError(
         f"no consensus after {MOST_ROUNDS} rounds; leave out one of these {len(shapes)} spaces"
     )

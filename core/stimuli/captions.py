@@ -168,17 +168,17 @@ def _unfit(text: str) -> str | None:
 
 
 def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, Problem]:
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     for row in rows:
         origin = first[row.stimulus]
         for name, value in row.factors.items():
-            if value != origin.factors[name] and row.stimulus not in found:
+            if value != origin.factors[name] and row.stimulus not in problems:
                 reason = (
                     f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row"
                     f" {origin.number}"
                 )
-                found[row.stimulus] = Problem(row.number, reason)
-    return found
+                problems[row.stimulus] = Problem(row.number, reason)
+    return problems
 
 
 def _lacking(

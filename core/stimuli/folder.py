@@ -53,8 +53,8 @@ class FolderDataset:
         """
         check_name(name)
         path = folder / table if table else find_table(folder)
-        found = read_table(path)
-        rows, nameless = _rows(found)
+        captions = read_table(path)
+        rows, nameless = _rows(captions)
         files, unusable = _read_images(folder, rows)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)

@@ -70,13 +70,13 @@ class HubDataset:
         else.
         """
         check_name(name)
-        given = {
+        values = {
             "revision": revision,
             "split": split,
             "image_column": image_column,
             "text_column": text_column,
         }
-        source = _source(hub_id, given, skip_broken)
+        source = _source(hub_id, values, skip_broken)
         hub_id, split, texts = source["hub_id"], source["split"], source["text_column"]
         table = _load(source)
         images = _undecoded(table, source["image_column"])
@@ -125,20 +125,20 @@ class HubDataset:
         return load_image(_image_bytes(self._table[index]["image"], name), name=name)
 
 
-def _source(hub_id: str, given: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
+def _source(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
     """Return every choice that opens the data set again: those given, else the preset's, else the
     defaults.
     """
     local = Path(hub_id).is_dir()
-    if local and given["revision"] is not None:
+    if local and values["revision"] is not None:
         raise StimuliError(
-            f"{hub_id} is a local folder and has no revision {given['revision']!r}; leave the"
+            f"{hub_id} is a local folder and has no revision {values['revision']!r}; leave the"
             " revision out"
         )
     preset = {} if local else PRESETS.get(hub_id, {})
     place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
     chosen = {
-        name: value or preset.get(name) or DEFAULTS.get(name) for name, value in given.items()
+        name: value or preset.get(name) or DEFAULTS.get(name) for name, value in values.items()
     }
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
@@ -192,8 +192,8 @@ def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
         ) from error
 
 
-def _captions(number: int, given: Any) -> Iterator[Row]:
-    texts: Sequence[Any] = given if isinstance(given, list) and given else [given or None]
+def _captions(number: int, cell: Any) -> Iterator[Row]:
+    texts: Sequence[Any] = cell if isinstance(cell, list) and cell else [cell or None]
     for level, text in enumerate(texts):
         if level == 0 or text:
             yield Row(number + 1, str(number), str(level), text)

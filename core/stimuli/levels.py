@@ -40,8 +40,8 @@ def texts_at(
     if level not in offered_levels(own):
         raise UnknownNameError("caption level", level, offered_levels(own))
     wanted = captions[captions["level"] == level] if level in own else captions
-    found = {index: tuple(texts) for index, texts in wanted.groupby("index")["text"]}
-    if lacking := [name for index, name in enumerate(stimuli) if index not in found]:
+    by_index = {index: tuple(texts) for index, texts in wanted.groupby("index")["text"]}
+    if lacking := [name for index, name in enumerate(stimuli) if index not in by_index]:
         some = ", ".join(map(repr, lacking[:3])) + (" …" if len(lacking) > 3 else "")
         raise StimuliError(
             f"{len(lacking)} of {len(stimuli)} stimuli have no caption of level {level!r}: {some};"
@@ -52,5 +52,5 @@ def texts_at(
         CONCATENATED: lambda texts: (" ".join(texts),),
     }
     if level in own or level == MEAN:
-        return [found[index] for index in range(len(stimuli))]
-    return [combine[level](found[index]) for index in range(len(stimuli))]
+        return [by_index[index] for index in range(len(stimuli))]
+    return [combine[level](by_index[index]) for index in range(len(stimuli))]

@@ -52,7 +52,7 @@ def luma(image: Image.Image) -> Float64[np.ndarray, "height width"]:
     """
     if not image.width * image.height:
         raise StimuliError(
-            f"an image of at least one pixel expected; given {image.width} × {image.height}"
+            f"an image of at least one pixel expected; got {image.width} × {image.height}"
         )
     return np.asarray(image.convert("L"), dtype=np.float64)
 
@@ -107,13 +107,13 @@ def describe_captions(texts: Sequence[str | None]) -> pd.DataFrame:
     `split_words` finds them. A caption without words has no rarity (NaN), a missing one nothing at
     all.
     """
-    found = [None if text is None else split_words(text) for text in texts]
-    frequency = Counter(word for words in found if words for word in set(words))
-    given = sum(words is not None for words in found)
+    tokens = [None if text is None else split_words(text) for text in texts]
+    frequency = Counter(word for words in tokens if words for word in set(words))
+    count = sum(words is not None for words in tokens)
     rows = []
-    for text, words in zip(texts, found, strict=True):
+    for text, words in zip(texts, tokens, strict=True):
         rarity = (
-            np.mean([np.log2(given / frequency[word]) for word in dict.fromkeys(words)])
+            np.mean([np.log2(count / frequency[word]) for word in dict.fromkeys(words)])
             if words
             else np.nan
         )

@@ -101,13 +101,13 @@ def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliEr
         name for name in columns if name.strip().lower() in (wanted, *OTHER_NAMES.get(wanted, ()))
     ]
     near = near or get_close_matches(wanted, columns, n=3)
-    found = ", ".join(repr(name) for name in columns) or "no columns"
+    present = ", ".join(repr(name) for name in columns) or "no columns"
     hint = (
         f"; did you mean {' or '.join(repr(name) for name in near)}? Rename it to {wanted!r}"
         if near
         else ""
     )
-    return StimuliError(f"{where} has no column {wanted!r}; it has {found}{hint}")
+    return StimuliError(f"{where} has no column {wanted!r}; it has {present}{hint}")
 
 
 def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) -> None:

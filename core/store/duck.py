@@ -79,10 +79,10 @@ def check_whole(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
     row = connection.execute(
         "SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = 'file'"
     ).fetchone()
-    expected, given = HEADERS + (row[0] if row else 0), path.stat().st_size
-    if given < expected:
+    expected, actual = HEADERS + (row[0] if row else 0), path.stat().st_size
+    if actual < expected:
         raise StoreDamagedError(
-            f"{path} is truncated: {given} of {expected} bytes are left; delete it and make it"
+            f"{path} is truncated: {actual} of {expected} bytes are left; delete it and make it"
             " again"
         )
 

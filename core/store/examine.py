@@ -19,8 +19,8 @@ def stamp(path: Path) -> Stamp:
     """Return what tells one content of a path from the next: time of change in ns, size in bytes,
     inode.
     """
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def examine(path: Path) -> Meta:
@@ -31,12 +31,12 @@ def examine(path: Path) -> Meta:
     """
     # The stamp is taken first: a file that is replaced meanwhile is kept under a stamp that never
     # comes back.
-    found = _examine_once(path, stamp(path))
-    if not isinstance(found, Meta):
-        kind, message = found
+    meta = _examine_once(path, stamp(path))
+    if not isinstance(meta, Meta):
+        kind, message = meta
         raise kind(message)
-    check_version(path, found.recipe)
-    return found
+    check_version(path, meta.recipe)
+    return meta
 
 
 def examine_if_usable(path: Path) -> Meta | None:

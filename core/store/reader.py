@@ -127,8 +127,8 @@ class Store:
         each was; see `summary`.
         """
         names = self.results(dataset, SUMMARY)
-        found = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
-        return {level: kept[1] for level, kept in found.items() if kept}
+        results = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
+        return {level: kept[1] for level, kept in results.items() if kept}
 
     def summary(self, dataset: str, level: str) -> pd.DataFrame:
         """Return `index`, `level`, `text` of a level of `summaries`; raises UnknownNameError."""
@@ -152,8 +152,8 @@ class Store:
             )
         query = "SELECT index, webp FROM file.thumbnails WHERE list_contains(?, index)"
         with _reading(dataset_file(self.root, card.name)) as connection:
-            found = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
-        return [found[index] for index in indices]
+            images = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
+        return [images[index] for index in indices]
 
     def image_sizes(self, dataset: str) -> pd.DataFrame | None:
         """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset
@@ -161,8 +161,8 @@ class Store:
         """
         path = dataset_file(self.root, self.dataset(dataset).name)
         with _reading(path) as connection:
-            known = _has_table(connection, "sizes")
-        return _frame(path, "sizes") if known else None
+            measured = _has_table(connection, "sizes")
+        return _frame(path, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
@@ -242,15 +242,15 @@ class Store:
 
     def _datasets(self, refused: list[str]) -> list[Meta]:
         paths = published_files(self.root / "datasets")
-        found = [_usable(path, "dataset", path.stem, None, refused=refused) for path in paths]
-        return [meta for meta in found if meta]
+        metas = [_usable(path, "dataset", path.stem, None, refused=refused) for path in paths]
+        return [meta for meta in metas if meta]
 
     def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
-        found = [
+        metas = [
             _usable(path, kind, folder.name, revision, refused=refused)
             for path in published_files(folder)
         ]
-        return [meta for meta in found if meta]
+        return [meta for meta in metas if meta]
 
 
 def _usable(

@@ -20,19 +20,19 @@ def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dic
     level comes after them.
     """
     order = {level: place for place, level in enumerate(levels)}
-    told = sorted(
+    captioned = sorted(
         (entry for entry in entries if entry.level is not None),
         key=lambda entry: (*_reader(entry), entry.card.name),
     )
-    found: dict[str, str] = {}
-    for _, group in groupby(told, key=_reader):
+    retellings: dict[str, str] = {}
+    for _, group in groupby(captioned, key=_reader):
         first, *others = sorted(
             group, key=lambda entry: (order.get(str(entry.level), len(order)), str(entry.level))
         )
-        found |= {
+        retellings |= {
             entry.card.name: first.card.name for entry in others if entry.level != first.level
         }
-    return found
+    return retellings
 
 
 def _reader(entry: ModelEntry) -> tuple[str, str]:

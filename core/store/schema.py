@@ -174,15 +174,15 @@ def now() -> str:
 
 def package_versions() -> dict[str, str]:
     """Return the versions of the packages that a vector may depend on."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except (
             PackageNotFoundError
         ):  # a checkout that was never installed has no version of its own
-            found[name] = "not installed"
-    return found
+            versions[name] = "not installed"
+    return versions
 
 
 def _safe(name: str, *, most: int = 120) -> str:

@@ -203,14 +203,14 @@ def _write_frame(
     Raises InputError for columns that SQL cannot tell apart and for cells of mixed types.
     """
     table = _arrow(name, frame)
-    known = {ORDER}
+    names = {ORDER}
     for column in table.column_names:
-        if column.casefold() in known:
+        if column.casefold() in names:
             raise InputError(
                 f"the table of {name} has two columns {column!r}, or one {ORDER!r}; rename one"
                 " (case does not count)"
             )
-        known.add(column.casefold())
+        names.add(column.casefold())
     order = pa.array(np.arange(table.num_rows, dtype=np.int32))
     _create(connection, name, table.add_column(0, ORDER, order))
 

@@ -61,13 +61,13 @@ def read_choice(text: str) -> LayerChoice:
         return LayerChoice(concatenated=True)
     if text in ("best", "last"):
         return LayerChoice(depth=1.0 if text == "last" else None)
-    if found := re.fullmatch(r"(-?\d+):(-?\d+)", text):
-        return LayerChoice(pair=(int(found[1]), int(found[2])))
+    if pair := re.fullmatch(r"(-?\d+):(-?\d+)", text):
+        return LayerChoice(pair=(int(pair[1]), int(pair[2])))
     if re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
         return LayerChoice(depth=float(text))
     raise MetricError(
         "layers are chosen by best, last, a pair such as 3:5 or -1:-1, a depth from 0 to 1, or"
-        f" best+concatenated; given {text!r}"
+        f" best+concatenated; got {text!r}"
     )
 
 

@@ -146,7 +146,7 @@ class Calibration:
     seed: int = option(0, least=0, label="Seed", help="seed of permutations and draws")
 
     @property
-    def asked(self) -> bool:
+    def resamples(self) -> bool:
         """Return whether anything is drawn at all."""
         return bool(self.null or self.bootstrap)
 

@@ -242,11 +242,13 @@ def choose_stimuli(
     for factor, value in where.items():
         if factor not in stimuli:
             raise UnknownNameError("factor", factor, stimuli.columns)
-        known = stimuli[factor].dropna().astype(str)
-        if value not in set(known):
-            raise UnknownNameError(f"value of {factor}", value, known.unique())
-        kept &= stimuli.index.isin(known.index[known == value])
+        values = stimuli[factor].dropna().astype(str)
+        if value not in set(values):
+            raise UnknownNameError(f"value of {factor}", value, values.unique())
+        kept &= stimuli.index.isin(values.index[values == value])
     if not kept.any():
-        asked = " and ".join(f"{factor} = {value}" for factor, value in where.items())
-        raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {asked}; ask for less")
+        wanted = " and ".join(f"{factor} = {value}" for factor, value in where.items())
+        raise StimuliError(
+            f"no stimulus {'of this set ' if code else ''}has {wanted}; ask for less"
+        )
     return np.flatnonzero(kept)

@@ -89,7 +89,7 @@ def fit(
     Raises TrainingError where the loss stops being a number.
     """
     resume(run, checkpoint)
-    saved = told = time.monotonic()
+    saved = reported = time.monotonic()
     steps = items = 0
     while run.step < run.config.steps:
         items += advance(run, feed)
@@ -97,11 +97,11 @@ def fit(
         if run.step in run.config.snapshots:
             publish(run)
         now, last = time.monotonic(), run.step == run.config.steps
-        if now - told > REPORT_SECONDS or last:
+        if now - reported > REPORT_SECONDS or last:
             _check(run)
-            report(run, Speed(items / (now - told), (now - told) / steps))
-            run.seconds += now - told
-            told, steps, items = now, 0, 0
+            report(run, Speed(items / (now - reported), (now - reported) / steps))
+            run.seconds += now - reported
+            reported, steps, items = now, 0, 0
         if now - saved > CHECKPOINT_SECONDS or last:
             save(run, checkpoint)
             saved = now

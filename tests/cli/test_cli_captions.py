@@ -299,7 +299,7 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
         (words(x, "tiny-gpt2", reference), "the i-th --x goes with the i-th --y; got 2 and 1"),
         (
             words(x, y, reference, "--save", "a"),
-            "--save writes the adapters of one --x and one --y; given 2 of each",
+            "--save writes the adapters of one --x and one --y; got 2 of each",
         ),
         (
             words(x, y, "tiny-vit:0"),

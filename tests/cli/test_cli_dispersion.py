@@ -168,7 +168,7 @@ def test_all_findings(run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("stimuli", "--spaces", "vit-mae-m"), "at least two spaces of a positive weight; given 1"),
+        (("stimuli", "--spaces", "vit-mae-m"), "at least two spaces of a positive weight; got 1"),
         (
             ("stimuli", "--spaces", "vit-mae-m", "vit-mae-m:2"),
             "each space once expected; got vit-mae-m:2 more than once",

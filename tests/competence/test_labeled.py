@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.competence.images.folders import open_folder
-from core.competence.images.labeled import Found, Sample, draw
+from core.competence.images.labeled import Sample, Samples, draw
 from core.competence.images.shards import read_shards
 from core.errors import InputError, StimuliError
 from tests.competence.labeled_files import picture, write_classes, write_part, write_shard
@@ -25,7 +25,7 @@ def samples(count: int, part: str = "a", classes: int = 3) -> list[Sample]:
 
 @given(st.integers(6, 80), st.integers(6, 100))
 def test_a_draw_is_of_the_given_samples_half_sixth_third_and_always_the_same(count, limit):
-    found = Found(samples(count))
+    found = Samples(samples(count))
     kept, parts = draw(found, limit=limit)
     assert len(set(kept)) == len(kept) == min(count, limit)
     assert set(kept) <= set(found.train)
@@ -40,7 +40,7 @@ def test_a_draw_is_of_the_given_samples_half_sixth_third_and_always_the_same(cou
 
 @given(st.integers(6, 80), st.integers(3, 80), st.integers(9, 100))
 def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit):
-    kept, parts = draw(Found(samples(learned, "train"), samples(asked, "test")), limit=limit)
+    kept, parts = draw(Samples(samples(learned, "train"), samples(asked, "test")), limit=limit)
     assert len(kept) <= limit
     names = [sample.path.name.rstrip("0123456789") for sample in kept]
     assert {names[place] for place in parts.test} == {"test"}
@@ -50,16 +50,16 @@ def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit
 
 def test_draws_that_could_measure_nothing_are_refused():
     with pytest.raises(InputError, match=r"at least 6 samples .* not 5; raise --limit"):
-        draw(Found(samples(100)), limit=5)
+        draw(Samples(samples(100)), limit=5)
     with pytest.raises(
         StimuliError,
         match="5 labeled images are too few to train, validate and test a probe; give at least 6",
     ):
-        draw(Found(samples(5)))
+        draw(Samples(samples(5)))
     with pytest.raises(StimuliError, match="0 labeled images are too few"):
-        draw(Found([]))
+        draw(Samples([]))
     with pytest.raises(StimuliError, match="all labeled images are of one class"):
-        draw(Found(samples(20, classes=1)))
+        draw(Samples(samples(20, classes=1)))
 
 
 def shades(images) -> np.ndarray:

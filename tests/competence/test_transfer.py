@@ -76,7 +76,7 @@ def world(models: Path) -> Path:
 
 
 def probed(world: Path, *names: str, **choices) -> pd.DataFrame:
-    given = choices.pop("given", None) or open_tasks([str(world / "tones")])
+    given = choices.pop("sets", None) or open_tasks([str(world / "tones")])
     return probe_models(world / "store", "cave", names, given, device=CPU, **choices)
 
 
@@ -98,7 +98,7 @@ def test_labels_that_mean_nothing_are_told_by_chance(world, tmp_path):
         picture(100, seed=number).save(tmp_path / f"{number}.png")
     lines = [f"{number}.png,{name}" for number, name in enumerate(names)]
     (tmp_path / "labels.csv").write_text("\n".join(["image,label", *lines]))
-    row = probed(world, "vit-a", given=open_tasks([str(tmp_path)])).iloc[0]
+    row = probed(world, "vit-a", sets=open_tasks([str(tmp_path)])).iloc[0]
     assert row["low"] < 0.5 < row["high"]
     assert row["n"] == 100
 
@@ -108,12 +108,12 @@ def test_a_value_is_that_of_a_probe_on_the_embedding(world):
     encoder = open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU)
     layers = encoder.encode(images.images(0, 30)).layers
     question = images.questions[0]
-    rows = probed(world, "vit-b", given=[images], layers="all")
+    rows = probed(world, "vit-b", sets=[images], layers="all")
     assert rows["layer"].tolist() == list(encoder.card.layers) == ["block 1", "block 2"]
     assert rows["value"].tolist() == [
         probe(layer, question.labels, question.parts).value for layer in layers
     ]
-    last = probed(world, "vit-b", given=[images])
+    last = probed(world, "vit-b", sets=[images])
     pd.testing.assert_frame_equal(
         last.drop(columns="source"), rows.tail(1).reset_index(drop=True).drop(columns="source")
     )
@@ -132,7 +132,7 @@ def test_what_is_kept_is_not_measured_again(world, monkeypatch):
 
 def test_another_draw_is_measured_anew_in_place_of_the_old(world):
     before = probed(world, "vit-a")
-    after = probed(world, "vit-a", given=open_tasks([str(world / "tones")], limit=30))
+    after = probed(world, "vit-a", sets=open_tasks([str(world / "tones")], limit=30))
     assert (before["n"][0], after["n"][0]) == (20, 10)
     kept, recipe = Store(world / "store").result("cave", measured_name("probes", "vit-a"))
     pd.testing.assert_frame_equal(kept, after)
@@ -154,8 +154,8 @@ def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch)
 
     monkeypatch.setattr(transfer, "probe", killed)
     with pytest.raises(KeyboardInterrupt):
-        probed(world, given=given)
-    rows = probed(world, given=given)
+        probed(world, sets=given)
+    rows = probed(world, sets=given)
     assert len(asked) == 5
     assert rows[["model", "task"]].values.tolist() == [
         [model, task] for model in ("vit-a", "vit-b") for task in ("folder tones", "folder more")
@@ -172,7 +172,7 @@ def test_models_of_other_weights_have_nothing_kept(world, monkeypatch):
     with pytest.raises(
         EncoderError, match="other weights now than when 'vit-a' was embedded; embed it again"
     ):
-        probed(world, "vit-a", given=open_tasks([str(world / "tones")], limit=12))
+        probed(world, "vit-a", sets=open_tasks([str(world / "tones")], limit=12))
 
 
 def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
@@ -214,7 +214,7 @@ def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world
             f"{place}.draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1)
         )
     given = cave.cave_tasks(Store(world / "store").dataset("cave"))
-    rows = probed(world, "vit-b", given=given, layers="all")
+    rows = probed(world, "vit-b", sets=given, layers="all")
     assert len(rows) == 2 * len(tasks.TASKS)
     suite = measure_all(world / "store", "cave", ["vit-b"], device=CPU).set_index("task")
     last = rows[rows["layer"] == "block 2"].set_index("task").loc[suite.index]

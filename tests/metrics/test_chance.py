@@ -111,5 +111,5 @@ def test_chance_of_cycles_where_all_are_neighbors_of_equally_many(k):
 
 @pytest.mark.parametrize("k", [0, 10])
 def test_chance_of_cycles_refuses_k_outside_its_range(k):
-    with pytest.raises(MetricError, match=f"k must lie in 1 … 9 for 10 stimuli; given {k}"):
+    with pytest.raises(MetricError, match=f"k must lie in 1 … 9 for 10 stimuli; got {k}"):
         cycle_knn_chance(k=k, n=10)

@@ -226,9 +226,7 @@ def test_where_all_stimuli_are_equally_similar_only_the_unbiased_form_has_no_val
 
 def test_the_unbiased_form_needs_four_stimuli():
     x, y = spaces(0)
-    with pytest.raises(
-        MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"
-    ):
+    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; got 3"):
         unbiased_cka(x[:3], y[:3])
     assert unbiased_cka(x[:4], x[:4]) == pytest.approx(1)
 
@@ -255,13 +253,13 @@ def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, 1e-200, 1e200, math.nan, math.inf])
 def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
-    expected = f"a positive, finite width of the kernel expected; given bandwidth = {bandwidth}"
+    expected = f"a positive, finite width of the kernel expected; got bandwidth = {bandwidth}"
     with pytest.raises(MetricError, match=re.escape(expected)):
         rbf_cka(*spaces(0), bandwidth=bandwidth)
 
 
 def test_an_unknown_unit_is_refused():
     with pytest.raises(
-        MetricError, match="the unit of a bandwidth is median or feature; given pixels"
+        MetricError, match="the unit of a bandwidth is median or feature; got pixels"
     ):
         rbf_cka(*spaces(0), unit="pixels")

@@ -231,13 +231,11 @@ def test_rounding_is_not_taken_for_a_positive_hsic():
 
 def test_the_released_variant_needs_four_stimuli():
     x, y = spaces(0)
-    with pytest.raises(
-        MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"
-    ):
+    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; got 3"):
         cknna(x[:3], y[:3], k=2, variant="released")
     assert -1 <= cknna(x[:3], y[:3], k=2) <= 1
 
 
 def test_an_unknown_variant_is_refused():
-    with pytest.raises(MetricError, match="the variant is paper or released; given fast"):
+    with pytest.raises(MetricError, match="the variant is paper or released; got fast"):
         cknna(*spaces(0), k=2, variant="fast")

@@ -131,14 +131,14 @@ def test_folds_go_by_position_so_that_order_matters_a_little():
 
 @pytest.mark.parametrize("folds", [-1, 0, 2])
 def test_fewer_than_three_folds_are_refused(folds):
-    with pytest.raises(MetricError, match=f"at least 3 folds expected.*; given {folds}$"):
+    with pytest.raises(MetricError, match=f"at least 3 folds expected.*; got {folds}$"):
         linear_predictivity(*spaces(0), folds=folds)
 
 
 def test_fewer_than_two_stimuli_in_a_fold_are_refused():
     assert np.isfinite(linear_predictivity(*spaces(0, n=10), folds=5))
     with pytest.raises(
-        MetricError, match="5 folds need at least 10 stimuli; given 9: use fewer folds"
+        MetricError, match="5 folds need at least 10 stimuli; got 9: use fewer folds"
     ):
         linear_predictivity(*spaces(0, n=9), folds=5)
 

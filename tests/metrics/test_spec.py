@@ -167,7 +167,7 @@ def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = spaces(0)
     with pytest.raises(
         MetricError,
-        match=f"two spaces over the same stimuli expected; given {N} and {N - 1} stimuli",
+        match=f"two spaces over the same stimuli expected; got {N} and {N - 1} stimuli",
     ):
         metric(x, y[:-1])
 
@@ -210,7 +210,7 @@ def test_fewer_than_three_stimuli_are_refused(metric, n):
     x, y = spaces(0)
     with pytest.raises(
         MetricError,
-        match=rf"a space of at least 3 stimuli and 1 dimension expected; given {n} × 12",
+        match=rf"a space of at least 3 stimuli and 1 dimension expected; got {n} × 12",
     ):
         metric(x[:n], y[:n])
 
@@ -218,9 +218,7 @@ def test_fewer_than_three_stimuli_are_refused(metric, n):
 @with_k
 @pytest.mark.parametrize("k", [-1, 0, N, 10**6])
 def test_k_outside_its_range_is_refused(metric, k):
-    with pytest.raises(
-        MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; given {k}$"
-    ):
+    with pytest.raises(MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; got {k}$"):
         metric(*spaces(0), k=k)
 
 
@@ -228,7 +226,7 @@ def test_k_outside_its_range_is_refused(metric, k):
 def test_an_unknown_parameter_is_refused(metric):
     known = ", ".join(metric.spec.defaults)
     takes = f"the parameters {known}" if known else "no parameters"
-    with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes {takes}; given neighbours$"):
+    with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes {takes}; got neighbours$"):
         metric(*spaces(0), neighbours=5)
 
 
@@ -246,6 +244,6 @@ def test_parameters_of_another_kind_are_refused(metric, given):
     name, value = next(iter(given.items()))
     with pytest.raises(
         MetricError,
-        match=rf"{name} of {metric} is a (whole number|number|word), such as .*; given {value!r}",
+        match=rf"{name} of {metric} is a (whole number|number|word), such as .*; got {value!r}",
     ):
         METRICS[metric](np.eye(5), np.eye(5), **given)

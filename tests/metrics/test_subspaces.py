@@ -163,7 +163,7 @@ def test_too_few_stimuli_would_make_correlations_trivial_and_are_refused(metric)
     assert eigen_cca(x[:13], y[:13])[0][0] == pytest.approx(1)
     with pytest.raises(
         MetricError,
-        match=r"of ranks 5 and 8 need more than 13 stimuli; given 13.* svcca with a lower rank",
+        match=r"of ranks 5 and 8 need more than 13 stimuli; got 13.* svcca with a lower rank",
     ):
         metric(x[:13], y[:13])
 
@@ -171,13 +171,13 @@ def test_too_few_stimuli_would_make_correlations_trivial_and_are_refused(metric)
 def test_svcca_is_refused_likewise_at_a_rank_that_is_too_high():
     x, y = spaces(0, n=10, dims=(30, 30))
     assert 0 < svcca(x, y, rank=4) < 1
-    with pytest.raises(MetricError, match="of ranks 5 and 5 need more than 10 stimuli; given 10"):
+    with pytest.raises(MetricError, match="of ranks 5 and 5 need more than 10 stimuli; got 10"):
         svcca(x, y, rank=5)
 
 
 @pytest.mark.parametrize("rank", [-1, 0, 1])
 def test_a_rank_below_two_is_refused(rank):
-    with pytest.raises(MetricError, match=f"rank must be 2 or more; given {rank}$"):
+    with pytest.raises(MetricError, match=f"rank must be 2 or more; got {rank}$"):
         svcca(*spaces(0), rank=rank)
 
 

@@ -205,7 +205,7 @@ def test_a_pair_that_the_metric_refuses_has_no_score():
     assert np.isnan(scores.values).tolist() == [[False, False], [False, False], [False, True]]
     assert list(scores.refusals) == [(2, 1)]
     assert scores.refusals[2, 1].startswith(
-        "canonical correlations of ranks 12 and 9 need more than 21 stimuli; given 20"
+        "canonical correlations of ranks 12 and 9 need more than 21 stimuli; got 20"
     )
 
 
@@ -250,7 +250,7 @@ def test_cached_lists_of_more_neighbors_serve_any_k():
 def test_a_parameter_out_of_range_is_the_reason_that_no_layer_can_be_compared():
     with pytest.raises(
         MetricError,
-        match=r"no layer can be compared: k must lie in 1 … 39 for 40 stimuli; given 40",
+        match=r"no layer can be compared: k must lie in 1 … 39 for 40 stimuli; got 40",
     ):
         make_engine("mutual_knn", k=40).prepare(models()[0])
 
@@ -267,5 +267,5 @@ def test_an_unknown_metric_is_refused():
 
 
 def test_an_unknown_parameter_is_refused():
-    with pytest.raises(MetricError, match=r"cka takes no parameters; given k$"):
+    with pytest.raises(MetricError, match=r"cka takes no parameters; got k$"):
         make_engine("cka", k=3)

@@ -111,7 +111,7 @@ def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
 
 def test_other_stimuli_are_refused():
     with pytest.raises(
-        MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"
+        MetricError, match="neighbors over the same stimuli expected; got 20 and 21 stimuli"
     ):
         overlaps(lists(0, 1, 20, 5), lists(0, 1, 21, 5), k=5)
 
@@ -119,7 +119,7 @@ def test_other_stimuli_are_refused():
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_more_neighbors_than_were_kept_are_refused(k):
     with pytest.raises(
-        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"
+        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; got {k}"
     ):
         overlaps(lists(0, 1, 20, 9), lists(0, 1, 20, 5), k=k)
 

@@ -99,7 +99,7 @@ def test_tied_neighbors_keep_the_order_that_they_had():
 
 def test_other_stimuli_are_refused():
     with pytest.raises(
-        MetricError, match="neighbors over the same stimuli expected; given 20 and 21 stimuli"
+        MetricError, match="neighbors over the same stimuli expected; got 20 and 21 stimuli"
     ):
         permuted_overlaps(
             neighbors(spaces(0, 1, 20), 5), neighbors(spaces(0, 1, 21), 5), draw(0, 1, 20), k=5
@@ -110,7 +110,7 @@ def test_other_stimuli_are_refused():
 def test_more_neighbors_than_were_kept_are_refused(k):
     near = neighbors(spaces(0, 1, 20), 5)
     with pytest.raises(
-        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; given {k}"
+        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; got {k}"
     ):
         permuted_overlaps(near, near, draw(0, 1, 20), k=k)
 

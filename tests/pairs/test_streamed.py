@@ -132,11 +132,11 @@ def test_layers_over_other_stimuli_are_refused(metric):
     x, y = spaces()
     engine = make(metric)
     with pytest.raises(
-        MetricError, match="layers over the same stimuli expected; given 60 and 59 stimuli"
+        MetricError, match="layers over the same stimuli expected; got 60 and 59 stimuli"
     ):
         engine.scores(engine.prepare([x]), engine.prepare([y[:-1]]))
     with pytest.raises(
-        MetricError, match="layers over the same stimuli expected; given 60 and 59 stimuli"
+        MetricError, match="layers over the same stimuli expected; got 60 and 59 stimuli"
     ):
         join(stream(x), stream(y[:-1]))
 
@@ -156,9 +156,7 @@ def test_features_that_are_not_finite_are_refused(metric, bad):
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_fewer_than_three_stimuli_are_refused(metric, n):
     x, _ = spaces()
-    with pytest.raises(
-        MetricError, match=f"at least 3 stimuli and 1 dimension expected; given {n}"
-    ):
+    with pytest.raises(MetricError, match=f"at least 3 stimuli and 1 dimension expected; got {n}"):
         make(metric).prepare([x[:n]], preprocess=as_is)
 
 
@@ -192,8 +190,8 @@ def test_predictivity_refuses_what_it_refuses_in_whole():
     lonely = np.ones((60, 6))
     lonely[[0, 5], [0, 1]] = 2  # only these stand out, both of the first fold
     for layer, folds, why in (
-        (x, 2, "at least 3 folds expected.*given 2"),
-        (x[:9], 5, "5 folds need at least 10 stimuli; given 9: use fewer folds"),
+        (x, 2, "at least 3 folds expected.*got 2"),
+        (x[:9], 5, "5 folds need at least 10 stimuli; got 9: use fewer folds"),
         (lonely, 5, "a space that varies in every part of the stimuli expected"),
     ):
         with pytest.raises(MetricError, match=why):

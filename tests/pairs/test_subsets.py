@@ -77,7 +77,7 @@ def test_no_space_with_a_score_on_a_set_is_no_error():
 
 def test_what_cannot_be_scored_is_refused():
     with pytest.raises(
-        MetricError, match=r"k must lie in 1 … 24 .* of 25 stimuli; given 30: take larger sets"
+        MetricError, match=r"k must lie in 1 … 24 .* of 25 stimuli; got 30: take larger sets"
     ):
         scorer(X, Y, "cknna", k=30)(ROWS)
     with pytest.raises(MetricError, match="all 60 stimuli have the same vector"):

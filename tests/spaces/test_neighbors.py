@@ -138,7 +138,7 @@ def test_k_outside_its_range_is_refused(n, k):
         assert nearest(space, k=k).shape == (n, k)
     else:
         with pytest.raises(
-            MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}$"
+            MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; got {k}$"
         ):
             nearest(space, k=k)
 

@@ -60,7 +60,7 @@ def test_no_clamp_leaves_layers_as_they_are(q):
 
 @pytest.mark.parametrize("q", [0.0, -0.1, 1.5, float("nan")])
 def test_a_quantile_outside_its_range_is_refused(q):
-    with pytest.raises(MetricError, match=rf"must lie in \(0, 1\]; given {q}$"):
+    with pytest.raises(MetricError, match=rf"must lie in \(0, 1\]; got {q}$"):
         clamp_outliers(ragged(0), q=q)
 
 

@@ -87,7 +87,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
 def test_the_partial_correlation_by_its_formula_and_by_regression():
     r = np.corrcoef([X, Y, Z])
     formula = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
-    found = partial_correlation(X, Y, given=Z)
+    found = partial_correlation(X, Y, control=Z)
     assert found.value == pytest.approx(formula)
     parts = np.stack(
         [np.ones(15), X, Z], axis=1
@@ -107,20 +107,20 @@ def test_the_published_value_of_a_partial_correlation():
     noise -= noise.mean(axis=0)
     white = noise @ np.linalg.inv(np.linalg.cholesky(noise.T @ noise).T)
     x, y, z = (white @ np.linalg.cholesky(wanted).T).T
-    assert partial_correlation(x, y, given=z).value == pytest.approx(0.721688)
+    assert partial_correlation(x, y, control=z).value == pytest.approx(0.721688)
 
 
 @given(st.floats(0.1, 10), st.floats(-5, 5))
 def test_units_and_what_is_given_added_change_nothing(scale, shift):
-    found = partial_correlation(X * scale + shift * Z, Y, given=Z * 3 - 1)
-    assert found.value == pytest.approx(partial_correlation(X, Y, given=Z).value)
+    found = partial_correlation(X * scale + shift * Z, Y, control=Z * 3 - 1)
+    assert found.value == pytest.approx(partial_correlation(X, Y, control=Z).value)
 
 
 def test_a_correlation_that_size_explains_is_gone():
     rng = np.random.default_rng(0)
     size = rng.normal(size=400)
     x, y = size + 0.5 * rng.normal(size=400), size + 0.5 * rng.normal(size=400)
-    found = partial_correlation(x, y, given=size)
+    found = partial_correlation(x, y, control=size)
     assert abs(found.value) < 0.12
     assert spearman_interval(x, y, draws=50).low > 0.6
 
@@ -131,22 +131,22 @@ def test_what_cannot_be_told_is_nan_with_the_reason():
         (spearman_interval(few, Y), "at least 6 models with all values expected; there are 5"),
         (spearman_interval(flat, Y), "all 15 models have the same competence"),
         (
-            partial_correlation(few, Y, given=Z),
+            partial_correlation(few, Y, control=Z),
             "at least 6 models with all values expected; there are 5",
         ),
-        (partial_correlation(X, Y, given=flat), "all 15 models have the same given"),
-        (partial_correlation(Z * 2 + 1, Y, given=Z), "tells x or y exactly"),
+        (partial_correlation(X, Y, control=flat), "all 15 models have the same control"),
+        (partial_correlation(Z * 2 + 1, Y, control=Z), "the control determines x or y"),
     )
     for found, reason in cases:
         assert reason in found.reason
         assert np.isnan([found.value, found.low, found.high, found.p]).all()
-    line = partial_correlation(X, 2 * X, given=Z)
+    line = partial_correlation(X, 2 * X, control=Z)
     assert line.value == pytest.approx(1)
     assert "lies on a line" in line.reason
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="given 15, 3 values"):
+    with pytest.raises(InputError, match="got 15, 3 values"):
         spearman_interval(X, Y[:3])
-    with pytest.raises(InputError, match="at least one draw of the models; given 0"):
+    with pytest.raises(InputError, match="at least one draw of the models; got 0"):
         spearman_interval(X, Y, draws=0)

@@ -68,5 +68,5 @@ def test_at_most_the_given_share_of_discoveries_is_false():
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.5])
 def test_a_p_outside_its_range_is_refused(wrong):
-    with pytest.raises(InputError, match=rf"p-values must lie in \[0, 1\]; given {wrong}"):
+    with pytest.raises(InputError, match=rf"p-values must lie in \[0, 1\]; got {wrong}"):
         adjust(np.array([0.5, wrong]))

@@ -136,9 +136,9 @@ def test_what_cannot_be_compared_is_nan_with_the_reason():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="one y for each x expected; given 20 and 3 values"):
+    with pytest.raises(InputError, match="one y for each x expected; got 20 and 3 values"):
         compare_fits(X, X[:3])
     with pytest.raises(InputError, match="a line needs two different x"):
         fit_line(np.ones(3), np.arange(3.0))
-    with pytest.raises(InputError, match="a broken stick needs four different x; given 3"):
+    with pytest.raises(InputError, match="a broken stick needs four different x; got 3"):
         fit_stick(np.arange(3.0), np.arange(3.0))

@@ -199,9 +199,7 @@ def test_constant_features_are_refused():
 
 def test_halves_too_small_for_the_unbiased_estimator_are_refused():
     x, y = draw(np.random.default_rng(10), 7)
-    with pytest.raises(
-        MetricError, match="the unbiased estimator needs at least 4 stimuli; given 3"
-    ):
+    with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; got 3"):
         cka_of_halves(linear(x), linear(y), draw_halves(7, count=2, seed=0), unbiased=True)
 
 
@@ -210,7 +208,7 @@ def test_influences_need_one_more_neighbor(k):
     near = nearest(draw(np.random.default_rng(11), 12)[0], k=5)
     with pytest.raises(
         MetricError,
-        match=f"k must lie in 1 … 4, one less than the neighbors kept for each stimulus; given {k}",
+        match=f"k must lie in 1 … 4, one less than the neighbors kept for each stimulus; got {k}",
     ):
         influences(near, near, k=k, terms=mutual_terms)
 
@@ -231,7 +229,7 @@ def test_a_level_outside_its_range_is_refused(level):
         lambda: _half_interval(level),
     ):
         with pytest.raises(
-            MetricError, match=f"a confidence level must lie between 0 and 1; given {level}"
+            MetricError, match=f"a confidence level must lie between 0 and 1; got {level}"
         ):
             call()
 
@@ -242,6 +240,6 @@ def _half_interval(level: float) -> np.ndarray:
 
 def test_no_draws_are_refused():
     with pytest.raises(
-        MetricError, match="an interval needs at least one draw of the stimuli; given 0"
+        MetricError, match="an interval needs at least one draw of the stimuli; got 0"
     ):
         bootstrap_mean(np.ones((5, 1)), count=0, seed=0)

@@ -181,7 +181,5 @@ def test_no_map_of_one_model_of_one_place_or_of_an_unknown_kind():
     with pytest.raises(UnknownNameError, match="no layout named 'umpa'; did you mean umap"):
         lay_out(FAR, layout="umpa")
     for seed in (-1, 2**32):
-        with pytest.raises(
-            InputError, match=f"a seed of tsne lies in 0 … 4294967295; given {seed}"
-        ):
+        with pytest.raises(InputError, match=f"a seed of tsne lies in 0 … 4294967295; got {seed}"):
             lay_out(FAR, layout="tsne", seed=seed)

@@ -279,12 +279,12 @@ def test_a_metric_without_a_best_value_has_p_but_no_calibrated_score():
 )
 def test_too_few_permutations_for_alpha_are_refused(alpha, given, needed):
     with pytest.raises(
-        MetricError, match=f"alpha = {alpha} needs at least {needed} permutations; given {given}"
+        MetricError, match=f"alpha = {alpha} needs at least {needed} permutations; got {given}"
     ):
         calibrate(np.array([0.5]), np.zeros((given, 1)), spec=KNN, alpha=alpha)
     with pytest.raises(
         MetricError,
-        match=f"a threshold at alpha = {alpha} needs at least {needed} permutations; given {given}",
+        match=f"a threshold at alpha = {alpha} needs at least {needed} permutations; got {given}",
     ):
         check_count(given, alpha=alpha)
     assert (
@@ -298,7 +298,7 @@ def test_alpha_outside_its_range_is_refused(alpha):
     with pytest.raises(
         MetricError,
         match=(
-            "the share of unrelated pairs above the threshold, must lie between 0 and 1; given"
+            "the share of unrelated pairs above the threshold, must lie between 0 and 1; got"
             f" {alpha}"
         ),
     ):
@@ -307,7 +307,7 @@ def test_alpha_outside_its_range_is_refused(alpha):
 
 @pytest.mark.parametrize(("sizes", "count"), [(([], [1]), 3), (([2], []), 3), (([1], [1]), 0)])
 def test_nothing_to_score_is_refused(sizes, count):
-    given = f"given {len(sizes[0])} and {len(sizes[1])} models, {count} permutations"
+    given = f"got {len(sizes[0])} and {len(sizes[1])} models, {count} permutations"
     with pytest.raises(
         MetricError, match=f"at least one model on each side and one permutation expected; {given}"
     ):

@@ -205,12 +205,12 @@ def test_copies_of_a_stimulus_have_equal_residuals():
 @pytest.mark.parametrize(
     ("spaces", "options", "message"),
     [
-        (family(0)[:1], {}, "at least two spaces of a positive weight; given 1"),
-        ([], {}, "at least two spaces of a positive weight; given 0"),
+        (family(0)[:1], {}, "at least two spaces of a positive weight; got 1"),
+        ([], {}, "at least two spaces of a positive weight; got 0"),
         (
             [family(0)[0], family(0, n=20)[0]],
             {},
-            "over the same stimuli expected; given 20 and 30 stimuli",
+            "over the same stimuli expected; got 20 and 30 stimuli",
         ),
         ([family(0)[0], np.ones((30, 4))], {}, "all 30 stimuli have the same vector"),
         (
@@ -219,13 +219,13 @@ def test_copies_of_a_stimulus_have_equal_residuals():
             "these 30 stimuli lie on one line",
         ),
         ([family(0)[0], family(0)[1] * np.nan], {}, "a space must be finite; stimulus 0 has NaN"),
-        (family(0), {"weights": [1.0, 1.0]}, "one weight for each of 3 spaces expected; given 2"),
+        (family(0), {"weights": [1.0, 1.0]}, "one weight for each of 3 spaces expected; got 2"),
         (family(0), {"weights": [1.0, -1.0, 1.0]}, "weights must be 0 or more and finite"),
-        (family(0), {"weights": [0.0, 0.0, 1.0]}, "of a positive weight; given 1: add a model"),
+        (family(0), {"weights": [0.0, 0.0, 1.0]}, "of a positive weight; got 1: add a model"),
         (
             family(0),
             {"centering": "rows"},
-            "centering is one of features, stimuli, none; given rows",
+            "centering is one of features, stimuli, none; got rows",
         ),
     ],
 )

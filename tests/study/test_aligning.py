@@ -97,13 +97,13 @@ def test_chance_agrees_with_the_published_null():
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (-1, 5)])
 def test_chance_refuses_k_outside_its_range(k, n):
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; given {k}"):
+    with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; got {k}"):
         mutual_knn_chance(k=k, n=n)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_chance_refuses_fewer_than_three_stimuli(n):
-    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; given {n}"):
+    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; got {n}"):
         mutual_knn_chance(k=1, n=n)
 
 
@@ -208,13 +208,13 @@ def test_a_fit_that_means_nothing_is_nan_with_its_reason(x, y, reason):
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, math.nan])
 def test_a_level_outside_its_range_is_refused(level):
     with pytest.raises(
-        InputError, match=f"a confidence level must lie between 0 and 1; given {level}"
+        InputError, match=f"a confidence level must lie between 0 and 1; got {level}"
     ):
         competence_fit(np.arange(3.0), np.arange(3.0), level=level)
 
 
 def test_values_of_different_length_are_refused():
     with pytest.raises(
-        InputError, match="one competence per alignment expected; given 3 and 4 values"
+        InputError, match="one competence per alignment expected; got 3 and 4 values"
     ):
         competence_fit(np.arange(3.0), np.arange(4.0))

@@ -78,7 +78,7 @@ def test_layer_map_holds_every_pair_of_layers(study):
 def test_too_few_stimuli_are_refused(tmp_path, n):
     add_dataset(tmp_path, CountedDataset(n))
     put(tmp_path, "ape", layers_of(0, n=n), n=n)
-    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; given {n}"):
+    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; got {n}"):
         align_models(Study(Store(tmp_path), "counted"), ["ape"], ["ape"], k=1)
 
 
@@ -285,7 +285,7 @@ def test_k_outside_its_range_is_refused(study, k):
         lambda: layer_scores(study, ["ape"], ["bee"], k=k),
     ):
         with pytest.raises(
-            MetricError, match=rf"k must lie in 1 … {SIZE - 1} for {SIZE} stimuli; given {k}"
+            MetricError, match=rf"k must lie in 1 … {SIZE - 1} for {SIZE} stimuli; got {k}"
         ):
             ask()
 
@@ -338,7 +338,7 @@ def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on
     with pytest.raises(
         MetricError,
         match=rf"compares all pairs of stimuli at once, which takes fewer than {SIZE} stimuli;"
-        rf" given {SIZE}: use mutual_knn, .*cka, unbiased_cka, .* or linear_predictivity, or study"
+        rf" got {SIZE}: use mutual_knn, .*cka, unbiased_cka, .* or linear_predictivity, or study"
         " fewer stimuli",
     ):
         align_models(study, ["ape"], ["bee"], metric=metric)

@@ -39,9 +39,9 @@ def test_the_best_pair_of_a_distance_is_the_smallest():
 
 def test_a_fixed_pair_of_layers_is_refused():
     for text in ("best", "last", "0.5", "best+concatenated"):
-        check_choice(read_choice(text), given=text)
-    with pytest.raises(MetricError, match=r"compared by best, .* given '1:2'"):
-        check_choice(read_choice("1:2"), given="1:2")
+        check_choice(read_choice(text), text=text)
+    with pytest.raises(MetricError, match=r"compared by best, .* got '1:2'"):
+        check_choice(read_choice("1:2"), text="1:2")
 
 
 def test_the_matrix_is_symmetric_in_the_order_asked_for():

@@ -100,7 +100,7 @@ def test_a_small_dataset_keeps_all_the_neighbors_there_are(tmp_path):
     study = Study(Store(tmp_path), "counted")
     assert study.neighbors("ape").shape == (2, 5, 4)
     assert align_models(study, ["ape"], ["bee"], k=4).score.item() == 1
-    with pytest.raises(MetricError, match=r"k must lie in 1 … 4 for 5 stimuli; given 10"):
+    with pytest.raises(MetricError, match=r"k must lie in 1 … 4 for 5 stimuli; got 10"):
         align_models(study, ["ape"], ["bee"])
 
 

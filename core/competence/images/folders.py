@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.competence.images.labeled import LIMIT, Found, ImageSet, Sample, as_set, digest, draw
+from core.competence.images.labeled import LIMIT, ImageSet, Sample, Samples, as_set, digest, draw
 from core.competence.images.shards import has_shards, read_shards
 from core.errors import StimuliError
 from core.progress import Progress
@@ -50,7 +50,7 @@ def open_folder(folder: Path, *, limit: int = LIMIT, report: Progress | None = N
     return as_set(f"folder {folder.resolve().name}", GROUP, samples, parts, source=source)
 
 
-def _find(folder: Path, report: Progress | None) -> Found:
+def _find(folder: Path, report: Progress | None) -> Samples:
     if not folder.is_dir():
         raise StimuliError(f"{folder} is not a folder; expected {FORMS}")
     if has_shards(folder):
@@ -59,24 +59,24 @@ def _find(folder: Path, report: Progress | None) -> Found:
     if test and _class_folders(folder / "train"):
         return _divided(folder / "train", test)
     if classes := _class_folders(folder):
-        return Found(_in_classes(classes, _numbered(classes)))
+        return Samples(_in_classes(classes, _numbered(classes)))
     return _from_table(folder)
 
 
-def _divided(train: Path, test: Path) -> Found:
-    learned, asked = _class_folders(train), _class_folders(test)
-    if unknown := sorted(asked.keys() - learned.keys()):
+def _divided(train: Path, test: Path) -> Samples:
+    training, testing = _class_folders(train), _class_folders(test)
+    if unknown := sorted(testing.keys() - training.keys()):
         raise StimuliError(
             f"{test / unknown[0]} is a class that {train} does not have; expected the same folders"
             " in both"
         )
-    numbers = _numbered(learned)
-    return Found(_in_classes(learned, numbers), _in_classes(asked, numbers))
+    numbers = _numbered(training)
+    return Samples(_in_classes(training, numbers), _in_classes(testing, numbers))
 
 
 def _class_folders(folder: Path) -> dict[str, list[Path]]:
     """Return the images of each subfolder that has any, in the order of their paths."""
-    found = {}
+    classes = {}
     for inside in sorted(
         path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")
     ):
@@ -84,8 +84,8 @@ def _class_folders(folder: Path) -> dict[str, list[Path]]:
             path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
         )
         if images:
-            found[inside.name] = images
-    return found
+            classes[inside.name] = images
+    return classes
 
 
 def _in_classes(classes: Mapping[str, list[Path]], numbers: Mapping[str, int]) -> list[Sample]:
@@ -96,7 +96,7 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(set(names)))}
 
 
-def _from_table(folder: Path) -> Found:
+def _from_table(folder: Path) -> Samples:
     """Read the folder's only table."""
     tables = sorted(
         path
@@ -119,4 +119,4 @@ def _from_table(folder: Path) -> Found:
                 " test"
             )
         parts[part].append(Sample(find_image(folder, str(image)), numbers[str(label)]))
-    return Found(**parts)
+    return Samples(**parts)

@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class Samples:
     """All samples of a source: those to learn from and those to be tested on, or `train` alone
     where it does not divide them.
     """
@@ -84,7 +84,7 @@ class ImageSet:
     questions: tuple[Question, ...]
 
 
-def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
+def draw(samples: Samples, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
     """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to
     test.
 
@@ -98,12 +98,12 @@ def draw(found: Found, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sa
             f"a probe takes at least {LEAST} samples to train, validate and test, not {limit};"
             " raise --limit"
         )
-    if not found.test:
-        kept = _some(found.train, limit, dice)
+    if not samples.test:
+        kept = _some(samples.train, limit, dice)
         parts = split(len(kept))
     else:
-        test = _some(found.test, round(limit * _TEST), dice)
-        learned = _some(found.train, limit - round(limit * _TEST), dice)
+        test = _some(samples.test, round(limit * _TEST), dice)
+        learned = _some(samples.train, limit - round(limit * _TEST), dice)
         kept = [*learned, *test]
         first = len(learned) - round(len(learned) * _VALIDATION)
         ends = (0, first), (first, len(learned)), (len(learned), len(kept))

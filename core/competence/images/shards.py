@@ -14,7 +14,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
-from core.competence.images.labeled import Found, Sample
+from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
 from core.progress import Progress
 
@@ -30,7 +30,7 @@ def has_shards(folder: Path) -> bool:
     return any((folder / part / COUNT).is_file() for part in ("train", "test"))
 
 
-def read_shards(folder: Path, *, report: Progress | None = None) -> Found:
+def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
     """List the samples of both parts, of one where there is only one; raises StimuliError for what
     is not in this form.
     """
@@ -40,7 +40,7 @@ def read_shards(folder: Path, *, report: Progress | None = None) -> Found:
             f"{folder} has neither train/{COUNT} nor test/{COUNT}; expected tar files with images"
             " and labels"
         )
-    return Found(*(_read_part(folder / part, report) for part in parts))
+    return Samples(*(_read_part(folder / part, report) for part in parts))
 
 
 def _listed(part: Path) -> list[Path]:

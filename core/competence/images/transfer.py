@@ -35,7 +35,7 @@ Layers = Literal["last", "all"]
 
 
 def open_tasks(
-    given: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None
+    names: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None
 ) -> list[ImageSet]:
     """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at
     most `limit` samples of each.
@@ -43,8 +43,8 @@ def open_tasks(
     Raises UnknownNameError for what is neither, InputError for two folders of one name, and what
     the two kinds raise.
     """
-    names = [name for each in given for name in (task_names() if each == ALL else [each])]
-    sets = [_open_task(name, limit, report) for name in dict.fromkeys(names)]
+    wanted = [name for each in names for name in (task_names() if each == ALL else [each])]
+    sets = [_open_task(name, limit, report) for name in dict.fromkeys(wanted)]
     for name, times in Counter(images.name for images in sets).items():
         if times > 1:
             raise InputError(
@@ -58,7 +58,7 @@ def probe_models(
     store: Path,
     dataset: str,
     models: Sequence[str],
-    given: Sequence[ImageSet],
+    sets: Sequence[ImageSet],
     *,
     layers: Layers = "last",
     device: torch.device,
@@ -77,7 +77,7 @@ def probe_models(
     tables: list[pd.DataFrame] = []
     for entry in entries_to_measure(held, dataset, models, "image"):
         name, encoder = _result(entry, layers), None
-        for images in given:
+        for images in sets:
             recipes = {
                 question: _recipe(entry, images, question, layers, device)
                 for question in images.questions
@@ -137,10 +137,10 @@ def _probe_layers(
     for done, (layer, space) in enumerate(spaces.items(), start=1):
         answer = partial(row, question.task, question.group, unit=ACCURACY, split=question.split)
         try:
-            found = answer(**vars(probe(space, question.labels, question.parts, device=device)))
+            score = answer(**vars(probe(space, question.labels, question.parts, device=device)))
         except FeatureError as error:
-            found = answer(reason=str(error))
-        rows.append(found | {"layer": layer})
+            score = answer(reason=str(error))
+        rows.append(score | {"layer": layer})
         if report:
             report(done, len(spaces), f"linear probes of {question.task}")
     return rows

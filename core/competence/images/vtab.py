@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.competence.images.labeled import LIMIT, SEED, Found, ImageSet, Sample, as_set, draw
+from core.competence.images.labeled import LIMIT, SEED, ImageSet, Sample, Samples, as_set, draw
 from core.competence.images.shards import COUNT, read_shards
 from core.competence.published import vtab_tasks
 from core.errors import StimuliError, UnknownNameError
@@ -53,17 +53,17 @@ def open_vtab(name: str, *, limit: int = LIMIT, report: Progress | None = None) 
     return as_set(name, task["group"], samples, parts, source=source)
 
 
-def _in_benchmark_classes(found: Found, name: str, classes: int) -> Found:
+def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
     """Return ⌊label · classes / raw⌋ for each label where labels count finer than the benchmark,
     and else the labels.
 
     Raises StimuliError for labels beyond either count.
     """
     highest = max(
-        (sample.label for part in (found.train, found.test) for sample in part), default=0
+        (sample.label for part in (samples.train, samples.test) for sample in part), default=0
     )
     if highest < classes:
-        return found
+        return samples
     raw = RAW_CLASSES.get(name, classes)
     if highest >= raw:
         raise StimuliError(
@@ -74,7 +74,7 @@ def _in_benchmark_classes(found: Found, name: str, classes: int) -> Found:
     def joined(part: Sequence[Sample]) -> list[Sample]:
         return [sample._replace(label=sample.label * classes // raw) for sample in part]
 
-    return Found(joined(found.train), joined(found.test))
+    return Samples(joined(samples.train), joined(samples.test))
 
 
 def _fetch(name: str, hub_id: str) -> Path:

@@ -104,14 +104,14 @@ def code_texts(
 
 def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) -> Iterator[Piece]:
     """Yield texts as tokens until there are `tokens`; texts without any are left out."""
-    known = encoder.model.get_input_embeddings().weight.shape[0]
+    size = encoder.model.get_input_embeddings().weight.shape[0]
     for text in texts:
         piece = _tokenize(encoder, text, tokens)
         if not piece.ids:
             continue
-        if max(piece.ids) >= known:
+        if max(piece.ids) >= size:
             raise EncoderError(
-                f"token {max(piece.ids)} is not among the {known} of {encoder.card.name}; use its"
+                f"token {max(piece.ids)} is not among the {size} of {encoder.card.name}; use its"
                 " own tokenizer"
             )
         yield piece

@@ -71,18 +71,18 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
     text; all is NaN with a reason where no text has a second token.
     """
     rows = bits_per_byte(costs)
-    known = pd.DataFrame() if costs is None else costs.dropna()
+    coded = pd.DataFrame() if costs is None else costs.dropna()
     for row in rows:
         row["task"] = row["task"].replace(BITS, f"{BITS} of {name}", 1)
-        if len(known):
-            row["split"] = f"{known['tokens'].sum():,.0f} tokens"
-        if len(known) == 1:
+        if len(coded):
+            row["split"] = f"{coded['tokens'].sum():,.0f} tokens"
+        if len(coded) == 1:
             row |= {
-                "value": float((known["bits"] / known["bytes"]).iloc[0]),
+                "value": float((coded["bits"] / coded["bytes"]).iloc[0]),
                 "n": 1,
                 "reason": "a single text has no interval",
             }
-        elif costs is not None and not len(known):
+        elif costs is not None and not len(coded):
             row["reason"] = "no text has a token that another one stands before"
     return rows
 

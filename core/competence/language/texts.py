@@ -31,21 +31,21 @@ class Texts:
     read: Callable[[], Iterator[str]]
 
 
-def open_texts(given: str) -> Texts:
+def open_texts(name: str) -> Texts:
     """Open `owt`, `cave` or a file: .txt (one text), .jsonl or .parquet (a column `text`).
 
     Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached,
     InputError for a file that is none of these, UnknownNameError for what is neither. Source of
     OpenWebText: Gokaslan and Cohen (2019).
     """
-    if given == WEB:
+    if name == WEB:
         revision = _fetch_web(0).parent.parent.name
         return Texts("OpenWebText", {"hub": _HUB_ID, "revision": revision}, _read_web)
-    if given == CAVE:
+    if name == CAVE:
         return _open_cave()
-    path = Path(given).expanduser()
+    path = Path(name).expanduser()
     if not path.is_file():
-        raise UnknownNameError("text file", given, [WEB, CAVE])
+        raise UnknownNameError("text file", name, [WEB, CAVE])
     if path.suffix.lower() not in _READERS:
         raise InputError(
             f"{path} is no text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
@@ -114,10 +114,10 @@ def _read_jsonl(path: Path) -> Iterator[str]:
 
 def _record(line: bytes) -> Any:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found.get("text") if isinstance(found, dict) else None
+    return record.get("text") if isinstance(record, dict) else None
 
 
 def _read_parquet(path: Path) -> Iterator[str]:

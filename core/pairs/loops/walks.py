@@ -24,13 +24,13 @@ def first_within(order, rows, place, lists, ranks):
     for a in range(layers):
         for i in range(m):
             own, near, at = order[a, rows[i]], lists[i, a], ranks[i, a]
-            found = rank = 0
+            filled = rank = 0
             while (
-                found < k
+                filled < k
             ):  # write first and keep what has a place: a branch here would be guessed wrong
-                near[found] = place[own[rank]]
-                at[found] = rank
-                found += near[found] >= 0
+                near[filled] = place[own[rank]]
+                at[filled] = rank
+                filled += near[filled] >= 0
                 rank += 1
 
 

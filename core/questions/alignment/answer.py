@@ -27,7 +27,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
     comparison, calibration = question.comparison, question.calibration
     if comparison.layers != ALL:
         read_choice(comparison.layers)
-    elif calibration.asked:
+    elif calibration.resamples:
         raise MetricError(
             "nulls and intervals belong to one score per pair of models; choose best, last, a pair"
             " or a depth"
@@ -45,7 +45,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
     Alignment,
     version=1,
     complete=complete,
-    kept=lambda question: question.calibration.asked,
+    kept=lambda question: question.calibration.resamples,
 )
 def align(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align every model of x with every model of y.

@@ -40,6 +40,6 @@ def _predict(
     x, y, size = (np.array(values, dtype=np.float64) for values in (near, value, parameters))
     return Prediction(
         order=spearman_interval(x, y, seed=seed),
-        partial=partial_correlation(x, y, given=np.log(size)),
+        partial=partial_correlation(x, y, control=np.log(size)),
         fits=compare_fits(x, y),
     )

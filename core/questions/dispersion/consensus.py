@@ -121,7 +121,7 @@ def relate_held_out(points: pd.DataFrame, spaces: Sequence[str]) -> pd.DataFrame
     for space in spaces:
         own = points[points["space"] == space]
         x, y, norm = (own[name].to_numpy() for name in ("dispersion", "deviation", "norm"))
-        rest = partial_correlation(x, y, given=norm)
+        rest = partial_correlation(x, y, control=norm)
         partial = {"partial": rest.value, "partial_low": rest.low, "partial_high": rest.high}
         chance = {name: float(own[name].iloc[0]) for name in ("shuffled", "shuffled_p")}
         rows.append({"space": space, **relate(x, y)._asdict(), **chance, **partial})

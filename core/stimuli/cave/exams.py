@@ -116,8 +116,8 @@ def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Ite
         things = _permuted(
             [replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice
         )
-        told = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
-        context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {told}.")
+        listing = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
+        context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {listing}.")
         yield event, context, [endings[place], *endings[:place], *endings[place + 1 :]]
 
 
@@ -162,8 +162,10 @@ def _companions() -> Iterator[Parts]:
 def _pairs() -> Iterator[_Pair]:
     for event in events("test", TEST_SIZE):
         unique = _unique(event)
-        known = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
-        pairs = [_Pair(event, one, other) for one in unique for other in known if one is not other]
+        typical = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
+        pairs = [
+            _Pair(event, one, other) for one in unique for other in typical if one is not other
+        ]
         if pairs:
             yield _pick(pairs, event_rng(event, purpose="companions-pair"))
 
@@ -209,14 +211,14 @@ def _count(event: Event, dice: np.random.Generator) -> tuple[str, list[str]]:
     groups: dict[str, list[Thing]] = {}
     for thing in event.things:
         groups.setdefault(thing.kind, []).append(thing)
-    told = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
+    phrases = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
     wait, total = _wording("wait", dice), len(event.things)
     frame = _pick(_TOTALS, dice)
     context = _fill(
         frame,
         event,
         dice,
-        things=_listed(_permuted(told, dice)),
+        things=_listed(_permuted(phrases, dice)),
         wait=wait if total > 1 else wait + "s",
     )
     way, noun = int(dice.integers(4)), _wording("thing", dice)
@@ -266,7 +268,7 @@ def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> st
     return f"{number} {noun}" if number else with_article(noun)
 
 
-def _fill(frame: str, event: Event, dice: np.random.Generator, **given: str) -> str:
+def _fill(frame: str, event: Event, dice: np.random.Generator, **slots: str) -> str:
     worded = {
         slot: _wording(concept, dice)
         for slot, concept in (
@@ -276,7 +278,7 @@ def _fill(frame: str, event: Event, dice: np.random.Generator, **given: str) -> 
             ("see", "see"),
         )
     }
-    return frame.format(**worded | given)
+    return frame.format(**worded | slots)
 
 
 def _listed(phrases: Sequence[str]) -> str:
@@ -297,5 +299,5 @@ def _pick(options: Sequence[T], dice: np.random.Generator) -> T:
 
 
 def _permuted(options: Iterable[T], dice: np.random.Generator) -> list[T]:
-    given = list(options)
-    return [given[place] for place in dice.permutation(len(given))]
+    items = list(options)
+    return [items[place] for place in dice.permutation(len(items))]

@@ -38,9 +38,9 @@ def share_told(event: Event, text: str) -> float:
     C of the fact; of several, the most telling counts. A fact counts as told wherever its words
     stand, so that one red thing tells of all red things.
     """
-    told = _told(text)
+    shares = _shares(text)
     facts = set(_facts(event))
-    return sum(told.get(fact, 0.0) for fact in facts) / len(facts)
+    return sum(shares.get(fact, 0.0) for fact in facts) / len(facts)
 
 
 def _facts(event: Event) -> Iterator[tuple[str, str]]:
@@ -53,19 +53,21 @@ def _facts(event: Event) -> Iterator[tuple[str, str]]:
     for thing in event.things:
         yield "kind", thing.kind
         for detail in _DETAILS:
-            if (found := concept(thing, detail)) is not None:
-                yield detail, found
+            if (name := concept(thing, detail)) is not None:
+                yield detail, name
 
 
-def _told(text: str) -> dict[tuple[str, str], float]:
+def _shares(text: str) -> dict[tuple[str, str], float]:
     """Return how much a text tells of every fact that it may speak of."""
     pattern, meanings = _dictionary()
-    told: dict[tuple[str, str], float] = {}
+    shares: dict[tuple[str, str], float] = {}
     for wording in pattern.findall(text.lower()):
         for factor, concepts in meanings[wording].items():
             share = 1 - log(len(concepts)) / log(len(CONCEPTS[factor]))
-            told |= {(factor, one): max(share, told.get((factor, one), 0.0)) for one in concepts}
-    return told
+            shares |= {
+                (factor, one): max(share, shares.get((factor, one), 0.0)) for one in concepts
+            }
+    return shares
 
 
 @cache

@@ -97,7 +97,7 @@ def engine_over(n: int, measure: Measure, *, device: str = "cpu") -> AnyEngine:
     if metric.streamed is None:
         raise MetricError(
             f"{title} compares all pairs of stimuli at once, which takes fewer than"
-            f" {STREAMED_FROM:,} stimuli; given {n:,}: use {_names_of_any_size()}, or"
+            f" {STREAMED_FROM:,} stimuli; got {n:,}: use {_names_of_any_size()}, or"
             " study fewer stimuli"
         )
     if device not in ("cpu", "auto"):

@@ -16,14 +16,14 @@ from core.study.comparison.pair_scores import PairScores
 from core.study.layers import LayerChoice
 
 
-def check_choice(choice: LayerChoice, *, given: str) -> None:
+def check_choice(choice: LayerChoice, *, text: str) -> None:
     """Refuse a fixed pair of layers: it names one layer of either side, and among models of one set
     there are no sides.
     """
     if choice.pair is not None:
         raise MetricError(
             "models of one set are compared by best, best+concatenated, last or a depth from 0 to"
-            f" 1; given {given!r}"
+            f" 1; got {text!r}"
         )
 
 

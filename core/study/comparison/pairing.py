@@ -29,7 +29,7 @@ def check_pairing(study: Study, comparison: Comparison) -> None:
     Raises UnknownNameError for the metric, MetricError for its parameters and for layers that
     compare no models of one set.
     """
-    check_choice(read_choice(comparison.layers), given=comparison.layers)
+    check_choice(read_choice(comparison.layers), text=comparison.layers)
     choose_engine(study, comparison)
 
 

@@ -29,18 +29,18 @@ class Offset(NamedTuple):
 
 
 class Smoothness(NamedTuple):
-    """Proposition 1 of a kernel: needed ≤ found means that K + offset is positive semi-definite,
-    where low + delta ≤ 0.
+    """Proposition 1 of a kernel: where low + delta ≤ 0, needed ≤ least_own makes K + offset
+    positive semi-definite.
 
     low, delta: off-diagonal PMI lies in [low, low + delta], low = log ρ_min. needed: log ρ_min + N
-    δ. found: the smallest PMI of an event with itself. offset: the C of the proof, −min_i Σ_j K_ij
-    / N. holds: whether the condition does.
+    δ. least_own: the smallest PMI of an event with itself. offset: the C of the proof,
+    −min_i Σ_j K_ij / N. holds: whether the condition does.
     """
 
     low: float
     delta: float
     needed: float
-    found: float
+    least_own: float
     offset: float
     holds: bool
 
@@ -99,13 +99,17 @@ def smoothness(kernel: Matrix) -> Smoothness:
     Sufficient, not necessary. Source: Huh et al. 2024, appendix F.2.
     """
     outside = kernel[~np.eye(len(kernel), dtype=bool)]
-    low, delta, found = float(outside.min()), float(np.ptp(outside)), float(kernel.diagonal().min())
+    low, delta, least_own = (
+        float(outside.min()),
+        float(np.ptp(outside)),
+        float(kernel.diagonal().min()),
+    )
     needed = low + len(kernel) * delta
     return Smoothness(
         low,
         delta,
         needed,
-        found,
+        least_own,
         float(-kernel.mean(axis=1).min()),
-        low + delta <= 0 and found >= needed,
+        low + delta <= 0 and least_own >= needed,
     )

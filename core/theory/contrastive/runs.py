@@ -44,7 +44,7 @@ def start(setup: Setup) -> Run:
 class Kernel:
     """What a world's kernel is before any learning.
 
-    least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, found,
+    least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, least_own,
     proof_offset: proposition 1, as `smoothness`. given_offset: what binary NCE adds, NaN for
     InfoNCE, which adds what is needed.
     """
@@ -54,7 +54,7 @@ class Kernel:
     why_none: str
     smooth: bool
     needed: float
-    found: float
+    least_own: float
     proof_offset: float
     given_offset: float
 
@@ -69,7 +69,7 @@ def describe(setup: Setup) -> Kernel:
         why_none=offset.reason,
         smooth=condition.holds,
         needed=condition.needed,
-        found=condition.found,
+        least_own=condition.least_own,
         proof_offset=condition.offset,
         given_offset=setup.learner.offset,
     )
@@ -106,7 +106,7 @@ def lose_sight(setup: Setup) -> Run:
                 view = see(kind, share, events=setup.events, seed=setup.seed + 1)
                 seen = observe(world, view.channel)
                 other = _learned(setup, seen, seed=1)
-                found = align_views(whole, other, view, seed=setup.seed, k=NEIGHBORS)
+                alignment = align_views(whole, other, view, seed=setup.seed, k=NEIGHBORS)
                 unpaired = align_views(
                     whole, other, view._replace(shuffled=1.0), seed=setup.seed, k=NEIGHBORS
                 )
@@ -120,7 +120,7 @@ def lose_sight(setup: Setup) -> Run:
                         ),
                         "chance_cka": unpaired["cka"],
                         "chance_knn": NEIGHBORS / (setup.events - 1),
-                        **found,
+                        **alignment,
                     }
                 )
 

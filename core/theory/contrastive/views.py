@@ -111,11 +111,11 @@ def align_kernels(
     first: Float64[np.ndarray, "n n"], second: Float64[np.ndarray, "m m"], view: View, *, seed: int
 ) -> float:
     """Return what `align_views` would find for CKA if both embeddings had exactly these kernels."""
-    found = [
+    values = [
         (centered(first[np.ix_(events, events)]) * centered(second[np.ix_(shown, shown)])).sum()
         for events, shown in _pairings(view, seed)
     ]
-    return float(np.mean(found))
+    return float(np.mean(values))
 
 
 def _pairings(view: View, seed: int) -> Iterator[tuple[Indices, Indices]]:

@@ -62,7 +62,7 @@ def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
         raise UnknownNameError("kind of world", kind, KINDS)
     if events < FEWEST:
         raise InputError(
-            f"a world has at least {FEWEST} events, so that pairs can differ; given {events}"
+            f"a world has at least {FEWEST} events, so that pairs can differ; got {events}"
         )
     return KINDS[kind](events, np.random.default_rng(seed))
 
@@ -102,7 +102,7 @@ def count_windows(chain: Chain, *, window: int, same: bool = True) -> Cooccurren
     """
     if window < 1:
         raise InputError(
-            f"a window reaches at least 1 step, or no two events share one; given {window}"
+            f"a window reaches at least 1 step, or no two events share one; got {window}"
         )
     powers = [np.linalg.matrix_power(chain.steps, lag) for lag in range(1, window + 1)]
     apart = 2 * chain.stationary[:, None] * np.sum(powers, axis=0)

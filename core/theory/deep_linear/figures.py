@@ -143,12 +143,12 @@ def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
         "_mean": ("mean over layer pairs", INK[mode].text),
     }
     for suffix, (name, color) in colors.items():
-        told = points.dropna(subset=[f"predicted{suffix}"])
+        theory = points.dropna(subset=[f"predicted{suffix}"])
         figure.add_scatter(
-            x=told["strength"],
-            y=told[f"predicted{suffix}"],
+            x=theory["strength"],
+            y=theory[f"predicted{suffix}"],
             name=f"{name}, predicted",
-            mode="lines" if len(told) > 1 else "markers",
+            mode="lines" if len(theory) > 1 else "markers",
             line={"color": color, "width": 1.5, "dash": "dash"},
             marker={"color": color, "symbol": "line-ew-open", "size": 18},
         )

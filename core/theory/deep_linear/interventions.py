@@ -65,8 +65,8 @@ def flow_without_noise(a: Net, b: Net, strength: float) -> Broken:
     for net in (a, b):
         aligned = least_entropy(net.world, net.frame, net.widths, seed=net.seed)
         start = [
-            (1 - strength) * known + strength * drawn
-            for known, drawn in zip(aligned, net.start, strict=True)
+            (1 - strength) * solved + strength * drawn
+            for solved, drawn in zip(aligned, net.start, strict=True)
         ]
         *_, end = flow(start, net.frame, net.world, until=FLOW_TIME)
         trained.append(hidden_maps(end, net.frame))
@@ -217,6 +217,6 @@ def _relabeled(world: World, labels: Matrix) -> World:
 
 def _clouded(world: World, own: Matrix) -> World:
     seen = world.inputs + own
-    known = torch.linalg.solve(seen, world.inputs).T  # Σx (Σx + Σz)⁻¹
-    unknown = world.inputs - known @ world.inputs
-    return World(seen, world.target @ known, world.noise + world.target @ unknown @ world.target.T)
+    wiener = torch.linalg.solve(seen, world.inputs).T  # Σx (Σx + Σz)⁻¹
+    rest = world.inputs - wiener @ world.inputs
+    return World(seen, world.target @ wiener, world.noise + world.target @ rest @ world.target.T)

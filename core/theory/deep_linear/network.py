@@ -88,12 +88,12 @@ def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple
     forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
     reach = [torch.trace(each @ world.inputs @ each.T) for each in forward]  # E‖h‖²
     pull = [torch.trace(each.T @ world.noise @ each) for each in backward]  # E‖g‖²
-    found = []
+    moments = []
     for i in range(1, len(weights)):
         inward = 4 * reach[i - 1] * backward[i].T @ world.noise @ backward[i]
         outward = 4 * pull[i + 1] * forward[i] @ world.inputs @ forward[i].T
-        found.append((inward, outward))
-    return found
+        moments.append((inward, outward))
+    return moments
 
 
 def conserved(weights: Weights) -> list[Matrix]:

@@ -34,8 +34,10 @@ def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
     runs = [descend_entropic(net.start, net.frame, net.world, every=EVERY) for net in nets]
     held = [net.start for net in nets]
     yield look(nets, held, at=0)
-    for number, found in enumerate(zip_longest(*runs), start=1):
-        held = [now if now is not None else before for now, before in zip(found, held, strict=True)]
+    for number, latest in enumerate(zip_longest(*runs), start=1):
+        held = [
+            now if now is not None else before for now, before in zip(latest, held, strict=True)
+        ]
         yield look(nets, held, at=EVERY * number)
 
 
@@ -153,14 +155,14 @@ def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float]) -> It
             "measured": float(layers.min()),
             "measured_mean": float(layers.mean()),
         }
-        told = (
+        theory = (
             alignments(broken.predicted, broken) if broken.predicted else torch.tensor([torch.nan])
         )
         yield Look(
             figures
             | {
-                "predicted": float(told.min()),
-                "predicted_mean": float(told.mean()),
+                "predicted": float(theory.min()),
+                "predicted_mean": float(theory.mean()),
                 **broken.figures,
             },
             layers,

@@ -79,7 +79,7 @@ def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
     if not 1 <= condition < math.inf:
         raise InputError(
             "the condition of a matrix is a number of 1 or more, and 1 is that of a rotation;"
-            f" given {condition:g}"
+            f" got {condition:g}"
         )
     draw = _generator(seed)
     before = _rotation(draw, len(world.inputs)) @ draw_positive(draw, len(world.inputs), condition)
@@ -105,10 +105,10 @@ def draw_weights(
     """
     if not widths:
         raise InputError(
-            "a network needs at least one hidden layer, that is two trained matrices; given none"
+            "a network needs at least one hidden layer, that is two trained matrices; got none"
         )
     if min(widths) < 1:
-        raise InputError(f"a hidden layer is at least 1 wide; given {min(widths)}")
+        raise InputError(f"a hidden layer is at least 1 wide; got {min(widths)}")
     draw = _generator(seed)
     sizes = [len(frame.before), *widths, frame.after.shape[1]]
     return [_normal(draw, out, into) * scale / math.sqrt(into) for into, out in pairwise(sizes)]

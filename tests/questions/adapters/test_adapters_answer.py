@@ -308,7 +308,7 @@ def test_mistakes_are_refused_before_anything_is_trained(
             "a 95 % interval needs 40 draws or more, so that one lies beyond each of its ends;"
             " got 39",
         ),
-        ({"k": 30}, MetricError, "k must lie in 1 … 29 for 30 stimuli; given 30"),
+        ({"k": 30}, MetricError, "k must lie in 1 … 29 for 30 stimuli; got 30"),
         ({"metric": "ckaa"}, UnknownNameError, "no metric named 'ckaa'; did you mean cka"),
     ):
         with pytest.raises(error, match=sentence):

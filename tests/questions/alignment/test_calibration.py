@@ -227,7 +227,7 @@ def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
     assert not math.isnan(row["score"])
     assert row[["low", "high"]].isna().all()
     assert (
-        row["reason"] == "no interval: 20 folds need at least 40 stimuli; given 24: use fewer folds"
+        row["reason"] == "no interval: 20 folds need at least 40 stimuli; got 24: use fewer folds"
     )
 
 
@@ -253,7 +253,7 @@ def test_too_few_permutations_are_told_before_anything_is_computed(study, monkey
     answer = core.questions.alignment.answer
     monkeypatch.setattr(answer, "align_models", lambda *_, **__: pytest.fail("computed"))
     with pytest.raises(
-        MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; given 18"
+        MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; got 18"
     ):
         align_calibrated(study, X, Y, null=18)
 

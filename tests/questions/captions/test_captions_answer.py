@@ -312,7 +312,7 @@ def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) ->
         compare_levels(study, y=("gpt-2-m",), k=5)
     with pytest.raises(UnknownNameError, match="no metric named 'ckaa'; did you mean cka"):
         compare_levels(study, metric="ckaa")
-    with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; given 'all'"):
+    with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; got 'all'"):
         compare_levels(study, layers="all")
 
 

@@ -169,7 +169,7 @@ def test_what_was_fitted_is_read_again(study, monkeypatch):
 @pytest.mark.parametrize(
     ("spaces", "options", "message"),
     [
-        (SPACES[:1], {}, "at least two spaces of a positive weight; given 1"),
+        (SPACES[:1], {}, "at least two spaces of a positive weight; got 1"),
         (SPACES[:2], {"without_each": True}, "at least three spaces; got 2"),
     ],
 )

@@ -179,7 +179,7 @@ def test_unrelated_spaces_correlate_by_the_norm_alone_which_shuffling_and_the_pa
                     r.pearson,
                     null.mean(),
                     tail(r.pearson, null),
-                    partial_correlation(x, y, given=norm).value,
+                    partial_correlation(x, y, control=norm).value,
                 )
             )
     above, r, shuffled, p, partial = np.array(rows, dtype=np.float64).T

@@ -310,7 +310,7 @@ def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
         (
             {"size": 8, "measure": Measure("cknna")},
             MetricError,
-            r"k must lie in 1 … 7 .* of 8 stimuli; given 10: take larger",
+            r"k must lie in 1 … 7 .* of 8 stimuli; got 10: take larger",
         ),
         (
             {"size": 20, "trial": Trial(tested=("gpt-3",))},

@@ -61,7 +61,7 @@ def test_a_refusal_is_kept_and_progress_goes_on():
 
 def test_other_stimuli_and_too_few_shuffles_are_refused():
     x, y = spaces()
-    with pytest.raises(MetricError, match="given 40 and 39 stimuli"):
+    with pytest.raises(MetricError, match="got 40 and 39 stimuli"):
         calibrate_metrics(x, y[1:], k=4, count=20, seed=0)
     with pytest.raises(MetricError, match="at least 19 permutations"):
         calibrate_metrics(x, y, k=4, count=10, seed=0)

@@ -113,7 +113,7 @@ def test_more_stimuli_than_there_are_cannot_be_drawn():
 
 
 def test_a_size_that_the_metric_refuses_is_refused():
-    with pytest.raises(MetricError, match="k must lie in 1 … 9 for 10 stimuli; given 10"):
+    with pytest.raises(MetricError, match="k must lie in 1 … 9 for 10 stimuli; got 10"):
         size_curve(KNN, *spaces(), sizes=[10], parameters=fixed_k(10), seed=0)
 
 

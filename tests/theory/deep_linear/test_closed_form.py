@@ -162,12 +162,12 @@ def test_what_cannot_be_is_refused() -> None:
         make_world(d=5, c=4, rank=5, seed=0)
     with pytest.raises(InputError, match="at least one hidden layer"):
         draw_weights([], make_frame(world, seed=0), seed=0)
-    with pytest.raises(InputError, match="a hidden layer is at least 1 wide; given 0"):
+    with pytest.raises(InputError, match="a hidden layer is at least 1 wide; got 0"):
         draw_weights([3, 0], make_frame(world, seed=0), seed=0)
     for condition in (0.5, -1.0, float("nan"), float("inf")):
         with pytest.raises(
             InputError,
-            match=f"a number of 1 or more, and 1 is that of a rotation; given {condition:g}",
+            match=f"a number of 1 or more, and 1 is that of a rotation; got {condition:g}",
         ):
             make_frame(world, seed=0, condition=condition)
     nothing, moment = torch.zeros(3, 5, dtype=torch.float64), world.inputs

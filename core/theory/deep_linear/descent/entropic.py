@@ -66,12 +66,12 @@ def flow(
         return -np.concatenate([gradient.numpy().ravel() for gradient in gradients])
 
     start = np.concatenate([weight.numpy().ravel() for weight in weights])
-    found = solve_ivp(
+    solution = solve_ivp(
         move, (0.0, until), start, method="DOP853", t_eval=times, rtol=_LOOSE, atol=_TIGHT
     )
-    if not found.success:
+    if not solution.success:
         raise TrainingError(
-            f"gradient flow could not be followed to time {until:g}: {found.message}"
+            f"gradient flow could not be followed to time {until:g}: {solution.message}"
         )
-    for flat in found.y.T:
+    for flat in solution.y.T:
         yield unpack(flat)

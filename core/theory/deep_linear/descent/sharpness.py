@@ -25,8 +25,8 @@ def sharpness(
     flat = torch.cat([gradient.ravel() for gradient in gradients])
 
     def curve(vector: torch.Tensor) -> torch.Tensor:
-        found = torch.autograd.grad(flat @ vector, moving, retain_graph=True)
-        return torch.cat([part.ravel() for part in found])
+        product = torch.autograd.grad(flat @ vector, moving, retain_graph=True)
+        return torch.cat([part.ravel() for part in product])
 
     draw = torch.randn(
         len(flat), generator=torch.Generator().manual_seed(seed), dtype=torch.float64
@@ -35,9 +35,9 @@ def sharpness(
     for _ in range(min(steps, len(flat))):
         vector = curve(basis[-1])
         diagonal.append(float(vector @ basis[-1]))
-        known = torch.stack(basis)
+        directions = torch.stack(basis)
         for _ in range(2):  # once leaves rounding behind
-            vector = vector - known.T @ (known @ vector)
+            vector = vector - directions.T @ (directions @ vector)
         size = float(vector.norm())
         if size <= 1e-9 * max(map(abs, diagonal)):  # the space is exhausted
             break

@@ -129,7 +129,7 @@ def test_dense_places_have_near_neighbors_whatever_the_rotation_but_not_whatever
 
 
 def test_neighbors_that_are_not_there_are_refused():
-    with pytest.raises(MetricError, match="k must lie in 1 … 8 for 9 stimuli; given 9"):
+    with pytest.raises(MetricError, match="k must lie in 1 … 8 for 9 stimuli; got 9"):
         distance_to_neighbors(RNG.normal(size=(9, 2)), k=9)
     with pytest.raises(MetricError, match="all 9 stimuli have the same vector"):
         distance_to_neighbors(np.ones((9, 2)), k=2)
