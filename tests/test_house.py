@@ -81,7 +81,6 @@ def ours(module: str) -> bool:
 
 ROOMS = sorted({room_of(module) for module in MODULES if ours(module)})
 FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
-BELOW_ONLY = [room for room in ROOMS if room not in ("core.study", "core.figures")]
 TIDY = (
     "app",
     "core.cli",
@@ -104,7 +103,7 @@ def test_every_room_has_a_floor_and_every_floor_its_rooms():
     assert set(FLOOR_OF) == set(ROOMS)
 
 
-@pytest.mark.parametrize("room", BELOW_ONLY)
+@pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_only_what_lies_below(room):
     upward = {
         f"{module} imports {other}"
@@ -150,6 +149,24 @@ def test_the_theory_meets_the_questions_in_their_common_modules_alone():
     assert users <= {"core.questions.catalog"}
 
 
+def topic_of(module: str) -> str:
+    """Return the topic of a module of the questions: color of core.questions.color.figures."""
+    parts = module.split(".")
+    return parts[2] if room_of(module) == "core.questions" and len(parts) > 3 else ""
+
+
+def test_a_topic_asks_another_by_its_question_alone():
+    """What several topics share lies below them, in the study, the statistics or the figures."""
+    shared = {
+        f"{module} imports {other}"
+        for module in MODULES
+        for other in filter(ours, imports_of(module))
+        if topic_of(module) and topic_of(other) not in ("", topic_of(module))
+        if not other.endswith(".question")
+    }
+    assert shared == set()
+
+
 @pytest.mark.parametrize(
     ("library", "rooms"),
     [
@@ -177,7 +194,7 @@ def test_a_question_is_light():
         assert {each.split(".")[0] for each in imports_of(module)}.isdisjoint(heavy), module
 
 
-@pytest.mark.parametrize("room", sorted({*TIDY, "pages"} - {"core.cli", "core.competence"}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_folder_holds_more_than_a_person_can_survey(room):
     folders = Counter(MODULES[module].parent for module in MODULES if room_of(module) == room)
     full = {str(folder.relative_to(ROOT)): n for folder, n in folders.items() if n > MOST_FILES}

@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 
 Mode = Literal["light", "dark"]
 
+COMPETENCE = "competence: 1 − bits per byte"  # an axis of several figures
 FONT = '"Source Sans", "Source Sans 3", system-ui, -apple-system, "Segoe UI", sans-serif'
 
 

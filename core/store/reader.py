@@ -6,14 +6,12 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from jaxtyping import Float32
 
 from core.errors import (
@@ -27,12 +25,10 @@ from core.errors import (
 from core.modalities import MODALITIES
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
-from core.store.duck import attached
 from core.store.examine import examine, stamp
 from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
-    ORDER,
     SUMMARY,
     Kind,
     Meta,
@@ -45,6 +41,7 @@ from core.store.schema import (
     published_files,
     result_file,
 )
+from core.store.tables import as_matrix, has_table, read_frame, reading
 
 
 class Store:
@@ -116,11 +113,11 @@ class Store:
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
-        return _frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
+        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
 
     def captions(self, dataset: str) -> pd.DataFrame:
         """Return `index`, `level`, `text`, by index, then level."""
-        return _frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
         """Return the caption levels that were written for a dataset after it was added, and how
@@ -151,7 +148,7 @@ class Store:
                 f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}"
             )
         query = "SELECT index, webp FROM file.thumbnails WHERE list_contains(?, index)"
-        with _reading(dataset_file(self.root, card.name)) as connection:
+        with reading(dataset_file(self.root, card.name)) as connection:
             images = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
         return [images[index] for index in indices]
 
@@ -160,9 +157,9 @@ class Store:
         that was added without them.
         """
         path = dataset_file(self.root, self.dataset(dataset).name)
-        with _reading(path) as connection:
-            measured = _has_table(connection, "sizes")
-        return _frame(path, "sizes") if measured else None
+        with reading(path) as connection:
+            measured = has_table(connection, "sizes")
+        return read_frame(path, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
@@ -173,18 +170,18 @@ class Store:
         dims = self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with _reading(embedding_file(self.root, dataset, model)) as connection:
+        with reading(embedding_file(self.root, dataset, model)) as connection:
             table = connection.sql(
                 f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
             ).to_arrow_table()
-        return _matrix(table.column("vector"))
+        return as_matrix(table.column("vector"))
 
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
         self.model(dataset, model)
         query = "SELECT stimulus AS index, bits, bytes FROM file.texts ORDER BY stimulus"
-        with _reading(embedding_file(self.root, dataset, model)) as connection:
-            if not _has_table(connection, "texts"):
+        with reading(embedding_file(self.root, dataset, model)) as connection:
+            if not has_table(connection, "texts"):
                 return None
             costs: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
             return costs
@@ -194,7 +191,7 @@ class Store:
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
         meta = _usable(path, "result", dataset, card.revision, refused=[])
-        return (_frame(path, "result"), meta.recipe) if meta else None
+        return (read_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
         """Return the names of a dataset's results that begin so, whether or not they can be used;
@@ -289,35 +286,3 @@ def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str
             f"{path} holds a model of modality {modality!r}, which this Platoscope does not have;"
             " register it in core/modalities.py, or delete the file"
         )
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    try:
-        with attached(path) as connection:
-            yield connection
-    except FileNotFoundError as error:
-        raise StoreError(f"{path} was removed while it was read; list the store again") from error
-
-
-def _frame(path: Path, name: str) -> pd.DataFrame:
-    query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
-    with _reading(path) as connection:
-        frame: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
-        return frame
-
-
-def _has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'file' AND table_name = ?"
-    return bool(connection.execute(query, [name]).fetchall() == [(1,)])
-
-
-def _matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
-    """View a column of vectors as a matrix; more than a million rows come in chunks and are
-    joined.
-    """
-    vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    matrix: np.ndarray = (
-        vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)
-    )
-    return matrix

@@ -15,6 +15,7 @@ from jaxtyping import Float64
 from plotly.subplots import make_subplots
 
 from core.figures.theme import (
+    COMPETENCE,
     INK,
     Mode,
     blank,
@@ -34,8 +35,6 @@ from core.metrics.spec import MetricSpec
 from core.modalities import LANGUAGE
 from core.statistics.fits import Fit
 from core.study.layers import LayerChoice, pick
-
-COMPETENCE = "competence: 1 − bits per byte"
 
 
 def trend(

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.figures.theme import (
+    COMPETENCE,
     INK,
     Mode,
     blank,
@@ -31,7 +32,6 @@ from core.figures.theme import (
     wrap,
 )
 from core.modalities import LANGUAGE
-from core.questions.alignment.figures import COMPETENCE
 from core.questions.color.space_figures import MOST_WORDS, color_card
 from core.statistics.correlations import Correlation
 

@@ -15,6 +15,7 @@ from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
 from core.figures.theme import (
+    COMPETENCE,
     INK,
     Mode,
     blank,
@@ -30,7 +31,6 @@ from core.figures.theme import (
 )
 from core.metrics import METRICS
 from core.modalities import LANGUAGE
-from core.questions.alignment.figures import COMPETENCE
 
 LEAST_DRAWN = -1.0  # linear R² has no least value: what lies lower is drawn here with its number
 

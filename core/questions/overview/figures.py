@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.figures.theme import (
+    COMPETENCE,
     INK,
     Mode,
     blank,
@@ -30,7 +31,6 @@ from core.figures.theme import (
     template,
 )
 from core.modalities import LANGUAGE, find_modality
-from core.questions.alignment.figures import COMPETENCE
 
 
 def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
