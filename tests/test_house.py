@@ -27,12 +27,12 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.competence",),
     ("core.study",),
     ("core.figures",),
-    ("core.questions", "core.theory"),
+    ("core.questions",),
+    ("core.theory",),
     ("core.demo",),
     ("core.cli", "pages"),
     ("app", "core.__main__"),
 )
-NEIGHBORS = {("core.questions", "core.theory"), ("core.theory", "core.questions")}
 MOST_FILES, MOST_LINES, LONGEST = 15, 320, 40
 SOURCES = [*(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
 SOURCES += [ROOT / "app.py"]
@@ -110,9 +110,7 @@ def test_a_room_imports_only_what_lies_below(room):
         for module in MODULES
         if ours(module) and room_of(module) == room
         for other in filter(ours, imports_of(module))
-        if room_of(other) != room
-        and (room, room_of(other)) not in NEIGHBORS
-        and FLOOR_OF[room_of(other)] >= FLOOR_OF[room]
+        if room_of(other) != room and FLOOR_OF[room_of(other)] >= FLOOR_OF[room]
     }
     assert upward == set()
 
@@ -129,9 +127,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 
 def test_the_theory_meets_the_questions_in_their_common_modules_alone():
-    """Theory is a world of its own: it answers questions and imports no topic; only the catalog of
-    questions knows it.
-    """
+    """Theory is a world of its own: it answers questions and imports no topic."""
     of_theory = {
         each
         for module in MODULES
@@ -140,13 +136,6 @@ def test_the_theory_meets_the_questions_in_their_common_modules_alone():
         if room_of(each) == "core.questions"
     }
     assert of_theory <= {"core.questions.question", "core.questions.alone"}
-    users = {
-        module
-        for module in MODULES
-        if room_of(module) == "core.questions"
-        and any(room_of(each) == "core.theory" for each in imports_of(module))
-    }
-    assert users <= {"core.questions.catalog"}
 
 
 def topic_of(module: str) -> str:

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli import make_parser
+from core.cli.catalog import QUESTIONS
 from core.errors import InputError, UnknownNameError
 from core.options import Option, build, options_of, values_of
-from core.questions.catalog import QUESTIONS
 from core.questions.question import Question, choices_of
 from core.questions.words import from_query, read_question, to_command, to_query, to_words
 
