@@ -40,13 +40,12 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
         one.flag,
         dest=one.name,
         type=_reader(one),
-        default=list(one.default) if one.many else one.default,
+        default=None if one.many else one.default,  # uses add up, but not to a default
         choices=one.choices or None,
         metavar=None if one.choices else one.metavar,
         help=_help(one),
         nargs="+" if one.many else None,
-        # a second use of an option adds to the first, unless that would add to its default
-        action="extend" if one.many and not one.default else "store",
+        action="extend" if one.many else "store",
     )
 
 
@@ -58,9 +57,8 @@ def _help(one: Option) -> str:
 
 def read_question(kind: type[Q], arguments: Namespace) -> Q:
     """Return the question that parsed arguments ask; raises what its fields refuse."""
-    said = vars(arguments)
-    values = {one.name: said[one.name] for one in options_of(kind)}
-    return build(kind, {name: _frozen(value) for name, value in values.items()})
+    parsed = ((one.name, getattr(arguments, one.name)) for one in options_of(kind))
+    return build(kind, {name: _frozen(value) for name, value in parsed if value is not None})
 
 
 def _frozen(value: Any) -> Any:

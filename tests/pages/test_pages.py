@@ -174,7 +174,7 @@ def test_the_gallery_searches_filters_and_opens(opened, demo):
     app.multiselect(key="f-scene").set_value(["beach"]).run()
     assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
     app.text_input(key="search").set_value("no such words").run()
-    assert "No stimulus passes" in said(app)
+    assert "No stimulus matches" in said(app)
     app.text_input(key="search").set_value("").run()
     app.button(key="open-all-5").click().run()
     assert app.query_params["stimulus"] in ("5", ["5"])

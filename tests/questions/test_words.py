@@ -19,6 +19,7 @@ from core.cli import make_parser
 from core.cli.catalog import QUESTIONS
 from core.errors import InputError, UnknownNameError
 from core.options import Option, build, options_of, values_of
+from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
 from core.questions.words import from_query, read_question, to_command, to_query, to_words
 
@@ -109,7 +110,7 @@ def test_every_option_says_what_it_is_and_every_question_asks(kind):
 
 
 def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():
-    kind = QUESTIONS[0]
+    kind = Alignment
     question = build(kind, {"metric": "cka", "x": ("gpt2-m", "bloom-m")})
     labels = {"metric": {"cka": "Centered kernel alignment"}, "x": {"gpt2-m": "GPT-2 M"}}
     query = to_query(question, labels)
@@ -119,15 +120,15 @@ def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():
 
 def test_a_link_with_a_value_out_of_range_is_refused_by_name():
     with pytest.raises(InputError, match=r"k of the address: expected a whole number, 1 or more"):
-        from_query(QUESTIONS[0], {"k": "0"})
+        from_query(Alignment, {"k": "0"})
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999"])
 def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
     with pytest.raises(SystemExit):
-        parsed(["align", "--q", text])
-    assert "expected a number from 0 to 1" in capsys.readouterr().err
-    question = read_question(QUESTIONS[0], parsed(["align", "--set", f"bandwidth={text}"]))
+        parsed(["align", f"--q={text}"])
+    assert "expected a number, 0 or more, at most 1" in capsys.readouterr().err
+    question = read_question(Alignment, parsed(["align", "--set", f"bandwidth={text}"]))
     assert dict(question.comparison.parameters) == {"bandwidth": text}
 
 
