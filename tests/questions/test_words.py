@@ -12,7 +12,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.cli import make_parser
@@ -26,6 +26,7 @@ from core.questions.words import from_query, read_question, to_command, to_query
 WORD = st.text(st.characters(categories=("Ll", "Lu", "Nd"), max_codepoint=900), min_size=1)
 TEXT = st.one_of(WORD, st.sampled_from(["-1:-1", "a b", "x=y", "ü·é", "50%", "'", "#1 & 2"]))
 PARSER = make_parser()
+few = settings(max_examples=15)  # of each of some sixty questions
 every_question = pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.command)
 
 
@@ -64,6 +65,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 
 @every_question
+@few
 @given(data=st.data())
 def test_a_question_printed_as_a_command_and_parsed_is_the_same_question(kind, data):
     question = drawn(data, kind)
@@ -72,6 +74,7 @@ def test_a_question_printed_as_a_command_and_parsed_is_the_same_question(kind, d
 
 
 @every_question
+@few
 @given(data=st.data())
 def test_a_question_written_as_a_link_and_read_is_the_same_question(kind, data):
     question = drawn(data, kind)
@@ -79,6 +82,7 @@ def test_a_question_written_as_a_link_and_read_is_the_same_question(kind, data):
 
 
 @every_question
+@few
 @given(data=st.data())
 def test_different_questions_have_different_words_links_and_recipes(kind, data):
     one, other = drawn(data, kind), drawn(data, kind)
