@@ -143,7 +143,7 @@ def test_what_predicts_dispersion_is_ranked_and_said_in_a_sentence(run) -> None:
     assert {row["kind"] for row in rows} == {"image", "caption", "factor", "consensus"}
     assert single == sorted(single, reverse=True)
     _, _, err = run(*words)
-    assert "Together these predictors predict" in err
+    assert "Together these predictors " in err
 
 
 def test_words_of_the_low_and_the_high_set(run) -> None:
