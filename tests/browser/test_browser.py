@@ -161,12 +161,12 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page.locator("[data-testid=stStatusWidget]").wait_for(
         state="detached"
     )  # a rerun would close the list
-    page.get_by_label("Vision models").click()
+    page.get_by_test_id("stSidebar").get_by_label("Compared with").click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
     page.wait_for_url("**y=ViT+S*")
     page.wait_for_function(
-        "document.querySelectorAll('.st-key-chart-trend .annotation').length === 2"
+        "document.querySelectorAll('.st-key-chart-trend .annotation').length === 1"
     )
     again = visit(page.url.split(page.url.split("/align")[0])[1])
     chart(again, "trend")
