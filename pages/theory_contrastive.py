@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.options import build, options_of
-from core.questions.alone import findings_alone
+from core.questions.asking import findings_of
 from core.theory.contrastive import figures
 from core.theory.contrastive.learners import LOSSES
 from core.theory.contrastive.pmi import pmi_kernel
@@ -108,7 +108,7 @@ def pick_learner(usual: Setup) -> dict[str, object]:
 def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    frame.say(findings_alone(question, table))
+    frame.say(findings_of(question, table))
     if setup.experiment == "learn":
         show_learning(question, setup, looks[-1], table)
         kernel = describe(setup)

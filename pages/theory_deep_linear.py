@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.options import Option, options_of
-from core.questions.alone import findings_alone
+from core.questions.asking import findings_of
 from core.theory.deep_linear import figures
 from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.presets import PRESETS, start
@@ -127,7 +127,7 @@ def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
 def show_looks(question: DeepLinear, looks: list[Look]) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    frame.say(findings_alone(question, table))
+    frame.say(findings_of(question, table))
     if question.preset in BREAKERS:
         unit = BREAKERS[question.preset].unit
         figure = figures.broken(table, unit=unit, mode=frame.mode())

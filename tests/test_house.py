@@ -135,7 +135,7 @@ def test_the_theory_meets_the_questions_in_their_common_modules_alone():
         for each in imports_of(module)
         if room_of(each) == "core.questions"
     }
-    assert of_theory <= {"core.questions.question", "core.questions.alone"}
+    assert of_theory <= {"core.questions.question", "core.questions.registry"}
 
 
 def topic_of(module: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from core.questions.words import add_options, read_question
 if TYPE_CHECKING:
     import pandas as pd
 
-    Answered = tuple[pd.DataFrame, Sequence[str], Mapping[str, object]]
+    from core.study.study import Study
 
 
 def add(commands: Any) -> None:
@@ -42,44 +41,44 @@ def add(commands: Any) -> None:
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, beside no JSON."""
+    from core.progress import ConsoleProgress
+    from core.questions.asking import ask, findings_of  # pandas and duckdb
+
     question = read_question(kind, arguments)
-    if isinstance(question, StudyQuestion):
-        table, findings, facts = _of_study(question, arguments)
-    else:
-        table, findings, facts = _alone(question)
-    if facts and arguments.json:
-        print_object(facts, table)
-    else:
-        shown = [] if arguments.json else _shown(question)
-        print_table(table[shown] if shown else table, as_json=arguments.json)
-    for sentence in () if arguments.json else findings:
+    study = _open(question, arguments) if isinstance(question, StudyQuestion) else None
+    table = ask(question, study, ConsoleProgress())
+    if study is not None and table.empty:  # what the question names may be in a file left out
+        report_problems(study.store)
+    if arguments.json:
+        _print_json(question, table)
+        return
+    _print_text(question, table)
+    for sentence in findings_of(question, table):
         print(sentence, file=sys.stderr)
 
 
-def _shown(question: Question) -> list[str]:
-    from core.questions.asking import ANSWERS  # pandas
-
-    answer = ANSWERS.get(type(question))
-    return list(answer.shown) if answer else []
-
-
-def _of_study(question: StudyQuestion, arguments: argparse.Namespace) -> Answered:
-    from core.progress import ConsoleProgress
-    from core.questions.asking import ask, findings_of, left_out_of  # pandas and duckdb
+def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
+    """Open the study of a question; what no answer of its kind takes in goes to stderr."""
+    from core.questions.asking import left_out_of
     from core.store import Store
 
     study = question.scope.open(Store(arguments.store), device=arguments.device)
     for sentence in left_out_of(type(question), study):
         print(sentence, file=sys.stderr)
-    table = ask(question, study, ConsoleProgress())
-    if table.empty:  # what is asked for may lie in files that are left out
-        report_problems(study.store)
-    return table, findings_of(question, table), {}
+    return study
 
 
-def _alone(question: Question) -> Answered:
-    from core.progress import ConsoleProgress
-    from core.questions.alone import ask_alone, facts_alone, findings_alone  # pandas
+def _print_json(question: Question, table: pd.DataFrame) -> None:
+    from core.questions.asking import facts_of
 
-    table = ask_alone(question, ConsoleProgress())
-    return table, findings_alone(question, table), facts_alone(question, table)
+    if facts := facts_of(question, table):
+        print_object(facts, table)
+    else:
+        print_table(table, as_json=True)
+
+
+def _print_text(question: Question, table: pd.DataFrame) -> None:
+    from core.questions.registry import answer_of
+
+    shown = list(answer_of(type(question)).shown)
+    print_table(table[shown] if shown else table, as_json=False)

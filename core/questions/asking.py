@@ -1,140 +1,70 @@
-"""From a question to its table: answered once, kept in the store under its recipe.
+"""From a question to its table: over a study it is made once and kept in the store by its recipe.
 
-    @answers(Alignment, version=1)
-    def align(question, study, report): …
+    table = ask(Alignment(), study)
+    table = ask(Score("a.npy", "b.npy"))
 
-    table = ask(question, study)
-
-A version is raised by hand whenever the answer's results change. The recipe takes in the versions
-of an answer and of all that it needs, so that a table of an older version is made again.
+The recipe takes in the versions of an answer and of all that it needs, so that a table of an older
+version is made again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import Any
 
 import pandas as pd
 
 from core.errors import StoreError
 from core.metrics import find_metric
 from core.progress import Progress
-from core.questions.question import Question, StudyQuestion, choices_of, read_answer
+from core.questions.question import Question, StudyQuestion, choices_of
+from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.study.keeping import keep
 from core.study.parts import Measure
 from core.study.study import Study
 
-S = TypeVar("S", bound=StudyQuestion)
-Make = Callable[[S, Study, Progress | None], pd.DataFrame]
-Findings = Callable[[S, pd.DataFrame], Sequence[str]]
 
-
-def as_asked(question: S, _: Study) -> S:
-    """Return a question that names everything by itself."""
-    return question
-
-
-def unstamped(_: Question, __: Study) -> Mapping[str, Any]:
-    """Depend on nothing beside the question and the store."""
-    return {}
-
-
-def nothing(_: Study) -> Sequence[str]:
-    """Leave nothing out."""
-    return ()
-
-
-def always(_: Question) -> bool:
-    """Keep every table."""
-    return True
-
-
-def never(_: Question) -> bool:
-    """Keep no table: it is made in a moment."""
-    return False
-
-
-@dataclass(frozen=True)
-class Answer(Generic[S]):
-    """How a question is answered.
-
-    complete: names what depends on the store, such as the models that are meant where none are
-    named, and raises what cannot be asked before anything is computed. needs: the questions that
-    `make` asks in turn. findings: what the table says, in sentences. kept: whether the store keeps
-    the table; not where it is made in a moment. stamp: what else the table depends on, such as
-    digests of files outside the store, as plain JSON values. left_out: sentences on
-    what of the store no answer of this kind takes in. shown: the columns that a
-    terminal has room for, all where none is named; JSON has them all.
-    """
-
-    make: Make[S]
-    version: int
-    complete: Callable[[S, Study], S] = as_asked
-    needs: tuple[type[StudyQuestion], ...] = ()
-    findings: Findings[S] | None = None
-    kept: Callable[[S], bool] = always
-    stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped
-    left_out: Callable[[Study], Sequence[str]] = nothing
-    shown: tuple[str, ...] = ()
-
-
-ANSWERS: dict[type[Question], Answer[Any]] = {}
-
-
-def answers(
-    kind: type[S],
-    *,
-    version: int,
-    complete: Callable[[S, Study], S] = as_asked,
-    needs: tuple[type[StudyQuestion], ...] = (),
-    findings: Findings[S] | None = None,
-    kept: Callable[[S], bool] = always,
-    stamp: Callable[[S, Study], Mapping[str, Any]] = unstamped,
-    left_out: Callable[[Study], Sequence[str]] = nothing,
-    shown: tuple[str, ...] = (),
-) -> Callable[[Make[S]], Make[S]]:
-    """Declare the function that answers a question."""
-
-    def declare(make: Make[S]) -> Make[S]:
-        ANSWERS[kind] = Answer(
-            make, version, complete, needs, findings, kept, stamp, left_out, shown
-        )
-        return make
-
-    return declare
-
-
-def ask(question: StudyQuestion, study: Study, report: Progress | None = None) -> pd.DataFrame:
+def ask(
+    question: Question, study: Study | None = None, report: Progress | None = None
+) -> pd.DataFrame:
     """Return the table that answers a question, from the store where it is kept there.
 
-    Raises what cannot be asked before anything is computed.
+    study: of a `StudyQuestion`; other questions need none. Refuses what cannot be answered before
+    anything is computed.
     """
     answer = answer_of(type(question))
     complete = answer.complete(question, study)
-    if not answer.kept(complete):
-        return answer.make(complete, study, report)
-    recipe = _recipe(complete, study)
 
     def make() -> pd.DataFrame:
-        table = answer.make(complete, study, report)
+        table: pd.DataFrame = answer.make(complete, study, report)
+        return table
+
+    if study is None or not answer.kept(complete):
+        return make()
+    recipe = _recipe(complete, study)
+
+    def make_unchanged() -> pd.DataFrame:
+        table = make()
         if _recipe(complete, study) != recipe:
             raise StoreError("a model was embedded again while it was compared; ask once more")
         return table
 
-    return keep(study, recipe, make)
+    return keep(study, recipe, make_unchanged)
 
 
-def recipe_of(question: StudyQuestion, study: Study) -> Recipe:
+def recipe_of(question: Question, study: Study | None = None) -> Recipe:
     """Return all that a question's answer depends on."""
     return _recipe(answer_of(type(question)).complete(question, study), study)
 
 
-def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
+def _recipe(complete: Question, study: Study | None) -> Recipe:
     kind = type(complete)
-    # in one part: an option may be named as a part of every recipe is, such as models
     choices, versions = choices_of(complete), versions_of(kind)
+    if study is None:
+        return Recipe.of(kind.command, versions=versions, **choices)
+    assert isinstance(complete, StudyQuestion)
     for measure in _measures(complete):
         choices |= {"settings": measure.settings}  # defaults too, which may change
         del choices["k"], choices["set"]
@@ -142,8 +72,10 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
         versions[f"metric {metric}"] = find_metric(metric).version
     stamp = dict(answer_of(kind).stamp(complete, study))
     more = {"stamp": stamp} if stamp else {}
-    models = complete.models()
-    return study.recipe(kind.command, models, versions=versions, question=choices, **more)
+    # the choices in one part: one may be named as a part of every recipe is, such as models
+    return study.recipe(
+        kind.command, complete.models(), versions=versions, question=choices, **more
+    )
 
 
 def stamp_of(question: StudyQuestion, study: Study) -> Mapping[str, Any]:
@@ -161,7 +93,7 @@ def _measures(part: object) -> Iterator[Measure]:
             yield from _measures(value)
 
 
-def versions_of(kind: type[StudyQuestion]) -> dict[str, int]:
+def versions_of(kind: type[Question]) -> dict[str, int]:
     """Return the versions of a question's answer and of all answers it needs, by command."""
     answer = answer_of(kind)
     versions = {kind.command: answer.version}
@@ -176,13 +108,12 @@ def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
     return findings(question, table) if findings else ()
 
 
-def left_out_of(kind: type[StudyQuestion], study: Study) -> Sequence[str]:
+def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, object]:
+    """Return what a command's JSON has beside the rows; nothing where they are all there is."""
+    facts = answer_of(type(question)).facts
+    return facts(question, table) if facts else {}
+
+
+def left_out_of(kind: type[Question], study: Study) -> Sequence[str]:
     """Return what of a study's store no answer of this kind takes in, and why."""
     return answer_of(kind).left_out(study)
-
-
-def answer_of(kind: type[Question]) -> Answer[Any]:
-    """Return how a question is answered; the module that says so is read on first use."""
-    if kind not in ANSWERS:
-        read_answer(kind)
-    return ANSWERS[kind]

@@ -17,7 +17,7 @@ import streamlit as st
 
 from core.errors import PlatoscopeError, UnknownNameError
 from core.options import Option
-from core.questions.alone import recipe_alone
+from core.questions.asking import recipe_of
 from core.questions.question import Question
 from pages._shared import frame
 
@@ -74,7 +74,7 @@ def conduct(
     """Begin the run of a question, or go on with it; draw what it has shown, with a bar of its
     progress and a button to stop it.
     """
-    digest = recipe_alone(question).digest
+    digest = recipe_of(question).digest
     held = st.session_state.get(_KEY)
     if held is None or held.digest != digest:
         held = st.session_state[_KEY] = Experiment(digest, begin())

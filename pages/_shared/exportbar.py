@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
-from core.questions.alone import recipe_alone
+from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
@@ -108,7 +108,7 @@ def draw_alone(
 
     command_note: what the command does, where it does not print the table itself.
     """
-    recipe, command = recipe_alone(question), to_command(question)
+    recipe, command = recipe_of(question), to_command(question)
     _plot(figure, key=key, table=table, recipe=recipe, command=(command, command_note))
 
 

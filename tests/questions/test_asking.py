@@ -10,8 +10,9 @@ import pytest
 from core.errors import StoreError
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ANSWERS, answer_of, ask, recipe_of
+from core.questions.asking import ask, recipe_of
 from core.questions.metrics.question import MetricAgreement
+from core.questions.registry import ANSWERS, answer_of
 from core.recipe import Recipe
 from core.store import Store
 from core.study.parts import Calibration, Comparison

@@ -32,8 +32,9 @@ from core.questions.adapters.question import (
     PairsCurve,
 )
 from core.questions.adapters.usual import usual_models
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
+from core.questions.registry import Answer, declare, never
 from core.recipe import Recipe
 from core.study.models import trained
 from core.study.spaces import Layer
@@ -103,13 +104,6 @@ def complete_adaptation(question: Adaptation, study: Study) -> Adaptation:
     return replace(complete, pairs=len(parts.train))
 
 
-@answers(
-    Adaptation,
-    version=1,
-    complete=complete_adaptation,
-    findings=adaptation_findings,
-    kept=lambda question: len(question.x) == 1,
-)
 def adapt(question: Adaptation, study: Study, report: Progress | None) -> pd.DataFrame:
     """Train adapters of two or more spaces with several seeds and measure them on test stimuli,
     beside what needs no training.
@@ -124,6 +118,18 @@ def adapt(question: Adaptation, study: Study, report: Progress | None) -> pd.Dat
     if len(question.x) > 1:
         return pd.concat([ask(one, study, report) for one in question.each()], ignore_index=True)
     return measures.summarize(measure_trainings(question, study, report))
+
+
+declare(
+    Adaptation,
+    Answer(
+        adapt,
+        version=1,
+        complete=complete_adaptation,
+        findings=adaptation_findings,
+        kept=lambda question: len(question.x) == 1,
+    ),
+)
 
 
 def measure_trainings(
@@ -220,14 +226,6 @@ def complete_curve(question: PairsCurve, study: Study) -> PairsCurve:
     return replace(name_spaces(question, study), pairs=sizes)
 
 
-@answers(
-    PairsCurve,
-    version=1,
-    complete=complete_curve,
-    needs=(Adaptation,),
-    findings=curve_findings,
-    kept=never,
-)
 def curve(question: PairsCurve, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return the table of `adapt` for several numbers of training pairs, the fewest first: by
     default all pairs that test and validation leave, and their halves, quarters … down to SMALLEST.
@@ -236,6 +234,19 @@ def curve(question: PairsCurve, study: Study, report: Progress | None) -> pd.Dat
         ask(question.turned(Adaptation, pairs=size), study, report) for size in question.pairs
     ]
     return pd.concat(tables, ignore_index=True)
+
+
+declare(
+    PairsCurve,
+    Answer(
+        curve,
+        version=1,
+        complete=complete_curve,
+        needs=(Adaptation,),
+        findings=curve_findings,
+        kept=never,
+    ),
+)
 
 
 def complete_training(question: T, study: Study) -> T:
@@ -253,7 +264,6 @@ def lesson_of(question: OneTraining, study: Study) -> tuple[Lesson, Space]:
     return lesson, read_reference(study, question.ref[0], seed=question.seed)
 
 
-@answers(Course, version=1, complete=complete_training)
 def course(question: Course, study: Study, report: Progress | None) -> pd.DataFrame:
     """Train once; return a row per pass: epoch, loss, validation, and on the validation stimuli
     alignment and recall_10 of the best adapters so far.
@@ -271,7 +281,9 @@ def course(question: Course, study: Study, report: Progress | None) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-@answers(Kernels, version=1, complete=complete_training, kept=never)
+declare(Course, Answer(course, version=1, complete=complete_training))
+
+
 def kernels(question: Kernels, study: Study, _: Progress | None) -> pd.DataFrame:
     """Train once; return a row per kernel and pair of test stimuli: see
     `core.questions.adapters.kernels.tabulate`.
@@ -283,6 +295,9 @@ def kernels(question: Kernels, study: Study, _: Progress | None) -> pd.DataFrame
         adapters = train_once(lesson, settings, device=study.device, stop=question.passes)
     name, measure = question.ref[0], question.measure
     return tabulate(compare_kernels(lesson, name, reference, measure, adapters))
+
+
+declare(Kernels, Answer(kernels, version=1, complete=complete_training, kept=never))
 
 
 def train_adapters(question: Adaptation, study: Study) -> tuple[Adapters, Recipe]:

@@ -10,7 +10,7 @@ from core.errors import MetricError
 from core.progress import Progress
 from core.questions.alignment.calibration import add_intervals, add_nulls
 from core.questions.alignment.question import Alignment
-from core.questions.asking import answers
+from core.questions.registry import Answer, declare
 from core.statistics.nulls import check_count
 from core.study.comparison.comparing import align_models, choose_engine
 from core.study.layers import ALL, read_choice
@@ -41,12 +41,6 @@ def complete(question: Alignment, study: Study) -> Alignment:
     return replace(question, x=tuple(x), y=y)
 
 
-@answers(
-    Alignment,
-    version=1,
-    complete=complete,
-    kept=lambda question: question.calibration.resamples,
-)
 def align(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align every model of x with every model of y.
 
@@ -62,3 +56,11 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     if calibration.bootstrap:
         table = add_intervals(table, question, study, report)
     return table.assign(reason=table.pop("reason"))  # the last column
+
+
+declare(
+    Alignment,
+    Answer(
+        align, version=1, complete=complete, kept=lambda question: question.calibration.resamples
+    ),
+)

@@ -16,7 +16,7 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError, UnknownNameError
 from core.metrics.knn import mutual_terms
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.captions.findings import alignment_findings, facts_findings
 from core.questions.captions.question import (
     CaptionAlignment,
@@ -38,6 +38,7 @@ from core.questions.captions.trends import (
     level_trends,
     told_by_group,
 )
+from core.questions.registry import Answer, declare, never
 from core.stimuli.statistics import split_words
 from core.study.comparison.comparing import align_models, choose_engine
 from core.study.layers import read_choice
@@ -133,14 +134,6 @@ def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
     return named
 
 
-@answers(
-    CaptionScores,
-    version=2,
-    complete=complete_scores,
-    stamp=embeddings_read,
-    left_out=outdated_sentences,
-    needs=(CaptionLevels,),
-)
 def score_levels(question: CaptionScores, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align language models at every level that they are embedded at with vision models and
     reality.
@@ -161,6 +154,19 @@ def score_levels(question: CaptionScores, study: Study, report: Progress | None)
     return joined.sort_values("words", kind="stable", ignore_index=True)[first + rest]
 
 
+declare(
+    CaptionScores,
+    Answer(
+        score_levels,
+        version=2,
+        complete=complete_scores,
+        stamp=embeddings_read,
+        left_out=outdated_sentences,
+        needs=(CaptionLevels,),
+    ),
+)
+
+
 def _align_levels(
     read: pd.DataFrame, question: CaptionScores, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -174,16 +180,6 @@ def _align_levels(
     return pd.concat(tables, ignore_index=True)
 
 
-@answers(
-    CaptionAlignment,
-    version=1,
-    kept=never,  # objectives and titles depend on what else is embedded
-    complete=complete_alignment,
-    stamp=embeddings_read,
-    left_out=outdated_sentences,
-    needs=(CaptionScores,),
-    findings=alignment_findings,
-)
 def align_levels(question: CaptionAlignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Average alignment over language models for each target and level, and test the target's
     trend.
@@ -202,6 +198,21 @@ def align_levels(question: CaptionAlignment, study: Study, report: Progress | No
     return table.assign(title=table["model_y"].map(titles))
 
 
+declare(
+    CaptionAlignment,
+    Answer(
+        align_levels,
+        version=1,
+        kept=never,  # objectives and titles depend on what else is embedded
+        complete=complete_alignment,
+        stamp=embeddings_read,
+        left_out=outdated_sentences,
+        needs=(CaptionScores,),
+        findings=alignment_findings,
+    ),
+)
+
+
 def models_described(question: CaptionFacts, study: Study) -> Mapping[str, Any]:
     """Return the embeddings that are read, and what stands for the models: which also depends on
     what else is embedded.
@@ -211,15 +222,6 @@ def models_described(question: CaptionFacts, study: Study) -> Mapping[str, Any]:
     return {**embeddings_read(question, study), "described": about.to_dict("records")}
 
 
-@answers(
-    CaptionFacts,
-    version=2,
-    complete=complete_facts,
-    stamp=models_described,
-    left_out=outdated_sentences,
-    needs=(CaptionScores,),
-    findings=facts_findings,
-)
 def compare_facts(question: CaptionFacts, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return how mutual kNN of single stimuli goes with what their captions tell, by target and
     level.
@@ -231,6 +233,20 @@ def compare_facts(question: CaptionFacts, study: Study, report: Progress | None)
     groups, titles = _groups(models, question.by), _titles(models, question.by)
     table = told_by_group(bin_facts(question, study, report), groups)
     return table.assign(title=table["model_y"].map(titles))
+
+
+declare(
+    CaptionFacts,
+    Answer(
+        compare_facts,
+        version=2,
+        complete=complete_facts,
+        stamp=models_described,
+        left_out=outdated_sentences,
+        needs=(CaptionScores,),
+        findings=facts_findings,
+    ),
+)
 
 
 def bin_facts(question: CaptionFacts, study: Study, report: Progress | None = None) -> pd.DataFrame:
@@ -261,12 +277,6 @@ def _shared(study: Study, pair: Mapping[Any, Any], k: int) -> Float64[np.ndarray
     return mutual_terms(x, y)
 
 
-@answers(
-    CaptionLevels,
-    version=2,
-    stamp=lambda _, study: _digests(study, tellings(study)["name"]),
-    left_out=outdated_sentences,
-)
 def describe_levels(_: CaptionLevels, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per level that a language model is embedded at, from the fewest words to the
     most.
@@ -287,6 +297,17 @@ def describe_levels(_: CaptionLevels, study: Study, report: Progress | None) -> 
             report(done, len(levels), "caption levels")
     table = pd.DataFrame(rows, columns=["level", "words", "bytes", "facts", "models", "reason"])
     return table.sort_values("words", kind="stable", ignore_index=True)
+
+
+declare(
+    CaptionLevels,
+    Answer(
+        describe_levels,
+        version=2,
+        stamp=lambda _, study: _digests(study, tellings(study)["name"]),
+        left_out=outdated_sentences,
+    ),
+)
 
 
 def _groups(models: pd.DataFrame, by: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from jaxtyping import Float64
 
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.color.findings import agreement_findings, model_findings
 from core.questions.color.geometry.agreement import (
     DISSIMILARITIES,
@@ -36,6 +36,7 @@ from core.questions.color.question import (
     SourceQuestion,
 )
 from core.questions.color.sources.naming import name_sources, open_source, stamps
+from core.questions.registry import Answer, declare, never
 from core.statistics.discoveries import adjust
 from core.study.models import UNTRAINED
 from core.study.study import Study
@@ -59,13 +60,6 @@ def complete_sources(question: S, study: Study) -> S:
     return complete
 
 
-@answers(
-    ColorLayout,
-    version=1,
-    complete=complete_sources,
-    kept=lambda question: len(question.source) == 1,
-    stamp=stamps,
-)
 def lay_out_colors(
     question: ColorLayout, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
@@ -93,6 +87,18 @@ def lay_out_colors(
     return table.assign(stress=layout.stress)
 
 
+declare(
+    ColorLayout,
+    Answer(
+        lay_out_colors,
+        version=1,
+        complete=complete_sources,
+        kept=lambda question: len(question.source) == 1,
+        stamp=stamps,
+    ),
+)
+
+
 def complete_agreement(question: ColorAgreement, study: Study) -> ColorAgreement:
     """Name the sources; raises InputError for fewer than two, and for two of one title."""
     complete = complete_sources(question, study)
@@ -106,13 +112,6 @@ def complete_agreement(question: ColorAgreement, study: Study) -> ColorAgreement
     return complete
 
 
-@answers(
-    ColorAgreement,
-    version=1,
-    complete=complete_agreement,
-    findings=agreement_findings,
-    stamp=stamps,
-)
 def compare_colors(
     question: ColorAgreement, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
@@ -146,6 +145,18 @@ def compare_colors(
     return _adjusted(pd.concat(tables, ignore_index=True))
 
 
+declare(
+    ColorAgreement,
+    Answer(
+        compare_colors,
+        version=1,
+        complete=complete_agreement,
+        findings=agreement_findings,
+        stamp=stamps,
+    ),
+)
+
+
 def check_models(question: ColorModels, _: Study) -> ColorModels:
     """Refuse words and sentences once, not as the reason of every model."""
     check_sentences(question.reading.sentences)
@@ -153,14 +164,6 @@ def check_models(question: ColorModels, _: Study) -> ColorModels:
     return question
 
 
-@answers(
-    ColorModels,
-    version=1,
-    complete=check_models,
-    needs=(ColorLayout,),
-    findings=model_findings,
-    kept=never,
-)
 def compare_models(
     question: ColorModels, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
@@ -184,6 +187,19 @@ def compare_models(
     about = about.assign(untrained=about["group"] == UNTRAINED)
     columns = ["model", "competence", "colors", *OF_ALL, "reason"]
     return about.merge(pd.DataFrame(rows, columns=columns), on="model", how="right")
+
+
+declare(
+    ColorModels,
+    Answer(
+        compare_models,
+        version=1,
+        complete=check_models,
+        needs=(ColorLayout,),
+        findings=model_findings,
+        kept=never,
+    ),
+)
 
 
 def _agreement_of(question: ColorModels, study: Study, model: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.errors import InputError, UnknownNameError
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.questions.competence.findings import bin_findings, score_findings, training_findings
 from core.questions.competence.question import (
@@ -26,6 +26,7 @@ from core.questions.competence.tasks_solved import solve_tasks
 from core.questions.competence.trajectories import along_training
 from core.questions.competence.trends import USUAL, most_competent, trend_table
 from core.questions.models.question import ModelPairs, Roster
+from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models, choose_engine
 from core.study.comparison.pairing import check_pairing
 from core.study.layers import read_choice
@@ -37,7 +38,6 @@ SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", 
 DESCRIBED = ("title", "group", "modality", "parameters")
 
 
-@answers(CompetenceScores, version=1, kept=never, shown=SHOWN)
 def list_scores(question: CompetenceScores, study: Study, _: Progress | None) -> pd.DataFrame:
     """Return every value with its origin; see `core.questions.competence.registry.registry`.
 
@@ -51,10 +51,15 @@ def list_scores(question: CompetenceScores, study: Study, _: Progress | None) ->
     return table[table["embedded"] | (not question.embedded)].reset_index(drop=True)
 
 
-@answers(TasksSolved, version=1, kept=never)
+declare(CompetenceScores, Answer(list_scores, version=1, kept=never, shown=SHOWN))
+
+
 def solve(question: TasksSolved, study: Study, _: Progress | None) -> pd.DataFrame:
     """Return the share of tasks that each vision model solves; see `solve_tasks`."""
     return solve_tasks(study, question.solving)
+
+
+declare(TasksSolved, Answer(solve, version=1, kept=never))
 
 
 def complete_bins(question: Bins, study: Study) -> Bins:
@@ -87,14 +92,6 @@ def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
     return models if contenders.unfinished else trained(models)
 
 
-@answers(
-    Bins,
-    version=1,
-    complete=complete_bins,
-    needs=(ModelPairs, TasksSolved),
-    findings=bin_findings,
-    kept=never,
-)
 def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.DataFrame:
     """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and
     whether it has a trend.
@@ -119,6 +116,19 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
         seed=question.seed,
     )
     return table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
+
+
+declare(
+    Bins,
+    Answer(
+        bin_models,
+        version=1,
+        complete=complete_bins,
+        needs=(ModelPairs, TasksSolved),
+        findings=bin_findings,
+        kept=never,
+    ),
+)
 
 
 def skill_of(solved: pd.DataFrame, names: tuple[str, ...]) -> pd.Series:
@@ -171,7 +181,6 @@ def _usual_target(question: Downstream, study: Study) -> str:
     return most_competent(solved) or targets[0]
 
 
-@answers(Downstream, version=1, complete=complete_downstream, findings=score_findings, kept=never)
 def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.DataFrame:
     """Set a score against the alignment with one target, a row per model that has the score.
 
@@ -193,7 +202,14 @@ def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.Da
     return points.assign(value=points["model"].map(values).astype("float64"), **score._asdict())
 
 
-@answers(Training, version=1, needs=(ModelPairs,), findings=training_findings, kept=never)
+declare(
+    Downstream,
+    Answer(
+        set_against, version=1, complete=complete_downstream, findings=score_findings, kept=never
+    ),
+)
+
+
 def follow_training(question: Training, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return how aligned all checkpoints are with vision, language, reality and each other; see
     `along_training`.
@@ -202,7 +218,15 @@ def follow_training(question: Training, study: Study, report: Progress | None) -
     return along_training(pairs, study.models())
 
 
-@answers(Trends, version=1, needs=(Bins, TasksSolved), kept=never)
+declare(
+    Training,
+    Answer(follow_training, version=1, needs=(ModelPairs,), findings=training_findings, kept=never),
+)
+
+
 def trend(question: Trends, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return every figure of competence and alignment; see `trend_table`."""
     return trend_table(question, study, report)
+
+
+declare(Trends, Answer(trend, version=1, needs=(Bins, TasksSolved), kept=never))

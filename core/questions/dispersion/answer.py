@@ -8,7 +8,7 @@ from typing import TypeVar
 import pandas as pd
 
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.dispersion import findings, summary, trials
 from core.questions.dispersion.consensus import (
     apart_from_others,
@@ -44,6 +44,7 @@ from core.questions.dispersion.question import (
     Spaces,
     StimulusDispersion,
 )
+from core.questions.registry import Answer, declare, never
 from core.study.selections import check_ends, check_parts, count_share, ends
 from core.study.spaces import find_spaces, name_spaces
 from core.study.study import Study
@@ -120,7 +121,6 @@ def _size(size: int | None, study: Study) -> int:
     return size
 
 
-@answers(ConsensusSpace, version=1, complete=name_joint)
 def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -> pd.DataFrame:
     """Find the consensus; see `fit_consensus`."""
     places = find_spaces(study, question.joint.spaces)
@@ -128,13 +128,9 @@ def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -
     return fit_consensus(study, places, centering=centering, weights=question.weights or None)
 
 
-@answers(
-    StimulusDispersion,
-    version=1,
-    complete=name_ranked,
-    needs=(ConsensusSpace, HeldOutPoints),
-    kept=never,
-)
+declare(ConsensusSpace, Answer(find_consensus, version=1, complete=name_joint))
+
+
 def disperse(question: StimulusDispersion, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per stimulus: how far it is from the consensus, over all spaces and in each.
 
@@ -155,7 +151,14 @@ def disperse(question: StimulusDispersion, study: Study, report: Progress | None
     return table.sort_values(by, kind="stable") if question.by else table
 
 
-@answers(HeldOutPoints, version=1, complete=name_joint)
+declare(
+    StimulusDispersion,
+    Answer(
+        disperse, version=1, complete=name_ranked, needs=(ConsensusSpace, HeldOutPoints), kept=never
+    ),
+)
+
+
 def compare_held_out(
     question: HeldOutPoints, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -164,29 +167,28 @@ def compare_held_out(
     return hold_out(study, places, centering=question.joint.centering, report=report)
 
 
-@answers(
-    HeldOutFits,
-    version=1,
-    complete=name_joint,
-    needs=(HeldOutPoints,),
-    findings=lambda _, table: findings.held_out(table),
-    kept=never,
-)
+declare(HeldOutPoints, Answer(compare_held_out, version=1, complete=name_joint))
+
+
 def fit_held_out(question: HeldOutFits, study: Study, report: Progress | None) -> pd.DataFrame:
     """Relate each space's deviation to the dispersion of the others; see `relate_held_out`."""
     points = ask(HeldOutPoints(question.scope, question.joint), study, report)
     return relate_held_out(points, question.joint.spaces)
 
 
-@answers(
-    SetEffect,
-    version=1,
-    complete=name_effect,
-    needs=(StimulusDispersion,),
-    findings=lambda question, table: findings.effect(
-        table, higher_is_better=question.measure.spec.higher_is_more_aligned
+declare(
+    HeldOutFits,
+    Answer(
+        fit_held_out,
+        version=1,
+        complete=name_joint,
+        needs=(HeldOutPoints,),
+        findings=lambda _, table: findings.held_out(table),
+        kept=never,
     ),
 )
+
+
 def compare_sets(question: SetEffect, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score vision with language on the least and most dispersed stimuli and on random sets of as
     many: sets low, high, random, full and low/high; see `trials.score_trial`.
@@ -194,13 +196,20 @@ def compare_sets(question: SetEffect, study: Study, report: Progress | None) -> 
     return trials.score_trial(question, study, trials.low_and_high(question.size or 0), report)
 
 
-@answers(
-    PartEffect,
-    version=1,
-    complete=name_parts,
-    needs=(StimulusDispersion,),
-    findings=lambda _, table: findings.parts(table),
+declare(
+    SetEffect,
+    Answer(
+        compare_sets,
+        version=1,
+        complete=name_effect,
+        needs=(StimulusDispersion,),
+        findings=lambda question, table: findings.effect(
+            table, higher_is_better=question.measure.spec.higher_is_more_aligned
+        ),
+    ),
 )
+
+
 def compare_parts(question: PartEffect, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score vision with language on each part of the ranking: sets 1 (least dispersed) … count,
     random, full; see `trials.score_trial`.
@@ -208,17 +217,18 @@ def compare_parts(question: PartEffect, study: Study, report: Progress | None) -
     return trials.score_trial(question, study, trials.by_part(question.parts), report)
 
 
-@answers(
-    DropEffect,
-    version=1,
-    complete=name_drop,
-    needs=(StimulusDispersion,),
-    findings=lambda question, table: findings.drop(
-        table,
-        repeats=question.trial.repeats,
-        higher_is_better=question.measure.spec.higher_is_more_aligned,
+declare(
+    PartEffect,
+    Answer(
+        compare_parts,
+        version=1,
+        complete=name_parts,
+        needs=(StimulusDispersion,),
+        findings=lambda _, table: findings.parts(table),
     ),
 )
+
+
 def drop_ends(question: DropEffect, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score vision with language without the most or the least dispersed share of all stimuli, and
     without as many random ones: sets `without high`, `without low`, `without random`, full.
@@ -227,13 +237,22 @@ def drop_ends(question: DropEffect, study: Study, report: Progress | None) -> pd
     return trials.score_trial(question, study, trials.without_ends(dropped), report)
 
 
-@answers(
-    DispersionPredictors,
-    version=1,
-    complete=name_predictors,
-    needs=(StimulusDispersion, ConsensusSpace),
-    findings=lambda _, table: findings.predictors(table),
+declare(
+    DropEffect,
+    Answer(
+        drop_ends,
+        version=1,
+        complete=name_drop,
+        needs=(StimulusDispersion,),
+        findings=lambda question, table: findings.drop(
+            table,
+            repeats=question.trial.repeats,
+            higher_is_better=question.measure.spec.higher_is_more_aligned,
+        ),
+    ),
 )
+
+
 def rank_predictors(
     question: DispersionPredictors, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -253,14 +272,18 @@ def rank_predictors(
     return predict(target, predictors, seed=question.seed, report=report)
 
 
-@answers(
-    DispersionWords,
-    version=1,
-    complete=name_words,
-    needs=(StimulusDispersion,),
-    findings=lambda _, table: findings.words(table),
-    kept=never,
+declare(
+    DispersionPredictors,
+    Answer(
+        rank_predictors,
+        version=1,
+        complete=name_predictors,
+        needs=(StimulusDispersion, ConsensusSpace),
+        findings=lambda _, table: findings.predictors(table),
+    ),
 )
+
+
 def compare_words(question: DispersionWords, study: Study, report: Progress | None) -> pd.DataFrame:
     """Test which words captions of the least and of the most dispersed stimuli have; see
     `core.questions.dispersion.prediction.words.enriched`.
@@ -271,13 +294,19 @@ def compare_words(question: DispersionWords, study: Study, report: Progress | No
     return enriched(words_of(texts[low]), words_of(texts[high]))
 
 
-@answers(
-    DispersionFindings,
-    version=1,
-    complete=name_findings,
-    needs=(SetEffect, DropEffect, HeldOutFits, DispersionPredictors),
-    kept=never,
+declare(
+    DispersionWords,
+    Answer(
+        compare_words,
+        version=1,
+        complete=name_words,
+        needs=(StimulusDispersion,),
+        findings=lambda _, table: findings.words(table),
+        kept=never,
+    ),
 )
+
+
 def collect_findings(
     question: DispersionFindings, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -301,6 +330,18 @@ def collect_findings(
     predictors = DispersionPredictors(scope, ranking, seed=question.trial.seed)
     tables.append(summary.predictor_rows(ask(predictors, study, report)))
     return pd.concat(tables, ignore_index=True)[list(summary.COLUMNS)]
+
+
+declare(
+    DispersionFindings,
+    Answer(
+        collect_findings,
+        version=1,
+        complete=name_findings,
+        needs=(SetEffect, DropEffect, HeldOutFits, DispersionPredictors),
+        kept=never,
+    ),
+)
 
 
 def _spaces(ranking: Ranking) -> Spaces:

@@ -17,7 +17,6 @@ from jaxtyping import Float32, Int64
 from core.errors import MetricError
 from core.metrics import find_metric
 from core.progress import Progress
-from core.questions.asking import answers
 from core.questions.metrics.agreement import COMPARED, rank_agreement, score_pairs
 from core.questions.metrics.calibrated import calibrate_metrics
 from core.questions.metrics.neighborhoods import (
@@ -34,6 +33,7 @@ from core.questions.metrics.question import (
     SampleSize,
 )
 from core.questions.metrics.sample_size import grow_sample
+from core.questions.registry import Answer, declare
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import check_count, draw_orders
 from core.study.comparison.layer_pairs import complete_pair
@@ -74,10 +74,12 @@ def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreeme
     )
 
 
-@answers(MetricAgreement, version=1, complete=complete_agreement)
 def agree(question: MetricAgreement, study: Study, report: Progress | None) -> pd.DataFrame:
     """Rank all pairs of models by every metric, and compare the rankings; see `rank_agreement`."""
     return rank_agreement(compare_metrics(question, study, report))
+
+
+declare(MetricAgreement, Answer(agree, version=1, complete=complete_agreement))
 
 
 def compare_metrics(
@@ -111,7 +113,6 @@ def complete_neighborhoods(question: Neighborhoods, study: Study) -> Neighborhoo
     return replace(question, x=tuple(table["model"]), y=tuple(y))
 
 
-@answers(Neighborhoods, version=1, complete=complete_neighborhoods)
 def compare_neighborhoods(
     question: Neighborhoods, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -126,6 +127,9 @@ def compare_neighborhoods(
     return scale_trends(scores, smallest=smallest_scored(scores))
 
 
+declare(Neighborhoods, Answer(compare_neighborhoods, version=1, complete=complete_neighborhoods))
+
+
 def smallest_scored(scores: pd.DataFrame) -> str:
     """Return the first model that has a score; the first of all where none has."""
     names = scores.dropna(subset="score")["model"]
@@ -138,11 +142,13 @@ def complete_sweep(question: NeighborhoodSweep, study: Study) -> NeighborhoodSwe
     return replace(question, pair=complete_pair(question.pair, study, k=k))
 
 
-@answers(NeighborhoodSweep, version=1, complete=complete_sweep)
 def sweep(question: NeighborhoodSweep, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score one pair of layers from k = 2 to n − 1 beside its chance; see `curve_over_k`."""
     x, y = _layers(study, question.pair, question.seed)
     return curve_over_k(x, y, ks=spread_ks(len(x)), seed=question.seed, report=report)
+
+
+declare(NeighborhoodSweep, Answer(sweep, version=1, complete=complete_sweep))
 
 
 def complete_sample(question: SampleSize, study: Study) -> SampleSize:
@@ -150,11 +156,13 @@ def complete_sample(question: SampleSize, study: Study) -> SampleSize:
     return replace(question, pair=complete_pair(question.pair, study, k=question.k))
 
 
-@answers(SampleSize, version=1, complete=complete_sample)
 def grow(question: SampleSize, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score one pair of layers over ever more stimuli; see `grow_sample`."""
     x, y = (normalize_rows(layer) for layer in _layers(study, question.pair, question.seed))
     return grow_sample(x, y, k=question.k, seed=question.seed, report=report)
+
+
+declare(SampleSize, Answer(grow, version=1, complete=complete_sample))
 
 
 def complete_calibrated(question: CalibratedMetrics, study: Study) -> CalibratedMetrics:
@@ -167,7 +175,6 @@ def complete_calibrated(question: CalibratedMetrics, study: Study) -> Calibrated
     return replace(question, pair=pair, metrics=_named(question.metrics))
 
 
-@answers(CalibratedMetrics, version=1, complete=complete_calibrated)
 def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every metric on one pair of layers; see `calibrate_metrics`."""
     x, y = _layers(study, question.pair, question.seed)
@@ -180,6 +187,9 @@ def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None
         seed=question.seed,
         report=report,
     )
+
+
+declare(CalibratedMetrics, Answer(calibrate, version=1, complete=complete_calibrated))
 
 
 def _named(metrics: Sequence[str]) -> tuple[str, ...]:

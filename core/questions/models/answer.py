@@ -8,11 +8,12 @@ from typing import TypeVar
 import pandas as pd
 
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.models.distances import distances
 from core.questions.models.findings import map_findings, pair_findings
 from core.questions.models.map_table import DESCRIBED, NEAREST, map_table
 from core.questions.models.question import ModelLayout, ModelMap, ModelPairs, Roster
+from core.questions.registry import Answer, declare, never
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparison.pairing import check_pairing, pair_models
 from core.study.models import is_reality, trained
@@ -46,13 +47,14 @@ def complete_layout(question: ModelLayout, study: Study) -> ModelLayout:
     return question
 
 
-@answers(ModelPairs, version=1, complete=complete, findings=pair_findings)
 def pair(question: ModelPairs, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align every two of the models; columns as of `pair_models`."""
     return pair_models(study, question.roster.names, question.comparison, report)
 
 
-@answers(ModelLayout, version=1, complete=complete_layout, needs=(ModelPairs,))
+declare(ModelPairs, Answer(pair, version=1, complete=complete, findings=pair_findings))
+
+
 def place(question: ModelLayout, study: Study, report: Progress | None) -> pd.DataFrame:
     """Place models in a plane by −log(alignment); see `map_table` for the columns.
 
@@ -64,15 +66,9 @@ def place(question: ModelLayout, study: Study, report: Progress | None) -> pd.Da
     return map_table(apart, drawn).assign(layout=question.layout)
 
 
-@answers(
-    ModelMap,
-    version=1,
-    complete=complete,
-    needs=(ModelLayout,),
-    findings=map_findings,
-    kept=never,
-    shown=("model", "x", "y", *NEAREST, "floored", "reason"),
-)
+declare(ModelLayout, Answer(place, version=1, complete=complete_layout, needs=(ModelPairs,)))
+
+
 def map_models(question: ModelMap, study: Study, report: Progress | None) -> pd.DataFrame:
     """Place models in a plane by −log(alignment), and describe them.
 
@@ -83,3 +79,17 @@ def map_models(question: ModelMap, study: Study, report: Progress | None) -> pd.
     )
     about = study.models().set_index("model")[list(DESCRIBED)]
     return ask(layout, study, report).join(about, on="model")
+
+
+declare(
+    ModelMap,
+    Answer(
+        map_models,
+        version=1,
+        complete=complete,
+        needs=(ModelLayout,),
+        findings=map_findings,
+        kept=never,
+        shown=("model", "x", "y", *NEAREST, "floored", "reason"),
+    ),
+)

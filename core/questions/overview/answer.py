@@ -6,11 +6,12 @@ import pandas as pd
 
 from core.errors import MetricError
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.overview.findings import overview_findings
 from core.questions.overview.question import Overview
 from core.questions.overview.trends import closeness, solving, trends
+from core.questions.registry import Answer, declare, never
 from core.spaces.inputs import check_k
 from core.study.comparison.comparing import align_models
 from core.study.models import reads
@@ -25,14 +26,6 @@ def complete(question: Overview, study: Study) -> Overview:
     return question
 
 
-@answers(
-    Overview,
-    version=1,
-    complete=complete,
-    needs=(TasksSolved,),
-    findings=overview_findings,
-    kept=never,
-)
 def survey(question: Overview, study: Study, _: Progress | None) -> pd.DataFrame:
     """Return the study's answer to the hypothesis; see `core.questions.overview.trends`.
 
@@ -52,6 +45,19 @@ def survey(question: Overview, study: Study, _: Progress | None) -> pd.DataFrame
         closeness(near, models),
     )
     return pd.concat([part for part in tables if len(part)] or tables[:1], ignore_index=True)
+
+
+declare(
+    Overview,
+    Answer(
+        survey,
+        version=1,
+        complete=complete,
+        needs=(TasksSolved,),
+        findings=overview_findings,
+        kept=never,
+    ),
+)
 
 
 def _has_neighbors(study: Study, name: str) -> bool:

@@ -12,18 +12,20 @@ from jaxtyping import Float
 from core.encoders.imported import read_features
 from core.errors import FeatureError
 from core.progress import Progress
-from core.questions.alone import answers_alone
+from core.questions.registry import Answer, declare
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers
 from core.study.comparison.comparing import engine_over
 from core.study.parts import Measure
 
 
-@answers_alone(Score, version=1)
-def score(question: Score, _: Progress | None) -> pd.DataFrame:
+def score(question: Score, _: None, __: Progress | None) -> pd.DataFrame:
     """Score every layer of one file with every layer of the other; see `score_layers`."""
     x, y = (read_features(Path(file)) for file in (question.x, question.y))
     return score_layers(x, y, question.measure, q=question.q)
+
+
+declare(Score, Answer(score, version=1))
 
 
 def score_layers(

@@ -14,8 +14,9 @@ from jaxtyping import Int
 from core.errors import StimuliError
 from core.metrics.knn import count_shared
 from core.progress import Progress
-from core.questions.asking import answers, ask, never
+from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
+from core.questions.registry import Answer, declare, never
 from core.questions.stimuli.planes import neighbor_plane, principal_plane
 from core.questions.stimuli.question import (
     SharedNeighbors,
@@ -55,7 +56,6 @@ def name_shared(question: SharedNeighbors, study: Study) -> SharedNeighbors:
     return replace(question, pair=complete_pair(question.pair, study, k=question.k))
 
 
-@answers(StimulusList, version=1, kept=never)
 def list_stimuli(_: StimulusList, study: Study, __: Progress | None) -> pd.DataFrame:
     """Return a row per stimulus: index, stimulus, and a column per caption level."""
     table = studied_stimuli(study)
@@ -65,13 +65,9 @@ def list_stimuli(_: StimulusList, study: Study, __: Progress | None) -> pd.DataF
     return table.join(named, on="index")
 
 
-@answers(
-    StimulusMap,
-    version=1,
-    complete=name_joint,
-    needs=(StimulusDispersion, ConsensusSpace),
-    kept=lambda question: question.map == "umap",
-)
+declare(StimulusList, Answer(list_stimuli, version=1, kept=never))
+
+
 def lay_out(question: StimulusMap, study: Study, report: Progress | None) -> pd.DataFrame:
     """Lay the stimuli out: the columns of `platoscope dispersion stimuli`, then x, y, share_x,
     share_y.
@@ -92,13 +88,18 @@ def lay_out(question: StimulusMap, study: Study, report: Progress | None) -> pd.
     return table.assign(x=plane[:, 0], y=plane[:, 1], share_x=shares[0], share_y=shares[1])
 
 
-@answers(
-    StimulusResiduals,
-    version=1,
-    complete=name_joint,
-    needs=(StimulusDispersion,),
-    kept=never,
+declare(
+    StimulusMap,
+    Answer(
+        lay_out,
+        version=1,
+        complete=name_joint,
+        needs=(StimulusDispersion, ConsensusSpace),
+        kept=lambda question: question.map == "umap",
+    ),
 )
+
+
 def rank_residuals(
     question: StimulusResiduals, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -129,7 +130,12 @@ def rank_residuals(
     )
 
 
-@answers(StimulusNeighbors, version=1, complete=name_neighbors, needs=(ConsensusSpace,), kept=never)
+declare(
+    StimulusResiduals,
+    Answer(rank_residuals, version=1, complete=name_joint, needs=(StimulusDispersion,), kept=never),
+)
+
+
 def find_neighbors(
     question: StimulusNeighbors, study: Study, report: Progress | None
 ) -> pd.DataFrame:
@@ -150,6 +156,12 @@ def find_neighbors(
     return pd.concat(tables, ignore_index=True)
 
 
+declare(
+    StimulusNeighbors,
+    Answer(find_neighbors, version=1, complete=name_neighbors, needs=(ConsensusSpace,), kept=never),
+)
+
+
 def _neighbor_rows(
     space: str, near: Int[np.ndarray, "n k"], indices: Int[np.ndarray, " n"]
 ) -> pd.DataFrame:
@@ -160,7 +172,6 @@ def _neighbor_rows(
     return table
 
 
-@answers(SharedNeighbors, version=1, complete=name_shared, kept=never)
 def count_neighbors(question: SharedNeighbors, study: Study, _: Progress | None) -> pd.DataFrame:
     """Count the neighbors that two layers share: a row per stimulus, index, shared, k.
 
@@ -172,3 +183,6 @@ def count_neighbors(question: SharedNeighbors, study: Study, _: Progress | None)
     )
     shared = count_shared(x, y)
     return pd.DataFrame({"index": studied_indices(study), "shared": shared, "k": question.k})
+
+
+declare(SharedNeighbors, Answer(count_neighbors, version=1, complete=name_shared, kept=never))

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import pandas as pd
 
 from core.progress import Progress
-from core.questions.alone import answers_alone
+from core.questions.registry import Answer, declare
 from core.theory.contrastive.findings import findings
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.runs import describe, start
@@ -25,13 +25,15 @@ def facts(question: Contrastive, table: pd.DataFrame) -> Mapping[str, object]:
     return {**said, "verdict": verdict, **asdict(describe(setup)), **last}
 
 
-def complete(question: Contrastive) -> Contrastive:
+def complete(question: Contrastive, _: None) -> Contrastive:
     """Name what the preset chooses where the question does not."""
     setup = make_setup(question)
     return replace(question, **{name: getattr(setup, name) for name in used(setup)})
 
 
-@answers_alone(Contrastive, version=1, complete=complete, findings=findings, facts=facts)
-def learn(question: Contrastive, report: Progress | None) -> pd.DataFrame:
+def learn(question: Contrastive, _: None, report: Progress | None) -> pd.DataFrame:
     """Return a row per look; raises UnknownNameError and InputError for what cannot be run."""
     return watch(start(make_setup(question)), report)
+
+
+declare(Contrastive, Answer(learn, version=1, complete=complete, findings=findings, facts=facts))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from core.progress import Progress
-from core.questions.alone import answers_alone
+from core.questions.registry import Answer, declare
 from core.theory.deep_linear.findings import findings
 from core.theory.deep_linear.presets import complete, start
 from core.theory.deep_linear.question import DeepLinear
@@ -21,7 +21,18 @@ def facts(question: DeepLinear, table: pd.DataFrame) -> Mapping[str, object]:
     return {**said, "verdict": " ".join(findings(question, table)), **last}
 
 
-@answers_alone(DeepLinear, version=1, complete=complete, findings=findings, facts=facts)
-def train(question: DeepLinear, report: Progress | None) -> pd.DataFrame:
+def train(question: DeepLinear, _: None, report: Progress | None) -> pd.DataFrame:
     """Return a row per look; raises UnknownNameError and InputError for what cannot be run."""
     return watch(start(question), report)
+
+
+declare(
+    DeepLinear,
+    Answer(
+        train,
+        version=1,
+        complete=lambda question, _: complete(question),
+        findings=findings,
+        facts=facts,
+    ),
+)

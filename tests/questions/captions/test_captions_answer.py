@@ -15,7 +15,7 @@ from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
-from core.questions.asking import answer_of, ask, left_out_of
+from core.questions.asking import ask, left_out_of
 from core.questions.asking import recipe_of as recipe
 from core.questions.captions.answer import bin_facts, complete_facts, default_models
 from core.questions.captions.question import (
@@ -27,6 +27,7 @@ from core.questions.captions.question import (
 from core.questions.captions.tellings import tellings, texts_at, told_at
 from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.question import Overview
+from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS

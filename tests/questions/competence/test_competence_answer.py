@@ -12,7 +12,7 @@ import pytest
 
 from core.cli import main
 from core.competence.imported import import_scores
-from core.questions.asking import ANSWERS, Answer, ask, never
+from core.questions.asking import ask
 from core.questions.competence import trends
 from core.questions.competence.question import TasksSolved, Trends
 from core.questions.competence.registry import CAPTIONS
@@ -25,6 +25,7 @@ from core.questions.competence.trends import (
     TREND,
     UNMEASURED,
 )
+from core.questions.registry import ANSWERS, Answer, never
 from core.store import Store
 from core.study.parts import Comparison
 from core.study.study import Study

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError, UnknownNameError
-from core.questions.asking import ANSWERS, Answer, ask, findings_of, never
+from core.questions.asking import ask, findings_of
 from core.questions.competence.answer import skill_of
 from core.questions.competence.question import (
     Binning,
@@ -23,6 +23,7 @@ from core.questions.competence.question import (
 )
 from core.questions.competence.registry import CAPTIONS
 from core.questions.models.question import ModelPairs, Roster
+from core.questions.registry import ANSWERS, Answer, never
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study

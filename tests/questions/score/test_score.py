@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import FeatureError, MetricError
 from core.metrics import METRICS
-from core.questions.alone import ask_alone, recipe_alone
+from core.questions.asking import ask, recipe_of
 from core.questions.score.answer import score_layers
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers, normalize_rows
@@ -33,7 +33,7 @@ def files(tmp_path):
 )
 def test_each_pair_of_layers_has_the_metrics_own_score(files, measure):
     x, y, file_x, file_y = files
-    table = ask_alone(Score(file_x, file_y, measure, q=0.9))
+    table = ask(Score(file_x, file_y, measure, q=0.9))
     assert list(zip(table["layer_x"], table["layer_y"], strict=True)) == [
         (a, b) for a in range(2) for b in range(3)
     ]
@@ -50,12 +50,12 @@ def test_files_of_different_stimuli_and_parameters_out_of_range_are_refused(file
     with pytest.raises(FeatureError, match="same stimuli; got 20 and 7 rows"):
         score_layers(x, [layer[:7] for layer in y], Measure(), q=1.0)
     with pytest.raises(MetricError, match="k must"):
-        ask_alone(Score(file_x, file_y, Measure(k=20)))
+        ask(Score(file_x, file_y, Measure(k=20)))
 
 
 def test_the_recipe_names_both_files_and_every_choice():
-    recipe = recipe_alone(Score("a.npy", "b.npy", Measure("cka")))
+    recipe = recipe_of(Score("a.npy", "b.npy", Measure("cka")))
     assert recipe.kind == "score"
     assert recipe.choices["versions"] == {"score": 1}
     assert (recipe.choices["x"], recipe.choices["y"]) == ("a.npy", "b.npy")
-    assert recipe != recipe_alone(Score("a.npy", "b.npy"))
+    assert recipe != recipe_of(Score("a.npy", "b.npy"))
