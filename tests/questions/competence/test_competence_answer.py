@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from core.questions.competence.trends import (
     TREND,
     UNMEASURED,
 )
-from core.questions.registry import ANSWERS, Answer, never
+from core.questions.registry import ANSWERS, answer_of, never
 from core.store import Store
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -56,7 +57,8 @@ def trends_of(root: Path, vision: str = "") -> pd.DataFrame:
 def competent(monkeypatch) -> None:
     """Give vision models their shares of tasks and language models the scores of two exams."""
     table = pd.DataFrame({"model": list(SOLVED), "solved": list(SOLVED.values())})
-    monkeypatch.setitem(ANSWERS, TasksSolved, Answer(lambda *_: table, version=1, kept=never))
+    solved = replace(answer_of(TasksSolved), make=lambda *_: table, kept=never)
+    monkeypatch.setitem(ANSWERS, TasksSolved, solved)
     measured = trends.registry
 
     def registry(study: Study) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from core.questions.competence.question import (
 )
 from core.questions.competence.registry import CAPTIONS
 from core.questions.models.question import ModelPairs, Roster
-from core.questions.registry import ANSWERS, Answer, never
+from core.questions.registry import ANSWERS, answer_of, never
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
@@ -60,7 +61,8 @@ def solved(monkeypatch, shares: dict[str, float]) -> None:
     def solve(question: TasksSolved, *_: object) -> pd.DataFrame:
         return table.assign(solved=table["solved"] * question.solving.threshold / 0.8)
 
-    monkeypatch.setitem(ANSWERS, TasksSolved, Answer(solve, version=1, kept=never))
+    answer = replace(answer_of(TasksSolved), make=solve, kept=never)
+    monkeypatch.setitem(ANSWERS, TasksSolved, answer)
 
 
 def test_vision_models_are_binned_by_what_they_solve(study, monkeypatch):
