@@ -11,6 +11,7 @@ from core.encoders.encoder import REALITY
 from core.metrics import METRICS
 from core.options import options_of
 from core.questions.alignment import figures
+from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
 from core.study.comparison.aligning import layer_matrix
@@ -166,12 +167,10 @@ def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
     # of some metrics each pair of layers has a chance level of its own
     each = METRICS[comparison.metric].pair_chance is not None
     chance = float("nan") if each else points["chance"].iloc[0]
-    figure = figures.layer_grid(
+    figure = layer_grid(
         scores.to_numpy(),
-        title_x=about_x["title"],
-        title_y=about_y["title"],
-        layers_x=about_x["layers"],
-        layers_y=about_y["layers"],
+        Layers(about_x["title"], about_x["layers"]),
+        Layers(about_y["title"], about_y["layers"]),
         spec=spec,
         chance=chance,
         mode=frame.mode(),

@@ -11,6 +11,25 @@ from plotly.subplots import make_subplots
 from core.figures.theme import Mode, template
 
 
+def panels(
+    heads: Sequence[str],
+    columns: int,
+    mode: Mode,
+    *,
+    height: int,
+    title: str,
+    **shape: float | bool | str,
+) -> go.Figure:
+    """Return an empty panel per heading, so many columns side by side.
+
+    height: of the whole figure, in pixels. title: names exported files and is read aloud. shape:
+    spacing and shared axes, as plotly's `make_subplots` takes them.
+    """
+    rows = math.ceil(len(heads) / columns)
+    figure = make_subplots(rows, columns, subplot_titles=list(heads), **shape)
+    return figure.update_layout(template=template(mode), height=height, meta={"title": title})
+
+
 def grid(
     heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025
 ) -> go.Figure:
@@ -40,7 +59,13 @@ def per_row(panels: int, narrow: bool) -> int:
     return 1 if narrow else min(4, panels)
 
 
-def cell(place: int, panels: int, narrow: bool) -> dict[str, int]:
-    """Return the row and column of a panel of `grid`, counted from 1."""
-    row, column = divmod(place, per_row(panels, narrow))
+def cell(place: int, columns: int) -> dict[str, int]:
+    """Return the row and column of a panel, counted from 1, where so many stand side by side."""
+    row, column = divmod(place, columns)
     return {"row": row + 1, "col": column + 1}
+
+
+def name_rows(figure: go.Figure, panels: int, columns: int, text: str) -> None:
+    """Write what the y axes say beside the first panel of each row."""
+    for row in range(1, math.ceil(panels / columns) + 1):
+        figure.update_yaxes(title_text=text, row=row, col=1)

@@ -7,7 +7,8 @@ import pytest
 
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
-from core.questions.alignment.figures import layer_grid, trend
+from core.questions.alignment.figures import trend
+from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.points import calibrated_points
 from core.questions.overview.figures import growth, headline, ranking
 from core.questions.stimuli.figures import agreement
@@ -100,10 +101,8 @@ def test_layer_grid_frames_the_best_pair():
     scores = np.array([[0.1, 0.2, 0.1], [0.0, 0.1, 0.4]])
     figure = layer_grid(
         scores,
-        title_x="GPT <s>",
-        title_y="MAE s",
-        layers_x=["in", "b0"],
-        layers_y=["p", "b0", "b1"],
+        Layers("GPT <s>", ["in", "b0"]),
+        Layers("MAE s", ["p", "b0", "b1"]),
         spec=KNN,
         chance=0.05,
         mode="dark",
@@ -119,10 +118,8 @@ def test_layer_grid_frames_the_best_pair():
 def test_layer_grid_marks_the_least_where_lower_is_aligned_and_tells_no_unknown_chance():
     figure = layer_grid(
         np.array([[0.9, 0.2], [0.5, 0.7]]),
-        title_x="a",
-        title_y="b",
-        layers_x=["0", "1"],
-        layers_y=["0", "1"],
+        Layers("a", ["0", "1"]),
+        Layers("b", ["0", "1"]),
         spec=ANGLE,
         chance=np.nan,
         mode="light",
@@ -169,10 +166,8 @@ def test_trend_draws_no_chance_line_where_every_pair_has_its_own():
 def test_layer_grid_of_no_numbers_draws_its_reason():
     figure = layer_grid(
         np.full((1, 1), np.nan),
-        title_x="a",
-        title_y="b",
-        layers_x=["0"],
-        layers_y=["0"],
+        Layers("a", ["0"]),
+        Layers("b", ["0"]),
         spec=KNN,
         chance=1.0,
         mode="light",

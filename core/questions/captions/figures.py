@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
-from core.figures.panels import cell, grid, per_row
+from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
     Mode,
@@ -67,7 +67,7 @@ def by_words(
     )
     ends = [0.85 * points["words"].min(), 1.18 * points["words"].max()]
     for place, facet in enumerate(facets):
-        at, panel = cell(place, len(facets), narrow), points[points["facet"] == facet]
+        at, panel = cell(place, per_row(len(facets), narrow)), points[points["facet"] == facet]
         if panel["chance"].nunique() == 1:
             figure.add_scatter(
                 x=ends,
@@ -180,8 +180,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
 
 
 def _finish(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:
-    for row in range(1, math.ceil(panels / per_row(panels, narrow)) + 1):
-        figure.update_yaxes(title_text=wrap(label, 24), row=row, col=1)
+    name_rows(figure, panels, per_row(panels, narrow), wrap(label, 24))
     figure.update_yaxes(matches="y", rangemode="tozero")
 
 
@@ -264,7 +263,7 @@ def facts(
     figure = grid([f"<b>{heading(facet)}</b>" for facet in facets], mode, narrow=narrow, height=250)
     colors = dict(zip(order, sample_colorscale(list(INK[mode].scale[2:]), len(order)), strict=True))
     for place, facet in enumerate(facets):
-        at, panel = cell(place, len(facets), narrow), points[points["facet"] == facet]
+        at, panel = cell(place, per_row(len(facets), narrow)), points[points["facet"] == facet]
         figure.add_scatter(
             x=[0, 1],
             y=[panel["chance"].iloc[0]] * 2,

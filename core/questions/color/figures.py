@@ -32,7 +32,7 @@ from core.figures.theme import (
     wrap,
 )
 from core.modalities import LANGUAGE
-from core.questions.color.space_figures import MOST_WORDS, color_card
+from core.questions.color.space_panels import MOST_WORDS, color_card
 from core.statistics.correlations import Correlation
 
 MEASURES: Mapping[str, str] = {

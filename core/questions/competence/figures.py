@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from core.figures.panels import cell, grid
+from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
     Mode,
@@ -68,9 +68,9 @@ def bins(
         height=330,
     )
     chosen = {ALL: points, SAME: points[points["same"]], DIFFERENT: points[~points["same"]]}
-    right = float(table["high"].max()) + 0.02
+    right, columns = float(table["high"].max()) + 0.02, per_row(len(kinds), narrow)
     for place, kind in enumerate(kinds):
-        at = cell(place, len(kinds), narrow)
+        at = cell(place, columns)
         if not math.isnan(chance):
             figure.add_scatter(
                 x=[-0.02, right],
@@ -85,8 +85,7 @@ def bins(
         figure.add_scatter(**_means(means, mode), showlegend=place == 0, **at)
     figure.update_xaxes(title_text=SOLVED, tickformat=".0%", range=[-0.02, right], nticks=6)
     figure.update_yaxes(rangemode="tozero", matches="y")
-    for row in range(1, (len(kinds) if narrow else 1) + 1):
-        figure.update_yaxes(title_text=wrap(label, 34), row=row, col=1)
+    name_rows(figure, len(kinds), columns, wrap(label, 34))
     return figure.update_layout(meta={"title": "Alignment within bins of competence"})
 
 

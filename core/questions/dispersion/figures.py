@@ -6,12 +6,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.panels import cell, grid, per_row
+from core.figures.marks import (
+    SILENT,
+    add_chance,
+    cards,
+    interval,
+    name_chance,
+    name_groups,
+    name_mark,
+)
+from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
     Mode,
@@ -28,13 +38,25 @@ from core.figures.theme import (
 )
 from core.modalities import LANGUAGE, VISION
 
-SETS: Mapping[str, str] = {"low": "low", "random": "random", "high": "high"}
-DROPS: Mapping[str, str] = {
-    "full": "none",
-    "without low": "lowest",
-    "without random": "random",
-    "without high": "highest",
-}
+
+@dataclass(frozen=True)
+class Sets:
+    """The sets of stimuli on an axis: what it is called, and what each set is."""
+
+    axis: str
+    names: Mapping[str, str]
+
+
+SETS = Sets("dispersion", {"low": "low", "random": "random", "high": "high"})
+DROPS = Sets(
+    "left out by dispersion",
+    {
+        "full": "none",
+        "without low": "lowest",
+        "without random": "random",
+        "without high": "highest",
+    },
+)
 RATIO = "low/high"
 NOTHING = "No alignment can be computed on these sets: {}."
 
@@ -51,14 +73,7 @@ def effect(
     the low and the high set. chance: NaN where no formula gives it.
     """
     figure = _by_set(
-        points,
-        SETS,
-        "dispersion",
-        mode,
-        narrow=narrow,
-        heads=_ratios(points),
-        label=label,
-        chance=chance,
+        points, SETS, mode, heads=_ratios(points), label=label, chance=chance, narrow=narrow
     )
     return figure.update_layout(meta={"title": "Alignment by dispersion"})
 
@@ -71,138 +86,108 @@ def drop(
 
     points: rows of `core.questions.dispersion.trials.score_trial`, described likewise.
     """
-    figure = _by_set(
-        points,
-        DROPS,
-        "left out by dispersion",
-        mode,
-        narrow=narrow,
-        heads={},
-        label=label,
-        chance=chance,
-    )
-    return figure.update_layout(
-        meta={"title": "Alignment without the lowest or the highest dispersion"}
-    )
+    figure = _by_set(points, DROPS, mode, heads={}, label=label, chance=chance, narrow=narrow)
+    title = "Alignment without the lowest or the highest dispersion"
+    return figure.update_layout(meta={"title": title})
 
 
 def _by_set(
     points: pd.DataFrame,
-    sets: Mapping[str, str],
-    axis: str,
+    sets: Sets,
     mode: Mode,
     *,
-    narrow: bool,
     heads: Mapping[str, str],
     label: str,
     chance: float,
+    narrow: bool,
 ) -> go.Figure:
-    shown = points[points["set"].isin(list(sets))]
+    shown = points[points["set"].isin(list(sets.names))]
     seen = shown.dropna(subset="score")
     if seen.empty:
         return reason(NOTHING.format(_first(shown["reason"])), mode)
-    titles = list(dict.fromkeys(seen["title_y"]))
+    titles, names = list(dict.fromkeys(seen["title_y"])), list(sets.names.values())
+    columns = per_row(len(titles), narrow)
     figure = grid(
         [_head(title, heads.get(title, "")) for title in titles], mode, narrow=narrow, height=330
     )
     for place, title in enumerate(titles):
-        at = cell(place, len(titles), narrow)
-        if not math.isnan(chance):
-            figure.add_scatter(
-                x=list(sets.values()),
-                y=[chance] * len(sets),
-                **chance_line(mode),
-                showlegend=False,
-                hoverinfo="skip",
-                **at,
-            )
-        _add_sets(figure, seen[seen["title_y"] == title], sets, axis, mode, at)
-    figure.update_xaxes(
-        type="category",
-        categoryarray=list(sets.values()),
-        range=[-0.45, len(sets) - 0.55],
-        tickangle=0,
-        title_text=axis,
-    )
-    name_rows(figure, len(titles), narrow, label)
-    figure.update_yaxes(matches="y", rangemode="tozero")
+        at = cell(place, columns)
+        add_chance(figure, names, chance, mode, at)
+        _add_sets(figure, seen[seen["title_y"] == title], sets, mode, at)
+    ends = [-0.45, len(names) - 0.55]
+    figure.update_xaxes(type="category", categoryarray=names, range=ends, tickangle=0)
+    figure.update_xaxes(title_text=sets.axis).update_yaxes(matches="y", rangemode="tozero")
+    name_rows(figure, len(titles), columns, wrap(label, 34))
     _add_legend(figure, seen, mode, chance=chance)
     return figure
 
 
 def _add_sets(
-    figure: go.Figure,
-    panel: pd.DataFrame,
-    sets: Mapping[str, str],
-    axis: str,
-    mode: Mode,
-    at: Mapping[str, int],
+    figure: go.Figure, panel: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
-    order = {name: place for place, name in enumerate(sets)}
+    """Add a line per language model of a panel, and the mean over them."""
+    order = {name: place for place, name in enumerate(sets.names)}
     rows = panel.sort_values("set", key=lambda names: names.map(order))
     for _, run in rows[rows["language"] != ""].groupby("language", sort=False):
-        color = hue(str(run["group_x"].iloc[0]), mode)
-        marker = {
-            "color": color,
-            "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
-            "symbol": LANGUAGE.symbol,
-            "line": {"color": INK[mode].paper, "width": 1},
-        }
-        joined = run[
-            run["set"] != "full"
-        ]  # its score cannot be compared with those of smaller sets
-        thin = {"color": clear(color, 0.4), "width": 1.5}
-        figure.add_scatter(
-            x=joined["set"].map(sets),
-            y=joined["score"],
-            mode="lines",
-            line=thin,
-            showlegend=False,
-            hoverinfo="skip",
-            **at,
-        )
-        figure.add_scatter(
-            x=run["set"].map(sets),
-            y=run["score"],
-            mode="markers",
-            marker=marker,
-            showlegend=False,
-            **_cards(run, sets, axis),
-            **at,
-        )
+        _add_model(figure, run, sets, mode, at)
     mean = rows[rows["language"] == ""]
     for part in (mean[mean["set"] == "full"], mean[mean["set"] != "full"]):
         figure.add_scatter(
-            x=part["set"].map(sets),
+            x=part["set"].map(sets.names),
             y=part["score"],
             **_mean_look(part, INK[mode].text),
             showlegend=False,
-            **_cards(part, sets, axis),
+            **_cards(part, sets),
             **at,
         )
 
 
-def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
-    interval = {
-        "type": "data",
-        "symmetric": False,
-        "array": mean["high"] - mean["score"],
-        "arrayminus": mean["score"] - mean["low"],
+def _add_model(
+    figure: go.Figure, run: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
+) -> None:
+    """Add a language model's score on each set; that on all stimuli cannot be compared with those
+    on smaller sets and stays apart.
+    """
+    color, joined = hue(str(run["group_x"].iloc[0]), mode), run[run["set"] != "full"]
+    marker = {
         "color": color,
-        "thickness": 2,
-        "width": 5,
+        "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
+        "symbol": LANGUAGE.symbol,
+        "line": {"color": INK[mode].paper, "width": 1},
     }
+    figure.add_scatter(
+        x=joined["set"].map(sets.names),
+        y=joined["score"],
+        mode="lines",
+        line={"color": clear(color, 0.4), "width": 1.5},
+        **SILENT,
+        **at,
+    )
+    figure.add_scatter(
+        x=run["set"].map(sets.names),
+        y=run["score"],
+        mode="markers",
+        marker=marker,
+        showlegend=False,
+        **_cards(run, sets),
+        **at,
+    )
+
+
+def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
+    error = interval(mean["score"], mean["low"], mean["high"], color=color, thickness=2, width=5)
     return {
         "mode": "lines+markers",
         "marker": {"color": color, "size": 10, "symbol": "diamond"},
-        "error_y": interval,
+        "error_y": error,
         "line": {"color": color, "width": 2},
     }
 
 
-def _cards(rows: pd.DataFrame, sets: Mapping[str, str], axis: str) -> dict[str, Any]:
-    cards = [_card(row, f"{axis}: {sets[row['set']]}") for row in rows.to_dict("records")]
-    return {"hovertext": cards, "hovertemplate": "%{hovertext}<extra></extra>"}
+def _cards(rows: pd.DataFrame, sets: Sets) -> dict[str, object]:
+    return cards(
+        _card(row, f"{sets.axis}: {sets.names[row['set']]}") for row in rows.to_dict("records")
+    )
 
 
 def _card(row: Mapping[Hashable, Any], name: str) -> str:
@@ -260,55 +245,46 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
     if seen.empty:
         return reason(NOTHING.format(_first(mean["reason"])), mode)
     parts = int(mean["part"].max())
+    parts_named = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
+    sets = Sets("dispersion", parts_named)
     figure = blank(mode, height=400, title="Alignment by part of the ranking by dispersion")
-    for place, (title, run) in enumerate(seen.groupby("title_y", sort=False)):
-        color = hue(str(run["group_y"].iloc[0]), mode)
-        names = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
-        look = _mean_look(run, color) | {
-            "marker": {"color": color, "size": 9, "symbol": VISION.symbol}
-        }
-        look["error_y"] = {**look["error_y"], "color": clear(color, 0.5), "width": 0}
-        shift = 0.06 * (
-            place - (seen["title_y"].nunique() - 1) / 2
-        )  # so that intervals do not hide each other
+    for place, (_, run) in enumerate(seen.groupby("title_y", sort=False)):
+        aside = 0.06 * (place - (seen["title_y"].nunique() - 1) / 2)  # intervals stay apart
         figure.add_scatter(
-            x=run["part"] + shift,
-            y=run["score"],
-            name=plain(title),
-            **look,
-            **_cards(run, names, "dispersion"),
+            x=run["part"] + aside,
+            **_decile_line(run, mode),
+            **_cards(run, sets),
         )
     if not math.isnan(chance):
-        figure.add_scatter(
-            x=[0.6, parts + 0.4], y=[chance] * 2, **chance_line(mode), hoverinfo="skip"
-        )
+        ends = {"x": [0.6, parts + 0.4], "y": [chance] * 2}
+        figure.add_scatter(**ends, **chance_line(mode), hoverinfo="skip")
     figure.update_xaxes(
         title_text="dispersion: part 1 has the least",
         dtick=1,
         range=[0.5, parts + 0.5],
         showgrid=False,
     )
-    return figure.update_yaxes(title_text=wrap(label, 34), rangemode="tozero").update_layout(
-        margin_t=16
-    )
+    figure.update_yaxes(title_text=wrap(label, 34), rangemode="tozero")
+    return figure.update_layout(margin_t=16)
 
 
-def name_rows(figure: go.Figure, panels: int, narrow: bool, label: str) -> None:
-    """Write what the y axes say beside the first panel of each row."""
-    for row in range(1, math.ceil(panels / per_row(panels, narrow)) + 1):
-        figure.update_yaxes(title_text=wrap(label, 34), row=row, col=1)
+def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
+    color = hue(str(run["group_y"].iloc[0]), mode)
+    look = _mean_look(run, color)
+    return {
+        "y": run["score"],
+        "name": plain(run["title_y"].iloc[0]),
+        **look,
+        "marker": {"color": color, "size": 9, "symbol": VISION.symbol},
+        "error_y": {**look["error_y"], "color": clear(color, 0.5), "width": 0},
+    }
 
 
 def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
-    for name in dict.fromkeys(seen.loc[seen["language"] != "", "group_x"]):
-        marker = {"color": hue(str(name), mode), "size": 10, "symbol": LANGUAGE.symbol}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
-    diamond = {"color": INK[mode].text, "size": 10, "symbol": "diamond"}
-    figure.add_scatter(
-        x=[None], y=[None], mode="markers", marker=diamond, name="mean, 95 % interval"
-    )
+    name_groups(figure, seen.loc[seen["language"] != "", "group_x"], LANGUAGE.symbol, mode)
+    name_mark(figure, "mean, 95 % interval", {"color": INK[mode].text, "symbol": "diamond"})
     if not math.isnan(chance):
-        figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+        name_chance(figure, mode)
 
 
 def _first(reasons: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.panels import cell, grid
+from core.figures.marks import cards
+from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
     Mode,
@@ -19,7 +20,6 @@ from core.figures.theme import (
     plain,
     scatter_of,
 )
-from core.questions.dispersion.figures import name_rows
 
 
 def held_out(
@@ -34,49 +34,52 @@ def held_out(
     spaces = list(dict.fromkeys(points["space"]))
     relations = fits.set_index("space").to_dict("index")
     titles = points.drop_duplicates("space").set_index("space")["title"]
-    heads = [
-        f"<b>{plain(titles[space])}</b><br><span"
-        f" style='font-size:12px'>{_correlation(relations[space])}</span>"
-        for space in spaces
-    ]
+    heads = [_head(titles[space], relations[space]) for space in spaces]
     figure = grid(heads, mode, narrow=narrow, height=320, gap=0.045)
+    columns, kind = per_row(len(spaces), narrow), scatter_of(len(points))
     for place, space in enumerate(spaces):
-        panel, at = points[points["space"] == space], cell(place, len(spaces), narrow)
-        color = hue(str(panel["group"].iloc[0]), mode)
-        cards = [
-            f"stimulus {row.index}<br>dispersion {row.dispersion:.3g}<br>deviation"
-            f" {row.deviation:.3g}"
-            for row in panel.itertuples(index=False)
-        ]
-        dots = {
-            "type": scatter_of(len(points)),
-            "x": panel["dispersion"],
-            "y": panel["deviation"],
-            "mode": "markers",
-            "marker": {"color": clear(color, 0.45), "size": 5},
-            "hovertext": cards,
-            "showlegend": False,
-            "hovertemplate": "%{hovertext}<extra></extra>",
-        }
-        figure.add_trace(dots, **at)
-        ends = pd.Series([panel["dispersion"].min(), panel["dispersion"].max()])
-        line = {"color": INK[mode].text, "width": 2, "dash": "dash"}
-        fit = {
-            "type": dots["type"],
-            "x": ends,
-            "y": relations[space]["intercept"] + relations[space]["slope"] * ends,
-            "mode": "lines",
-            "line": line,
-            "name": "least-squares fit",
-            "showlegend": place == 0,
-            "hoverinfo": "skip",
-        }
-        figure.add_trace(fit, **at)  # of the dots' own kind, else it would lie beneath them
+        panel, at = points[points["space"] == space], cell(place, columns)
+        figure.add_trace({"type": kind, **_dots(panel, mode)}, **at)
+        fit = _fit(panel["dispersion"], relations[space], mode)
+        # of the dots' own kind, else it would lie beneath them
+        figure.add_trace({"type": kind, **fit, "showlegend": place == 0}, **at)
     figure.update_xaxes(title_text="dispersion of the others", nticks=5).update_yaxes(nticks=6)
-    name_rows(figure, len(spaces), narrow, "deviation from their consensus")
+    name_rows(figure, len(spaces), columns, "deviation from their consensus")
     return figure.update_layout(
         meta={"title": "Dispersion and the deviation of a model that does not define it"}
     )
+
+
+def _head(title: object, fit: Mapping[Hashable, Any]) -> str:
+    return f"<b>{plain(title)}</b><br><span style='font-size:12px'>{_correlation(fit)}</span>"
+
+
+def _dots(panel: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    color = hue(str(panel["group"].iloc[0]), mode)
+    return {
+        "x": panel["dispersion"],
+        "y": panel["deviation"],
+        "mode": "markers",
+        "marker": {"color": clear(color, 0.45), "size": 5},
+        "showlegend": False,
+        **cards(
+            f"stimulus {row.index}<br>dispersion {row.dispersion:.3g}<br>deviation"
+            f" {row.deviation:.3g}"
+            for row in panel.itertuples(index=False)
+        ),
+    }
+
+
+def _fit(x: pd.Series, fit: Mapping[Hashable, Any], mode: Mode) -> dict[str, object]:
+    ends = pd.Series([x.min(), x.max()])
+    return {
+        "x": ends,
+        "y": fit["intercept"] + fit["slope"] * ends,
+        "mode": "lines",
+        "line": {"color": INK[mode].text, "width": 2, "dash": "dash"},
+        "name": "least-squares fit",
+        "hoverinfo": "skip",
+    }
 
 
 def _correlation(fit: Mapping[Hashable, Any]) -> str:

@@ -1,19 +1,16 @@
-"""The Models page's figures: the map of models, and the tree of models beside their alignment with
-each other.
-"""
+"""The map of models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from jaxtyping import Float64
-from plotly.subplots import make_subplots
 
+from core.figures.marks import SILENT, cards, color_bar, name_mark
 from core.figures.theme import (
     INK,
     Mode,
@@ -25,10 +22,8 @@ from core.figures.theme import (
     hue,
     marker_size,
     plain,
-    reason,
     round_ticks,
     sized,
-    template,
     wrap,
 )
 from core.modalities import find_modality
@@ -40,9 +35,9 @@ SCALED: Mapping[str, str] = {
     "step": "training steps",
 }
 LOGARITHMIC = ("parameters", "step")
+HOLLOW = "rgba(0,0,0,0)"
 SHRUNK = 0.75  # marks of one group lie close together
 MOST_NAMES = 18  # in the legend, which would leave the map no room
-LABEL, NARROW_LABEL = 44, 20  # characters of a model's title beside the tree
 
 
 def model_map(
@@ -64,9 +59,7 @@ def model_map(
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     for _, run in points[points["followed"]].groupby("run", sort=False):
         line = {"color": clear(hue(str(run["group"].iloc[0]), mode), 0.6), "width": 1.5}
-        figure.add_scatter(
-            x=run["x"], y=run["y"], mode="lines", line=line, hoverinfo="skip", showlegend=False
-        )
+        figure.add_scatter(x=run["x"], y=run["y"], mode="lines", line=line, **SILENT)
     if color in NAMED:
         _add_named(figure, points, color, mode)
     else:
@@ -75,10 +68,8 @@ def model_map(
         _name(figure, row, mode)
     if distance and (width := float(np.ptp(points[["x", "y"]], axis=0).max())):
         _add_scale(figure, points, distance, width, mode)
-    bare = {
-        "showticklabels": False,
-        "showgrid": False,
-    }  # a place means nothing: the map may be turned and mirrored
+    # a place means nothing: the map may be turned and mirrored
+    bare = {"showticklabels": False, "showgrid": False}
     figure.update_xaxes(**bare).update_yaxes(**bare, scaleanchor="x", scaleratio=1)
     return figure.update_layout(margin_t=16, dragmode="pan")
 
@@ -94,8 +85,7 @@ def _add_scale(
         y=[at, at],
         mode="lines",
         line={"color": INK[mode].soft, "width": 3},
-        hoverinfo="skip",
-        showlegend=False,
+        **SILENT,
     )
     figure.add_annotation(
         x=left + length,
@@ -110,17 +100,12 @@ def _add_scale(
 
 def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
     """Draw a ring around a mark, and its title above it."""
-    ink, size, at = (
-        INK[mode],
-        SHRUNK * marker_size(row["parameters"]) + 7,
-        {"x": row["x"], "y": row["y"]},
-    )
-    ring = {"color": "rgba(0,0,0,0)", "size": size, "line": {"color": ink.text, "width": 2}}
-    figure.add_scatter(
-        x=[row["x"]], y=[row["y"]], mode="markers", marker=ring, hoverinfo="skip", showlegend=False
-    )
+    ink, size = INK[mode], SHRUNK * marker_size(row["parameters"]) + 7
+    ring = {"color": HOLLOW, "size": size, "line": {"color": ink.text, "width": 2}}
+    figure.add_scatter(x=[row["x"]], y=[row["y"]], mode="markers", marker=ring, **SILENT)
     figure.add_annotation(
-        **at,
+        x=row["x"],
+        y=row["y"],
         text=plain(row["title"]),
         ax=0,
         ay=-34,
@@ -140,45 +125,27 @@ def _add_named(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) 
             showlegend=place < MOST_NAMES,
         )
     if len(kinds) > MOST_NAMES:
-        more = {"color": "rgba(0,0,0,0)"}
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
-            marker=more,
-            name=f"and {len(kinds) - MOST_NAMES} more: point at them",
-        )
+        more = f"and {len(kinds) - MOST_NAMES} more: point at them"
+        figure.add_scatter(x=[None], y=[None], mode="markers", marker={"color": HOLLOW}, name=more)
 
 
 def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:
     value = points[color].where(points[color] > 0) if color in LOGARITHMIC else points[color]
     shown = pd.Series(np.log10(value), index=points.index) if color in LOGARITHMIC else value
     for modality, kind in points.groupby("modality", sort=False):
-        present = shown[kind.index].notna()
-        marks = {"color": shown[kind.index][present], "coloraxis": "coloraxis"}
+        values = shown[kind.index]
+        present = values.notna()
+        marks = {"color": values[present], "coloraxis": "coloraxis"}
         figure.add_scatter(**_marks(kind[present], marks, mode), showlegend=False)
-        kind_of = find_modality(str(modality))
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
-            name=kind_of.title,
-            marker={"color": INK[mode].soft, "symbol": kind_of.symbol, "size": 10},
-        )
-        figure.add_scatter(
-            **_marks(kind[~present], {"color": "rgba(0,0,0,0)"}, mode, edge=INK[mode].soft),
-            showlegend=False,
-        )
-    bar = {
-        "title": {"text": wrap(SCALED[color], 16), "font": {"size": 12}},
-        "thickness": 12,
-        "outlinewidth": 0,
-        "len": 0.8,
-    }
+        look = find_modality(str(modality))
+        name_mark(figure, look.title, {"color": INK[mode].soft, "symbol": look.symbol})
+        hollow = _marks(kind[~present], {"color": HOLLOW}, mode, edge=INK[mode].soft)
+        figure.add_scatter(**hollow, showlegend=False)
+    bar = color_bar(wrap(SCALED[color], 16), len=0.8, **_ticks(value, color))
     figure.update_layout(
         coloraxis={
             "colorscale": list(INK[mode].scale[1:]),
-            "colorbar": bar | _ticks(value, color),
+            "colorbar": bar,
             "showscale": bool(shown.notna().any()),
         }
     )
@@ -212,8 +179,7 @@ def _marks(
         "mode": "markers",
         "marker": marker,
         "customdata": points[["model"]].to_numpy(),
-        "hovertext": [_card(row) for row in points.to_dict("records")],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **cards(_card(row) for row in points.to_dict("records")),
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
@@ -228,113 +194,3 @@ def _card(row: Mapping[Hashable, Any]) -> str:
         f"nearest: {wrap(plain(row['nearest']), 50)}",
         ids=row["model"],
     )
-
-
-def tree(
-    scores: Float64[np.ndarray, "m m"],
-    branches: pd.DataFrame,
-    *,
-    titles: Sequence[str],
-    groups: Sequence[str],
-    label: str,
-    aligned_high: bool,
-    mode: Mode,
-    narrow: bool = False,
-) -> go.Figure:
-    """Draw a tree of models and, in the order of its leaves, the alignment of every two of them.
-
-    scores: in that order, NaN on the diagonal; columns are in the order of rows. branches: as
-    `core.questions.models.clustering.cluster` gives them. titles: unique; long ones are cut in the
-    middle, the hover card has them whole. groups: color the mark before each.
-    """
-    if np.isnan(scores).all():
-        return reason("No two of these models have an alignment.", mode)
-    count = len(titles)
-    pitch, font = (13.0, 11) if count <= 80 else (11.5, 10)
-    height = max(360, int(pitch * count + 120))
-    figure = make_subplots(1, 2, column_widths=[0.16, 0.84], horizontal_spacing=0.006)
-    figure.update_layout(
-        template=template(mode),
-        height=height,
-        margin_t=64,
-        meta={"title": "Tree and alignment of models"},
-    )
-    figure.add_scatter(**_brackets(branches, mode), row=1, col=1)
-    names = [plain(title) for title in titles]
-    ends = [float(np.nanmin(scores)), float(np.nanmax(scores))]
-    bar = {
-        "orientation": "h",
-        "title": {"text": label, "font": {"size": 12}, "side": "top"},
-        "thickness": 10,
-        "outlinewidth": 0,
-        "x": 1,
-        "xanchor": "right",
-        "y": 1,
-        "yanchor": "bottom",
-        "len": 0.6 if narrow else 0.4,
-        "nticks": 5,
-    }
-    figure.add_heatmap(
-        z=scores,
-        x=names,
-        y=names,
-        colorscale=list(INK[mode].scale[:: 1 if aligned_high else -1]),
-        colorbar=bar,
-        zmin=min(0.0, ends[0]),
-        zmax=ends[1],
-        hoverongaps=False,
-        row=1,
-        col=2,
-        hovertemplate="<b>%{y}</b><br><b>%{x}</b><br>alignment %{z:.3f}<extra></extra>",
-    )
-    most = NARROW_LABEL if narrow else LABEL
-    marks = [
-        f"<span style='color:{hue(group, mode)}'>■</span> {plain(shorten(title, most))}"
-        for title, group in zip(titles, groups, strict=True)
-    ]
-    rows = {"range": [count - 0.5, -0.5], "showgrid": False, "fixedrange": True}
-    figure.update_yaxes(**rows, showticklabels=False, row=1, col=1)
-    figure.update_yaxes(
-        **rows,
-        side="right",
-        tickmode="array",
-        tickvals=names,
-        ticktext=marks,
-        tickfont_size=font,
-        row=1,
-        col=2,
-    )
-    figure.update_xaxes(
-        autorange="reversed",
-        nticks=4,
-        showgrid=False,
-        fixedrange=True,
-        title_text="distance",
-        row=1,
-        col=1,
-    )
-    return figure.update_xaxes(
-        showticklabels=False, showgrid=False, range=[-0.5, count - 0.5], row=1, col=2
-    )
-
-
-def _brackets(branches: pd.DataFrame, mode: Mode) -> dict[str, Any]:
-    """Return all mergers as one broken line: leaves run down, distances to the left."""
-    x, y = (
-        [value for _, bracket in branches.groupby("branch") for value in (*bracket[axis], None)]
-        for axis in ("y", "x")
-    )
-    line = {"color": INK[mode].soft, "width": 1.2}
-    return {"x": x, "y": y, "mode": "lines", "line": line, "hoverinfo": "skip", "showlegend": False}
-
-
-def shorten(text: str, most: int) -> str:
-    """Cut a long text in its middle, since titles of one training differ at their ends.
-
-    >>> shorten("ViT S · supervised after 1500 steps", 20)
-    'ViT S · s…1500 steps'
-    """
-    if len(text) <= most:
-        return text
-    end = most // 2
-    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"

@@ -5,12 +5,14 @@ two models agree.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Integer
 
+from core.figures.marks import SILENT, cards, flat_color_bar, name_line
 from core.figures.theme import (
     INK,
     Mode,
@@ -25,74 +27,70 @@ from core.figures.theme import (
 )
 
 
+@dataclass(frozen=True)
+class Map:
+    """Where the stimuli of a map lie.
+
+    axes: what they are. square: one unit is as long across as it is up, as for distances. unitless:
+    the axes bear no numbers.
+    """
+
+    title: str
+    axes: tuple[str, str]
+    square: bool = False
+    unitless: bool = False
+
+
 def stimulus_map(
-    points: pd.DataFrame,
-    *,
-    axes: tuple[str, str],
-    value: str,
-    title: str,
-    chosen: Collection[int] = (),
-    square: bool,
-    unitless: bool = False,
-    mode: Mode,
+    points: pd.DataFrame, shape: Map, *, value: str, chosen: Collection[int] = (), mode: Mode
 ) -> go.Figure:
     """Draw a dot per stimulus, to be brushed; its index is the dot's customdata.
 
-    points: index, caption, x, y, value. axes, value: what these are. chosen: the indices beside
-    which all others fade. square: one unit is as long across as it is up, as for distances.
-    unitless: the axes bear no numbers.
+    points: index, caption, x, y, value. value: what it is. chosen: the indices beside which all
+    others fade.
     """
-    ink = INK[mode]
-    figure = blank(mode, height=580, title=title)
-    cards = [
-        f"<b>stimulus {row['index']}</b><br>{wrap(plain(row['caption'][:200]))}<br>{value}"
-        f" {row['value']:.3g}"
-        for row in points.to_dict("records")
-    ]
-    bar = {
-        "title": {"text": value, "font": {"size": 12}, "side": "top"},
-        "thickness": 10,
-        "outlinewidth": 0,
-        "nticks": 6,
-        "orientation": "h",
-        "len": 0.6,
-        "x": 0,
-        "xanchor": "left",
-        "y": -0.14,
-        "yanchor": "top",
-    }
-    marker = {
-        "color": points["value"],
-        "colorscale": list(ink.scale[1:]),
-        "size": 8,
-        "opacity": 0.9,
-        "colorbar": bar,
-        "line": {"color": ink.chance, "width": 0.5},
-    }
-    lit = np.flatnonzero(points["index"].isin(list(chosen)))
-    figure.add_trace(
-        {
-            "type": scatter_of(len(points)),
-            "x": points["x"],
-            "y": points["y"],
-            "mode": "markers",
-            "marker": marker,
-            "showlegend": False,
-            "customdata": [
-                [index] for index in points["index"].tolist()
-            ],  # of an array no browser tells the values back
-            "hovertext": cards,
-            "selectedpoints": lit.tolist() if len(lit) else None,
-            "unselected": {"marker": {"opacity": 0.15}},
-            "hovertemplate": "%{hovertext}<extra></extra>",
-        }
-    )
-    figure.update_xaxes(title_text=axes[0]).update_yaxes(title_text=axes[1])
-    if unitless:
+    figure = blank(mode, height=580, title=shape.title)
+    figure.add_trace(_dots(points, value, chosen, mode))
+    figure.update_xaxes(title_text=shape.axes[0]).update_yaxes(title_text=shape.axes[1])
+    if shape.unitless:
         figure.update_xaxes(showticklabels=False).update_yaxes(showticklabels=False)
-    if square:
+    if shape.square:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
     return figure.update_layout(dragmode="lasso", margin_t=36)
+
+
+def _dots(
+    points: pd.DataFrame, value: str, chosen: Collection[int], mode: Mode
+) -> dict[str, object]:
+    lit = np.flatnonzero(points["index"].isin(list(chosen)))
+    return {
+        "type": scatter_of(len(points)),
+        "x": points["x"],
+        "y": points["y"],
+        "mode": "markers",
+        "marker": _colors(points["value"], value, mode),
+        "showlegend": False,
+        "customdata": [[index] for index in points["index"].tolist()],  # browsers return no arrays
+        "selectedpoints": lit.tolist() if len(lit) else None,
+        "unselected": {"marker": {"opacity": 0.15}},
+        **cards(
+            f"<b>stimulus {row['index']}</b><br>{wrap(plain(row['caption'][:200]))}<br>{value}"
+            f" {row['value']:.3g}"
+            for row in points.to_dict("records")
+        ),
+    }
+
+
+def _colors(values: pd.Series, name: str, mode: Mode) -> dict[str, object]:
+    below = {"len": 0.6, "x": 0, "xanchor": "left", "y": -0.14, "yanchor": "top", "nticks": 6}
+    return {
+        "color": values,
+        "colorscale": list(INK[mode].scale[1:]),
+        "size": 8,
+        "opacity": 0.9,
+        "colorbar": flat_color_bar(name, **below),
+        "line": {"color": INK[mode].chance, "width": 0.5},
+    }
 
 
 def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -102,47 +100,19 @@ def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fig
     rows: a row per model: title, group, residual, rank (1 is closest to the consensus), n, lower,
     upper (quartiles of all stimuli). `narrow` leaves a phone room for names and ranks.
     """
-    ink, names = INK[mode], [wrap(plain(title), 15 if narrow else 60) for title in rows["title"]]
-    figure = blank(mode, height=34 * len(rows) + 110, title="Residual of the stimulus by model")
-    middle = {
-        "base": rows["lower"],
-        "marker": {"color": clear(ink.chance, 0.35)},
-        "name": "middle half of all stimuli",
-    }
-    figure.add_bar(
-        x=rows["upper"] - rows["lower"],
-        y=names,
-        orientation="h",
-        width=0.9,
-        **middle,
-        hoverinfo="skip",
-    )
-    cards = [
-        f"<b>{plain(row.title)}</b><br>residual {row.residual:.3g}<br>rank {row.rank:,} of"
-        f" {row.n:,}"
-        for row in rows.itertuples(index=False)
-    ]
-    ranks = [f" rank {row.rank:,} of {row.n:,}" for row in rows.itertuples(index=False)]
-    figure.add_bar(
-        x=rows["residual"],
-        y=names,
-        orientation="h",
-        width=0.45,
-        showlegend=False,
-        hovertext=cards,
-        marker={"color": [hue(group, mode) for group in rows["group"]]},
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    names = [wrap(plain(title), 15 if narrow else 60) for title in rows["title"]]
     beside = rows[["residual", "upper"]].max(axis=1)
+    figure = blank(mode, height=34 * len(rows) + 110, title="Residual of the stimulus by model")
+    figure.add_bar(**_middle_half(rows, mode), y=names, orientation="h", width=0.9)
+    figure.add_bar(**_residual_bars(rows, mode), y=names, orientation="h", width=0.45)
     figure.add_scatter(
         x=beside,
         y=names,
         mode="text",
-        text=ranks,
+        text=_ranks(rows),
         textposition="middle right",
         cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
+        **SILENT,
     )
     most = (2.0 if narrow else 1.35) * beside.max()
     figure.update_xaxes(
@@ -152,6 +122,33 @@ def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fig
     )
     figure.update_yaxes(autorange="reversed", showgrid=False, ticksuffix="  ")
     return figure.update_layout(barmode="overlay", margin_t=8)
+
+
+def _middle_half(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    return {
+        "x": rows["upper"] - rows["lower"],
+        "base": rows["lower"],
+        "marker": {"color": clear(INK[mode].chance, 0.35)},
+        "name": "middle half of all stimuli",
+        "hoverinfo": "skip",
+    }
+
+
+def _residual_bars(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    texts = [
+        f"<b>{plain(row.title)}</b><br>residual {row.residual:.3g}<br>{rank.strip()}"
+        for row, rank in zip(rows.itertuples(index=False), _ranks(rows), strict=True)
+    ]
+    return {
+        "x": rows["residual"],
+        "showlegend": False,
+        "marker": {"color": [hue(group, mode) for group in rows["group"]]},
+        **cards(texts),
+    }
+
+
+def _ranks(rows: pd.DataFrame) -> list[str]:
+    return [f" rank {row.rank:,} of {row.n:,}" for row in rows.itertuples(index=False)]
 
 
 def agreement(
@@ -165,8 +162,7 @@ def agreement(
     """
     if len(shared) < 3:
         return reason("With fewer than three stimuli every neighbor is shared.", mode)
-    ink = INK[mode]
-    counts = np.bincount(shared, minlength=k + 1)
+    ink, counts = INK[mode], np.bincount(shared, minlength=k + 1)
     figure = blank(mode, height=300, title=f"Shared neighbors of {title_x} and {title_y}")
     colors = [
         ink.ember if value == shared[chosen] else clear(ink.soft, 0.55) for value in range(k + 1)
@@ -178,35 +174,38 @@ def agreement(
         showlegend=False,
         hovertemplate="%{x} of " + str(k) + " shared: %{y} stimuli<extra></extra>",
     )
-    by_chance, mean = k * k / (len(shared) - 1), float(shared.mean())
-    figure.add_vline(x=by_chance, line={"color": ink.chance, "width": 1.5, "dash": "dot"})
-    figure.add_vline(x=mean, line={"color": ink.text, "width": 1.5})
-    figure.add_scatter(
-        x=[None],
-        y=[None],
-        mode="lines",
-        line={"color": ink.text, "width": 1.5},
-        name=f"mean {mean:.2f}: alignment {mean / k:.3f}",
+    _mark_levels(
+        figure, mean=float(shared.mean()), chance=k * k / (len(shared) - 1), k=k, mode=mode
     )
-    figure.add_scatter(x=[None], y=[None], **chance_line(mode, name=f"chance {by_chance:.2f}"))
-    here = {
-        "x": int(shared[chosen]),
-        "y": int(counts[shared[chosen]]),
-        "text": f"stimulus {chosen}",
-        "bgcolor": ink.paper,
-        "xanchor": "left",
-    }
-    figure.add_annotation(
-        **here,
-        ax=0,
-        ay=-24,
-        arrowhead=0,
-        arrowcolor=ink.ember,
-        font={"color": ink.ember, "size": 13},
-    )
+    _mark_stimulus(figure, int(shared[chosen]), int(counts[shared[chosen]]), chosen, mode)
     figure.update_xaxes(
         title_text=f"shared neighbors, of k = {k}",
         dtick=max(1, (k + 1) // 20),
         range=[-0.6, k + 0.6],
     )
     return figure.update_yaxes(title_text="stimuli").update_layout(bargap=0.15, margin_t=36)
+
+
+def _mark_levels(figure: go.Figure, *, mean: float, chance: float, k: int, mode: Mode) -> None:
+    by_chance = chance_line(mode, name=f"chance {chance:.2f}")
+    figure.add_vline(x=chance, line=by_chance["line"])
+    solid = {"color": INK[mode].text, "width": 1.5}
+    figure.add_vline(x=mean, line=solid)
+    name_line(figure, f"mean {mean:.2f}: alignment {mean / k:.3f}", solid)
+    figure.add_scatter(x=[None], y=[None], **by_chance)
+
+
+def _mark_stimulus(figure: go.Figure, x: int, y: int, stimulus: int, mode: Mode) -> None:
+    ink = INK[mode]
+    figure.add_annotation(
+        x=x,
+        y=y,
+        text=f"stimulus {stimulus}",
+        bgcolor=ink.paper,
+        xanchor="left",
+        ax=0,
+        ay=-24,
+        arrowhead=0,
+        arrowcolor=ink.ember,
+        font={"color": ink.ember, "size": 13},
+    )

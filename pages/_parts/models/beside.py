@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.figures.theme import count_text
-from core.questions.alignment import figures
+from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.map_table import NEAREST
@@ -123,12 +123,10 @@ def show_layers(at: Place, models: pd.DataFrame, grid: Alignment) -> None:
     about = models.set_index("model").to_dict("index")
     x, y = about[grid.x[0]], about[grid.y[0]]
     scores, comparison = layer_matrix(queries.ask(at, grid)), grid.comparison
-    figure = figures.layer_grid(
+    figure = layer_grid(
         scores.to_numpy(),
-        title_x=x["title"],
-        title_y=y["title"],
-        layers_x=x["layers"],
-        layers_y=y["layers"],
+        Layers(x["title"], x["layers"]),
+        Layers(y["title"], y["layers"]),
         spec=comparison.spec,
         chance=comparison.chance(queries.size(at)),
         mode=frame.mode(),

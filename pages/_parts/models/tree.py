@@ -7,10 +7,10 @@ import streamlit as st
 
 from core.errors import InputError
 from core.questions.asking import findings_of
-from core.questions.models import figures
 from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.tree_figures import tree
 from core.study.comparison.pair_table import score_matrix
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, queries
@@ -46,11 +46,10 @@ def draw(at: Place, models: pd.DataFrame, question: ModelPairs) -> None:
     except InputError as error:
         raise frame.NeededError(f"No tree: {error}.") from error
     about, scores = models.set_index("model").loc[joined.order], score_matrix(pairs, joined.order)
-    figure = figures.tree(
+    figure = tree(
         scores,
         joined.branches,
-        titles=list(about["title"]),
-        groups=list(about["group"]),
+        about[["title", "group"]],
         label=question.comparison.label,
         aligned_high=spec.higher_is_more_aligned,
         mode=frame.mode(),

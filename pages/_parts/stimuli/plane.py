@@ -63,12 +63,9 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
     drawn = points.iloc[list(shown)]
     figure = figures.stimulus_map(
         drawn,
-        axes=axes,
+        figures.Map(f"Stimuli: {MAPS[kind]}", axes, square=kind == "pca", unitless=kind == "umap"),
         value=f"dispersion: {spread.name_of(at, spaces, by)}",
-        title=f"Stimuli: {MAPS[kind]}",
         chosen=brushed,
-        square=kind == "pca",
-        unitless=kind == "umap",
         mode=frame.mode(),
     )
     exportbar.draw(

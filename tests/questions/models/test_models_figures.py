@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import hue
-from core.questions.models.figures import NAMED, SCALED, model_map, shorten, tree
+from core.questions.models.figures import NAMED, SCALED, model_map
 from core.questions.models.map_table import NEAREST
 from core.questions.models.points import map_points
+from core.questions.models.tree_figures import shorten, tree
 from core.study.models import MODEL_COLUMNS
 
 
@@ -190,14 +191,17 @@ def small_tree(**changed):
             "y": [0, 0.1, 0.1, 0, 0.1, 2, 2, 0],
         }
     )
-    look = {
-        "titles": ["A <a>", "B", "C" * 60],
-        "groups": ["MAE", "MAE", "CLIP"],
-        "label": "alignment",
-        "aligned_high": True,
-        "mode": "light",
-    }
-    return tree(scores, branches, **{**look, **changed})
+    look = {"label": "alignment", "aligned_high": True, "mode": "light"}
+    return tree(
+        scores,
+        branches,
+        leaves(["A <a>", "B", "C" * 60], ["MAE", "MAE", "CLIP"]),
+        **{**look, **changed},
+    )
+
+
+def leaves(titles, groups):
+    return pd.DataFrame({"title": titles, "group": groups})
 
 
 def test_the_tree_stands_beside_the_rows_of_the_matrix():
@@ -240,7 +244,7 @@ def test_150_names_are_at_least_ten_pixels_high():
     names = [f"model {i}" for i in range(count)]
     branches = pd.DataFrame({"branch": [0] * 4, "x": [0, 0, 1, 1], "y": [0, 1, 1, 0]})
     figure = tree(
-        scores, branches, titles=names, groups=names, label="a", aligned_high=True, mode="light"
+        scores, branches, leaves(names, names), label="a", aligned_high=True, mode="light"
     )
     assert figure.layout.yaxis2.tickfont.size >= 10
     assert (figure.layout.height - 120) / count >= figure.layout.yaxis2.tickfont.size * 1.1
@@ -250,8 +254,7 @@ def test_no_alignment_draws_its_reason():
     nothing = tree(
         np.full((2, 2), np.nan),
         pd.DataFrame(),
-        titles=["a", "b"],
-        groups=["a", "b"],
+        leaves(["a", "b"], ["a", "b"]),
         label="a",
         aligned_high=True,
         mode="dark",

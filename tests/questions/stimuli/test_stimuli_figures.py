@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK, hue
-from core.questions.stimuli.figures import residuals, stimulus_map
+from core.questions.stimuli.figures import Map, residuals, stimulus_map
 
 
 def points(count: int = 3) -> pd.DataFrame:
@@ -17,15 +17,9 @@ def points(count: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["index", "caption", "x", "y", "value"])
 
 
-def drawn(count: int = 3, **changed):
-    look = {
-        "axes": ("mean residual", "first component"),
-        "value": "mean",
-        "title": "Stimuli",
-        "square": False,
-        "mode": "light",
-    }
-    return stimulus_map(points(count), **{**look, **changed})
+def drawn(count: int = 3, *, square=False, chosen=()):
+    shape = Map("Stimuli", ("mean residual", "first component"), square=square)
+    return stimulus_map(points(count), shape, value="mean", chosen=chosen, mode="light")
 
 
 def test_the_map_has_a_dot_per_stimulus_that_knows_its_index_and_is_drawn_around():

@@ -1,0 +1,86 @@
+"""Parts that many figures share: hover cards, chance levels, legend entries, intervals, color bars
+and logarithmic axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.figures.theme import Mode, chance_line, count_text, hue, plain
+
+SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
+
+
+def cards(texts: Iterable[str]) -> dict[str, object]:
+    """Return a trace's hover cards: a finished text per mark."""
+    return {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def add_chance(
+    figure: go.Figure,
+    ends: Sequence[object],
+    level: float,
+    mode: Mode,
+    at: Mapping[str, int],
+    *,
+    named: bool = False,
+) -> None:
+    """Draw a panel's chance level from one end to the other, or nothing where it is NaN.
+
+    at: the panel's row and column. named: whether this line stands for all of them in the legend.
+    """
+    if not math.isnan(level):
+        look = {**chance_line(mode), **SILENT, "showlegend": named}
+        figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
+
+
+def name_chance(figure: go.Figure, mode: Mode) -> go.Figure:
+    """Add the chance level to the legend."""
+    return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+
+
+def name_line(figure: go.Figure, name: str, line: Mapping[str, object]) -> go.Figure:
+    """Add a line to the legend; `name` is finished text."""
+    return figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
+
+
+def name_mark(figure: go.Figure, name: str, marker: Mapping[str, object]) -> go.Figure:
+    """Add a mark to the legend; `name` is finished text. Its diameter is 10 pixels unless given."""
+    return figure.add_scatter(
+        x=[None], y=[None], mode="markers", marker={"size": 10, **marker}, name=name
+    )
+
+
+def name_groups(figure: go.Figure, groups: Iterable[object], symbol: str, mode: Mode) -> None:
+    """Add every group of models to the legend once, in its color and its modality's symbol."""
+    for name in dict.fromkeys(map(str, groups)):
+        name_mark(figure, plain(name), {"color": hue(name, mode), "symbol": symbol})
+
+
+def interval(
+    value: pd.Series, low: pd.Series, high: pd.Series, **look: object
+) -> dict[str, object]:
+    """Return error bars from `low` to `high` around `value`."""
+    reach = {"array": high - value, "arrayminus": value - low}
+    return {"type": "data", "symmetric": False, **reach, **look}
+
+
+def color_bar(title: str, **look: object) -> dict[str, object]:
+    """Return a slim color bar; `title` is finished text."""
+    head = {"text": title, "font": {"size": 12}}
+    return {"title": head, "thickness": 12, "outlinewidth": 0, **look}
+
+
+def flat_color_bar(title: str, **look: object) -> dict[str, object]:
+    """Return a slim color bar that lies down, its title on top."""
+    head = {"text": title, "font": {"size": 12}, "side": "top"}
+    return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
+
+
+def logarithmic(ticks: Sequence[float]) -> dict[str, object]:
+    """Return a logarithmic axis of counts."""
+    return {"type": "log", "tickvals": ticks, "ticktext": [count_text(tick) for tick in ticks]}

@@ -1,0 +1,82 @@
+"""The layer × layer map of two models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float64
+
+from core.figures.marks import color_bar
+from core.figures.theme import INK, Mode, blank, plain, reason
+from core.metrics.spec import MetricSpec
+from core.study.layers import LayerChoice, pick
+
+Scores = Float64[np.ndarray, "layers_x layers_y"]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers of one model: its title, and what each layer is called."""
+
+    title: str
+    names: Sequence[str]
+
+
+def layer_grid(
+    scores: Scores, x: Layers, y: Layers, *, spec: MetricSpec, chance: float, mode: Mode
+) -> go.Figure:
+    """Draw the alignment of every layer of one model with every layer of another; the best pair is
+    framed.
+
+    chance: NaN where no formula gives it.
+    """
+    if np.isnan(scores).all():
+        return reason("No pair of layers has an alignment here.", mode)
+    beside = "" if math.isnan(chance) else f", chance {chance:.3f}"
+    height = max(340, 34 * len(x.names) + 150)
+    figure = blank(mode, height=height, title=f"Layers of {x.title} and {y.title}")
+    figure.add_heatmap(
+        z=scores,
+        **_colors(scores, mode, more_is_aligned=spec.higher_is_more_aligned),
+        hovertext=[[f"{plain(row)} × {plain(column)}" for column in y.names] for row in x.names],
+        hovertemplate="%{hovertext}<br>alignment %{z:.3f}" + f"{beside}<extra></extra>",
+    )
+    row, column = pick(scores, LayerChoice(), spec=spec)
+    _frame(figure, row, column, mode)
+    names = f"{plain(x.names[row])} × {plain(y.names[column])}"
+    _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}")
+    figure.update_xaxes(title_text=f"layer of {plain(y.title)}", **_steps(scores.shape[1]))
+    return figure.update_yaxes(title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0]))
+
+
+def _colors(scores: Scores, mode: Mode, *, more_is_aligned: bool) -> dict[str, object]:
+    """Return the look of the cells: the more aligned, the farther from the paper's color."""
+    return {
+        "colorscale": list(INK[mode].scale[:: 1 if more_is_aligned else -1]),
+        "zmin": min(0.0, float(np.nanmin(scores))),
+        "xgap": 2,
+        "ygap": 2,
+        "x": list(range(scores.shape[1])),
+        "y": list(range(scores.shape[0])),
+        "colorbar": color_bar("alignment" if more_is_aligned else "distance"),
+    }
+
+
+def _frame(figure: go.Figure, row: int, column: int, mode: Mode) -> None:
+    frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    figure.add_shape(type="rect", **frame, line={"color": INK[mode].text, "width": 2.5})
+    font = {"size": 16, "color": INK[mode].paper}  # the best cell is the farthest from this color
+    figure.add_annotation(x=column, y=row, text="★", font=font, showarrow=False)
+
+
+def _head(figure: go.Figure, text: str) -> None:
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yshift": 28, "xanchor": "left"}
+    figure.add_annotation(text=text, showarrow=False, **place)
+
+
+def _steps(layers: int) -> dict[str, object]:
+    return {"showgrid": False, "dtick": max(1, layers // 12)}
