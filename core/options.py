@@ -55,19 +55,23 @@ def option(
     metavar: str = "",
     least: int | float | None = None,
     most: int | float | None = None,
-    positional: bool = False,
 ) -> Any:
     """Declare a field of a question; see `Option`. The type of the field says the rest."""
-    said = {
+    declared = {
         "help": help,
         "label": label,
         "name": name,
         "metavar": metavar,
         "least": least,
         "most": most,
-        "positional": positional,
     }
-    return field(default=default, metadata={_OPTION: said})
+    return field(default=default, metadata={_OPTION: declared})
+
+
+def argument(*, help: str, label: str, metavar: str) -> Any:
+    """Declare a field that the command takes without dashes and requires; see `Option`."""
+    declared = {"help": help, "label": label, "metavar": metavar, "positional": True}
+    return field(default="", metadata={_OPTION: declared})
 
 
 def part(kind: type[T], **defaults: Any) -> T:
@@ -107,22 +111,22 @@ def _unfold(kind: type, instance: Any, path: tuple[str, ...]) -> Iterator[Option
 
 
 def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> Option:
-    said = one.metadata[_OPTION]
+    declared = one.metadata[_OPTION]
     kind, many, choices = _read_hint(hint)
-    name = said["name"] or one.name
+    name = declared.get("name") or one.name
     return Option(
         name=name,
         path=(*path, one.name),
         kind=kind,
         default=default,
-        help=said["help"],
-        label=said["label"] or name.replace("_", " ").capitalize(),
+        help=declared["help"],
+        label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,
-        metavar=said["metavar"] or _metavar(kind),
-        least=said["least"],
-        most=said["most"],
-        positional=said["positional"],
+        metavar=declared["metavar"] or _metavar(kind),
+        least=declared.get("least"),
+        most=declared.get("most"),
+        positional=declared.get("positional", False),
     )
 
 

@@ -113,7 +113,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
 
 def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
-    from core.embedding.runner import embed
+    from core.embedding.runner import Slot, embed
     from core.encoders.catalog import open_encoder
     from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
@@ -138,7 +138,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
                     encoder,
                     level=level,
                     batch_size=arguments.batch_size,
-                    name=arguments.name,
+                    slot=Slot(arguments.name),
                     report=ConsoleProgress(),
                 )
                 print(path.stem)

@@ -11,6 +11,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as change
 from pathlib import Path
 from typing import Any, Literal
@@ -53,6 +54,21 @@ from core.store.writer import publish_embedding
 Items = Callable[[int, int], Sequence[Any]]  # gives those of the stimuli start … stop − 1
 
 
+@dataclass(frozen=True)
+class Slot:
+    """Where in the store an embedding goes.
+
+    name: what the store calls the model; None for its own name, with `~level` for captions that
+    are not the default. replace: whether another recipe of that name gives way.
+    """
+
+    name: str | None = None
+    replace: bool = False
+
+
+OWN_SLOT = Slot()
+
+
 def embed(
     store: Path,
     dataset: Dataset,
@@ -60,8 +76,7 @@ def embed(
     *,
     level: str | None = None,
     batch_size: int | Literal["auto"] = "auto",
-    name: str | None = None,
-    replace: bool = False,
+    slot: Slot = OWN_SLOT,
     report: Progress | None = None,
 ) -> Path:
     """Embed a dataset with a model and return the published file; returns at once where the same
@@ -69,9 +84,8 @@ def embed(
 
     level: the captions that a language model reads (see `core.embedding.texts.read_texts`), the
     dataset's default where None; other models read no captions. batch_size: items at a time, `auto`
-    as in `auto_batch_size`; halved where they do not fit. name: what the store calls the model, its
-    own name (with `~level` for captions that are not the default) where None. replace: whether
-    another recipe of that name gives way. A dataset that the store does not have is added.
+    as in `auto_batch_size`; halved where they do not fit. A dataset that the store does not have is
+    added.
 
     Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
     finite, DeviceError where one item does not fit, StoreError where the name is taken by another
@@ -79,15 +93,15 @@ def embed(
     """
     written = _written(store, dataset.card)
     level = _level(dataset.card, written, encoder.card, level)
-    card = _named(encoder.card, dataset.card, level, name)
+    card = _named(encoder.card, dataset.card, level, slot.name)
     recipe = _recipe(dataset.card, card, level, encoder.recipe, texts=written.get(str(level)))
     size = _batch_size(batch_size, encoder)
     target = embedding_file(store, dataset.card.name, card.name)
     _hold_dataset(store, dataset, report)
-    if _is_published(target, recipe, replace=replace) and not parts_folder(target).exists():
+    if _is_published(target, recipe, replace=slot.replace) and not parts_folder(target).exists():
         return target
     with locked(target):
-        if not _is_published(target, recipe, replace=replace):
+        if not _is_published(target, recipe, replace=slot.replace):
             reader, items = _reading(store, dataset, encoder, level)
             shards = _run(
                 parts_folder(target) / recipe.digest,

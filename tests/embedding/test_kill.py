@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
-from core.embedding.runner import embed
+from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.store import Store, add_dataset
 from core.store.schema import embedding_file
@@ -44,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with the dataset and the embedding of a run that nothing stopped."""
     root = tmp_path_factory.mktemp("store")
     add_dataset(root, DATASET)
-    embed(root, DATASET, ENCODER, batch_size=8, name="whole")
+    embed(root, DATASET, ENCODER, batch_size=8, slot=Slot("whole"))
     return root
 
 
@@ -69,13 +69,13 @@ def contents(path: Path) -> dict[str, Any]:
 
 def finish(store: Path, name: str) -> None:
     """Complete a killed run and prove that its file is that of a run that nothing stopped."""
-    path = embed(store, DATASET, CountingEncoder(largest=5), batch_size=8, name=name)
+    path = embed(store, DATASET, CountingEncoder(largest=5), batch_size=8, slot=Slot(name))
     assert contents(path) == contents(embedding_file(store, "counted", "whole"))
     assert sorted(left.name for left in path.parent.glob(f"{name}.*")) == [f"{name}.duckdb"]
 
 
 def run(store: Path, name: str) -> None:
-    embed(store, DATASET, ENCODER, batch_size=8, name=name)
+    embed(store, DATASET, ENCODER, batch_size=8, slot=Slot(name))
 
 
 def test_a_run_killed_at_ten_random_moments_completes_to_the_same_file(
@@ -167,7 +167,7 @@ def test_a_killed_run_loses_only_the_batch_it_was_in(
             calls += 1
             return super().encode(items)
 
-    path = embed(store, DATASET, Counted(largest=5), batch_size=8, name="lost")
+    path = embed(store, DATASET, Counted(largest=5), batch_size=8, slot=Slot("lost"))
     assert calls == 2 * 10  # ten of fifteen batches, in two pieces each
     assert not parts_folder(path).exists()
 
@@ -220,9 +220,12 @@ def readers(tmp_path: Path, processes: ForkServerContext) -> Iterator[tuple[Any,
 def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any, Any]) -> None:
     stop, answers = readers
     for number in range(3):
-        embed(tmp_path, DATASET, ENCODER, batch_size=16, name=f"new-{number}")
+        embed(tmp_path, DATASET, ENCODER, batch_size=16, slot=Slot(f"new-{number}"))
         embed(
-            tmp_path, DATASET, CountingEncoder(weights=f"w{number}"), name="replaced", replace=True
+            tmp_path,
+            DATASET,
+            CountingEncoder(weights=f"w{number}"),
+            slot=Slot("replaced", replace=True),
         )
     stop.set()
     found = [answers.get(timeout=60) for _ in range(10)]

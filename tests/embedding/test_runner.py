@@ -11,7 +11,7 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
 from core.embedding import shards
-from core.embedding.runner import embed, embed_world, import_features
+from core.embedding.runner import Slot, embed, embed_world, import_features
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
 from core.errors import (
@@ -129,8 +129,8 @@ def test_other_weights_of_the_same_name_are_refused_unless_they_may_replace(tmp_
         ),
     ):
         embed(tmp_path, CountedDataset(), other)
-    assert embed(tmp_path, CountedDataset(), other, name="counting-w2").stem == "counting-w2"
-    embed(tmp_path, CountedDataset(), other, replace=True)
+    assert embed(tmp_path, CountedDataset(), other, slot=Slot("counting-w2")).stem == "counting-w2"
+    embed(tmp_path, CountedDataset(), other, slot=Slot(replace=True))
     assert Store(tmp_path).model("counted", "counting").card.weights == "w2"
     assert len(Store(tmp_path).models("counted")) == 2
 

@@ -120,29 +120,11 @@ def build(
     """Fill a store: the dataset, its models and reality."""
     add_dataset(root, dataset)
     for objective, size, skill in vision:
-        _embed(
-            root,
-            dataset,
-            f"vit-{objective.lower()}-{size}",
-            f"ViT {size.upper()} · {objective}",
-            "vision",
-            "ViT",
-            objective,
-            size,
-            skill,
-        )
+        name, title = f"vit-{objective.lower()}-{size}", f"ViT {size.upper()} · {objective}"
+        _embed(root, dataset, _card(name, title, "vision", "ViT", objective, size), skill)
     for family, size, skill in language:
-        _embed(
-            root,
-            dataset,
-            f"{family.lower()}-{size}",
-            f"{family} {size.upper()}",
-            "language",
-            family,
-            "language",
-            size,
-            skill,
-        )
+        name, title = f"{family.lower()}-{size}", f"{family} {size.upper()}"
+        _embed(root, dataset, _card(name, title, "language", family, "language", size), skill)
     if reality:
         card = ModelCard(
             "reality",
@@ -159,20 +141,23 @@ def build(
     return root
 
 
-def _embed(root, dataset, name, title, modality, family, objective, size, skill) -> None:
-    rng = np.random.default_rng(sum(map(ord, name)))
+def _card(name, title, modality, family, objective, size) -> ModelCard:
+    layers = ("embedding", "block 1", "block 2", "block 3")
+    return ModelCard(
+        name, title, modality, f"hf:{name}", family, objective, PARAMETERS[size], name, layers
+    )
+
+
+def _embed(root, dataset, card, skill) -> None:
+    rng = np.random.default_rng(sum(map(ord, card.name)))
     noise = rng.normal(size=(4, dataset.size, 9)).astype(np.float32) / 3
     layers = [
         dataset.world * skill * part + noise[i] * (1.02 - skill * part)
         for i, part in enumerate((0.0, 0.5, 1.0, 0.8))
     ]
-    names = ("embedding", "block 1", "block 2", "block 3")
-    card = ModelCard(
-        name, title, modality, f"hf:{name}", family, objective, PARAMETERS[size], name, names
-    )
     bits = (
         np.full(dataset.size, 20.0 * (1.0 - skill / 2))
-        if modality == "language" and family != "RoBERTa"
+        if card.modality == "language" and card.family != "RoBERTa"
         else None
     )
     _write(root, dataset, card, layers, bits)

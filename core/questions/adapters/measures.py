@@ -53,14 +53,14 @@ def row(
     value: float,
     *,
     seed: int = ALL,
-    low: float = np.nan,
-    high: float = np.nan,
+    interval: tuple[float, float] = (np.nan, np.nan),
     reason: str = "",
 ) -> Row:
     """Return one row with COLUMNS: what was measured, by what method, of what, and its interval
-    where it has one.
+    from low to high where it has one.
     """
-    return dict(zip(COLUMNS, (measure, method, what, seed, value, low, high, reason), strict=True))
+    cells = (measure, method, what, seed, value, *interval, reason)
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def views_before(spaces: Views, parts: Parts, *, centered: bool) -> dict[str, Space]:
@@ -215,7 +215,7 @@ def _gains(
             for number, gain in enumerate(each)
         ]
         rows.append(
-            row(measure, ADAPTERS, what, float(each.mean()), low=float(low), high=float(high))
+            row(measure, ADAPTERS, what, float(each.mean()), interval=(float(low), float(high)))
         )
     return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import option, part
+from core.options import argument, option, part
 from core.questions.question import Question
 from core.study.parts import Measure
 
@@ -16,16 +16,12 @@ class Score(Question):
 
     command: ClassVar[str] = "score"
 
-    x: str = option(
-        "",
-        positional=True,
+    x: str = argument(
         label="One file",
         metavar="FILE_X",
         help="features: .npy .npz .safetensors .pt .parquet",
     )
-    y: str = option(
-        "",
-        positional=True,
+    y: str = argument(
         label="Another file",
         metavar="FILE_Y",
         help="features of the same stimuli in the same order",

@@ -37,7 +37,7 @@ def measured(*, chance: float = 0.05, pairs: int = 100, off: float = 0.0) -> pd.
             for seed, sway in enumerate((-0.01, 0.01))
         ]
         rows.append(
-            row("gain", "adapters", what, value + off - 0.15, low=value - 0.2, high=value - 0.1)
+            row("gain", "adapters", what, value + off - 0.15, interval=(value - 0.2, value - 0.1))
         )
     for method, value in (("adapters", 0.5), ("CCA", 0.4), ("raw", np.nan), ("chance", 0.1)):
         rows += [row("recall_10", method, what, value + off, seed=0) for what in BOTH]

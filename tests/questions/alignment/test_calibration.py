@@ -38,6 +38,9 @@ N = 48
 X, Y = ["ape", "reality"], ["bee", "cat"]
 
 
+UNCALIBRATED = Calibration()
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store of sound models, but for the first layer of bee and all of cat."""
@@ -66,10 +69,8 @@ def align_calibrated(
     *,
     metric: str = "mutual_knn",
     layers: str = "best",
+    calibration: Calibration = UNCALIBRATED,
     report: Progress | None = None,
-    null: int = 0,
-    bootstrap: int = 0,
-    seed: int = 0,
     **parameters,
 ) -> pd.DataFrame:
     question = Alignment(
@@ -77,7 +78,7 @@ def align_calibrated(
         tuple(x),
         tuple(y),
         comparison=Comparison.of(metric, parameters, layers=layers),
-        calibration=Calibration(null, bootstrap, seed),
+        calibration=calibration,
     )
     return ask(question, study, report)
 
@@ -96,7 +97,9 @@ def best(metric: str, x: list[np.ndarray], y: list[np.ndarray], **parameters) ->
     [("mutual_knn", {"k": 3}), ("shape_angle", {}), ("cycle_knn", {"k": 2})],
 )
 def test_scores_are_the_studys_and_the_null_is_that_of_permuted_spaces(study, metric, parameters):
-    table = align_calibrated(study, X, Y, metric=metric, null=19, seed=3, **parameters)
+    table = align_calibrated(
+        study, X, Y, metric=metric, calibration=Calibration(null=19, seed=3), **parameters
+    )
     plain = align_models(study, X, Y, metric=metric, **parameters)
     pd.testing.assert_frame_equal(table[list(plain)], plain)
     bee, toward = sound(study, "bee"), 1 if METRICS[metric].spec.higher_is_more_aligned else -1
@@ -115,7 +118,9 @@ def test_scores_are_the_studys_and_the_null_is_that_of_permuted_spaces(study, me
 
 def test_a_pair_without_a_score_has_no_null_and_no_interval_and_says_why(study):
     for metric in ("mutual_knn", "cka"):
-        table = align_calibrated(study, X, Y, metric=metric, null=19, bootstrap=10)
+        table = align_calibrated(
+            study, X, Y, metric=metric, calibration=Calibration(null=19, bootstrap=10)
+        )
         named = [
             "null_mean",
             "null_sd",
@@ -140,7 +145,12 @@ def test_a_pair_without_a_score_has_no_null_and_no_interval_and_says_why(study):
 
 def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
     row = align_calibrated(
-        study, ["ape"], ["bee"], metric="cka", layers="0:0", null=19, bootstrap=10
+        study,
+        ["ape"],
+        ["bee"],
+        metric="cka",
+        layers="0:0",
+        calibration=Calibration(null=19, bootstrap=10),
     ).iloc[0]
     assert row[["score", "chance", "p", "calibrated", "low", "high"]].isna().all()
     assert (
@@ -152,7 +162,12 @@ def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
 def test_the_interval_of_a_neighbor_metric_is_the_bootstrap_of_influences_within_the_range(study):
     for k in (3, 1):
         row = align_calibrated(
-            study, ["ape"], ["bee"], layers="0:1", bootstrap=50, seed=1, k=k
+            study,
+            ["ape"],
+            ["bee"],
+            layers="0:1",
+            calibration=Calibration(bootstrap=50, seed=1),
+            k=k,
         ).iloc[0]
         near = (
             nearest(space, k=k + 1) for space in (sound(study, "ape")[0], sound(study, "bee")[0])
@@ -177,7 +192,13 @@ def test_the_interval_of_a_neighbor_metric_is_the_bootstrap_of_influences_within
 )
 def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, parameters, halved):
     row = align_calibrated(
-        study, ["ape"], ["bee"], metric=metric, layers="1:2", bootstrap=20, seed=2, **parameters
+        study,
+        ["ape"],
+        ["bee"],
+        metric=metric,
+        layers="1:2",
+        calibration=Calibration(bootstrap=20, seed=2),
+        **parameters,
     ).iloc[0]
     x, y = sound(study, "ape")[1], sound(study, "bee")[1]
     scores = np.array(
@@ -190,12 +211,16 @@ def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, paramete
 
 @pytest.mark.parametrize("metric", ["cka", "unbiased_cka", "procrustes", "linear_predictivity"])
 def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
-    few = align_calibrated(study, ["ape"], ["bee"], metric=metric, bootstrap=20).iloc[0]
+    few = align_calibrated(
+        study, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=20)
+    ).iloc[0]
     monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", N)
     monkeypatch.setattr(core.metrics.cka_halves, "linear", None)  # no kernel may be made
     monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
     fresh = Study(study.store, "counted")
-    many = align_calibrated(fresh, ["ape"], ["bee"], metric=metric, bootstrap=20).iloc[0]
+    many = align_calibrated(
+        fresh, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=20)
+    ).iloc[0]
     columns = ["score", "low", "high"]
     np.testing.assert_allclose(many[columns].tolist(), few[columns].tolist(), atol=1e-6)
 
@@ -206,12 +231,17 @@ def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
         Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
     )
     monkeypatch.setattr(core.questions.alignment.answer, "align_models", lambda *_, **__: table)
-    assert align_calibrated(study, X, ["bee"], metric="cka", bootstrap=11)["low"].notna().all()
+    calibrated = align_calibrated(
+        study, X, ["bee"], metric="cka", calibration=Calibration(bootstrap=11)
+    )
+    assert calibrated["low"].notna().all()
     assert sorted(read) == ["ape", "bee", "reality"]
 
 
 def test_one_neighbor_has_no_half(study):
-    row = align_calibrated(study, ["ape"], ["bee"], metric="cycle_knn", bootstrap=10, k=1).iloc[0]
+    row = align_calibrated(
+        study, ["ape"], ["bee"], metric="cycle_knn", calibration=Calibration(bootstrap=10), k=1
+    ).iloc[0]
     assert not math.isnan(row["score"])
     assert row[["low", "high"]].isna().all()
     assert (
@@ -222,7 +252,12 @@ def test_one_neighbor_has_no_half(study):
 
 def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
     row = align_calibrated(
-        study, ["ape"], ["bee"], metric="linear_predictivity", bootstrap=3, folds=20
+        study,
+        ["ape"],
+        ["bee"],
+        metric="linear_predictivity",
+        calibration=Calibration(bootstrap=3),
+        folds=20,
     ).iloc[0]
     assert not math.isnan(row["score"])
     assert row[["low", "high"]].isna().all()
@@ -238,8 +273,7 @@ def test_cknna_as_released_has_no_best_value_and_no_end(study):
         ["ape"],
         metric="cknna",
         layers="0:1",
-        null=19,
-        bootstrap=20,
+        calibration=Calibration(null=19, bootstrap=20),
         k=20,
         variant="released",
     ).iloc[0]
@@ -255,21 +289,21 @@ def test_too_few_permutations_are_told_before_anything_is_computed(study, monkey
     with pytest.raises(
         MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; got 18"
     ):
-        align_calibrated(study, X, Y, null=18)
+        align_calibrated(study, X, Y, calibration=Calibration(null=18))
 
 
 def test_an_unknown_metric_is_refused_by_name(study):
     with pytest.raises(
         UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"
     ):
-        align_calibrated(study, X, Y, metric="mutual_nn", null=19)
+        align_calibrated(study, X, Y, metric="mutual_nn", calibration=Calibration(null=19))
 
 
 def test_all_layers_have_no_null(study):
     with pytest.raises(
         MetricError, match="nulls and intervals belong to one score per pair of models"
     ):
-        align_calibrated(study, X, Y, layers="all", null=19)
+        align_calibrated(study, X, Y, layers="all", calibration=Calibration(null=19))
 
 
 def test_without_null_and_interval_it_is_the_studys_alignment(study):
@@ -279,13 +313,18 @@ def test_without_null_and_interval_it_is_the_studys_alignment(study):
 def test_progress_is_told_of_permutations_and_intervals(study):
     told = []
     align_calibrated(
-        study, X, ["bee"], null=23, bootstrap=5, k=6, report=lambda *step: told.append(step)
+        study,
+        X,
+        ["bee"],
+        calibration=Calibration(null=23, bootstrap=5),
+        k=6,
+        report=lambda *step: told.append(step),
     )
     assert told[-3:] == [(23, 23, "permutations"), (1, 2, "intervals"), (2, 2, "intervals")]
 
 
 def test_layers_side_by_side_are_calibrated_as_one_more_candidate(study):
-    choose = {"layers": "best+concatenated", "null": 19, "bootstrap": 9, "k": 4}
+    choose = {"layers": "best+concatenated", "calibration": Calibration(19, 9), "k": 4}
     row = align_calibrated(study, ["ape"], ["reality"], **choose).iloc[0]
     x, y = (
         [normalize_rows(space) for space in study.spaces(name, concatenated=True)]
@@ -303,7 +342,12 @@ def test_layers_side_by_side_are_calibrated_as_one_more_candidate(study):
 def test_of_a_part_of_the_stimuli_only_those_are_permuted_and_drawn(root):
     part, rows = Study(Store(root), "counted", where={"scene": "hill"}), np.arange(2, N, 3)
     row = align_calibrated(
-        part, ["ape"], ["reality"], layers="last", null=19, bootstrap=7, k=2
+        part,
+        ["ape"],
+        ["reality"],
+        layers="last",
+        calibration=Calibration(null=19, bootstrap=7),
+        k=2,
     ).iloc[0]
     x, y = (sound(part, name)[-1] for name in ("ape", "reality"))
     assert len(x) == row["n"] == len(rows)
@@ -318,7 +362,7 @@ def test_what_was_computed_is_kept_until_a_model_is_embedded_again(tmp_path, mon
     add_dataset(tmp_path, CountedDataset(N))
     for seed, name in enumerate(("ape", "bee")):
         put(tmp_path, name, layers_of(seed, n=N), n=N)
-    ask = {"x": ["ape"], "y": ["bee"], "null": 19, "bootstrap": 9, "k": 3}
+    ask = {"x": ["ape"], "y": ["bee"], "calibration": Calibration(19, 9), "k": 3}
     first, draw = (
         align_calibrated(Study(Store(tmp_path), "counted"), **ask),
         core.questions.alignment.calibration.draw_orders,
