@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.questions.adapters import figures
+from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
 from pages._parts.adapters import examples, kernels, lessons, trainings
@@ -70,7 +71,7 @@ def show_verdict(at: Place, question: Adaptation, test: int) -> None:
     seeds = question.seeds
     titles, groups = (lessons.about(at, question.spaces, column) for column in ("title", "group"))
     table = queries.ask(at, question)
-    figure = figures.before_after(table, titles, groups, label=question.label, mode=frame.mode())
+    figure = before_after(table, titles, groups, label=question.label, mode=frame.mode())
     exportbar.draw(at, question, figure, key="gains", table=table)
     names = {**titles, question.ref[0]: lessons.reference_title(at, question)}
     frame.say(findings_of(question, table.replace({"what": names, "reference": names})))

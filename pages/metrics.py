@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.metrics import METRICS
-from core.questions.metrics import answer, figures
+from core.questions.metrics import answer, curve_figures, figures
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -112,7 +112,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     scores = queries.ask(at, question)
     points = scores.merge(language[["model", "title", "parameters", "competence"]], on="model")
     smallest = language.set_index("model")["title"][answer.smallest_scored(scores)]
-    figure = figures.trends_over_k(
+    figure = curve_figures.trends_over_k(
         points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="trends", table=points)
@@ -126,10 +126,10 @@ def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
     st.subheader("One pair of layers as the neighborhood grows", anchor=False)
     left, right = st.columns(2)
     pair = pick_pair(at, models, k=k, left=left, right=right)
-    _plot(at, NeighborhoodSweep(at.scope, pair), figures.over_k, "over-k")
+    _plot(at, NeighborhoodSweep(at.scope, pair), curve_figures.over_k, "over-k")
     st.markdown(OVER_K)
     st.subheader("The same pair on fewer stimuli", anchor=False)
-    _plot(at, SampleSize(at.scope, pair, k), figures.over_size, "over-n")
+    _plot(at, SampleSize(at.scope, pair, k), curve_figures.over_size, "over-n")
     st.markdown(OVER_N)
     st.subheader("The same pair under every metric", anchor=False)
     question = CalibratedMetrics(at.scope, pair, k, null=null)

@@ -81,6 +81,6 @@ def flat_color_bar(title: str, **look: object) -> dict[str, object]:
     return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
 
 
-def logarithmic(ticks: Sequence[float]) -> dict[str, object]:
+def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:
     """Return a logarithmic axis of counts."""
     return {"type": "log", "tickvals": ticks, "ticktext": [count_text(tick) for tick in ticks]}

@@ -261,11 +261,16 @@ def scatter_of(points: int) -> str:
     return "scattergl" if points > 1000 else "scatter"
 
 
+def dotted(mode: Mode) -> dict[str, object]:
+    """Return the line that chance is drawn with."""
+    return {"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
+
+
 def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
     """Return the look of every chance level: dotted and gray."""
     return {
         "mode": "lines",
-        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "dot"},
+        "line": dotted(mode),
         "name": name,
         "legendgroup": "chance",
     }

@@ -1,6 +1,4 @@
-"""The Competence page's figures: alignment within bins of competence, scores against alignment,
-alignment along training.
-"""
+"""The Competence page's figures: scores against alignment, and alignment along training."""
 
 from __future__ import annotations
 
@@ -11,149 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from core.figures.panels import cell, grid, name_rows, per_row
+from core.figures.marks import add_chance, cards, color_bar, logarithmic, name_chance, name_mark
+from core.figures.panels import cell, panels
 from core.figures.theme import (
     INK,
     Mode,
     blank,
-    chance_line,
     clear,
-    count_text,
+    dotted,
     heading,
     hover_card,
     hue,
     marker_size,
-    p_text,
     plain,
     reason,
     round_ticks,
-    scatter_of,
     sized,
-    template,
     wrap,
 )
-from core.modalities import VISION, find_modality
-from core.questions.competence.bins import ALL, DIFFERENT, SAME
+from core.modalities import find_modality
 from core.statistics.emergence import Stick
-
-SOLVED = "share of tasks solved"
-
-
-def bins(
-    points: pd.DataFrame,
-    table: pd.DataFrame,
-    *,
-    kinds: Mapping[str, str],
-    label: str,
-    chance: float,
-    mode: Mode,
-    narrow: bool = False,
-) -> go.Figure:
-    """Draw the mean alignment within bins of competence with its standard error, the pairs behind
-    it, a panel per kind of pairs.
-
-    points: rows of `core.questions.competence.bins.bin_pairs` with title_x and title_y. table: as
-    `core.questions.competence.answer.bin_models` returns it. kinds: what to call the pairs of each
-    panel, by pairs_of. chance: NaN where no formula gives it.
-    """
-    if points.empty:
-        return reason("No two models share a bin: choose fewer bins, or bins of equal size.", mode)
-    trends = table.drop_duplicates("pairs_of").set_index("pairs_of").to_dict("index")
-    figure = grid(
-        [f"<b>{plain(kinds[kind])}</b><br>{_trend(trends[kind])}" for kind in kinds],
-        mode,
-        narrow=narrow,
-        height=330,
-    )
-    chosen = {ALL: points, SAME: points[points["same"]], DIFFERENT: points[~points["same"]]}
-    right, columns = float(table["high"].max()) + 0.02, per_row(len(kinds), narrow)
-    for place, kind in enumerate(kinds):
-        at = cell(place, columns)
-        if not math.isnan(chance):
-            figure.add_scatter(
-                x=[-0.02, right],
-                y=[chance] * 2,
-                **chance_line(mode),
-                showlegend=place == 0,
-                hoverinfo="skip",
-                **at,
-            )
-        figure.add_trace(_pairs(chosen[kind], mode, showlegend=place == 0), **at)
-        means = table[(table["pairs_of"] == kind) & table["mean"].notna()]
-        figure.add_scatter(**_means(means, mode), showlegend=place == 0, **at)
-    figure.update_xaxes(title_text=SOLVED, tickformat=".0%", range=[-0.02, right], nticks=6)
-    figure.update_yaxes(rangemode="tozero", matches="y")
-    name_rows(figure, len(kinds), columns, wrap(label, 34))
-    return figure.update_layout(meta={"title": "Alignment within bins of competence"})
-
-
-def _trend(row: Mapping[Hashable, Any]) -> str:
-    small = "<span style='font-size:12px'>{}</span>"
-    if math.isnan(row["p"]):
-        return small.format("no trend: " + wrap(plain(row["trend_reason"]), 34))
-    return small.format(f"slope {row['slope']:+.2f} · {p_text(row['p'])}".replace("-", "−"))
-
-
-def _pairs(points: pd.DataFrame, mode: Mode, *, showlegend: bool) -> dict[str, Any]:
-    cards = [
-        hover_card(
-            f"<b>{plain(row.title_x)}</b> × <b>{plain(row.title_y)}</b>",
-            f"alignment {row.score:.3f}",
-            f"{row.skill:.0%} of the tasks solved, mean of both",
-            ids=f"{row.model_x} × {row.model_y}",
-        )
-        for row in points.itertuples(index=False)
-    ]
-    return {
-        "type": scatter_of(len(points)),
-        "x": points["skill"],
-        "y": points["score"],
-        "mode": "markers",
-        "hovertext": cards,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "name": "two models of one bin",
-        "showlegend": showlegend,
-        "marker": {"color": clear(INK[mode].ember, 0.5), "size": 6, "symbol": VISION.symbol},
-    }
-
-
-def _means(means: pd.DataFrame, mode: Mode) -> dict[str, Any]:
-    ink = INK[mode].text
-    cards = [
-        f"<b>{row['low']:.0%} to {row['high']:.0%} of the tasks solved</b><br>{row['models']}"
-        f" models, {row['pairs']} pairs<br>mean alignment {row['mean']:.3f}{_error(row['se'])}"
-        for row in means.to_dict("records")
-    ]
-    width = {
-        "type": "data",
-        "array": (means["high"] - means["low"]) / 2,
-        "color": clear(ink, 0.35),
-        "thickness": 1.5,
-        "width": 0,
-    }
-    error = {"type": "data", "array": means["se"], "color": ink, "thickness": 2, "width": 6}
-    return {
-        "x": (means["low"] + means["high"]) / 2,
-        "y": means["mean"],
-        "mode": "lines+markers",
-        "hovertext": cards,
-        "marker": {"color": ink, "size": 11, "symbol": "diamond"},
-        "line": {"color": ink, "width": 2},
-        "error_y": error,
-        "error_x": width,
-        "name": "mean of a bin ± standard error",
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
-
-
-def _error(se: float) -> str:
-    return (
-        "; one model is in all pairs, so no standard error"
-        if math.isnan(se)
-        else f" ± {se:.3f} (standard error over models)"
-    )
 
 
 def downstream(
@@ -181,52 +57,40 @@ def downstream(
     for fit in fits[fits["reason"] == ""].to_dict("records"):
         figure.add_scatter(**_curve(fit, seen["near"], mode))
     if seen["chance"].nunique() == 1:  # of CKA every pair has its own
-        figure.add_vline(
-            x=seen["chance"].iloc[0], line={"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
-        )
-        figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+        figure.add_vline(x=seen["chance"].iloc[0], line=dotted(mode))
+        name_chance(figure, mode)
     ranked = seen["rank"].notna()
-    figure.add_scatter(
-        **_dots(seen[~ranked], mode), name="rank unknown", showlegend=bool((~ranked).any())
-    )
+    unknown = {"name": "rank unknown", "showlegend": bool((~ranked).any())}
+    figure.add_scatter(**_dots(seen[~ranked], mode), **unknown)
     figure.add_scatter(**_dots(seen[ranked], mode), showlegend=False)
-    bar = {
-        "title": {"text": wrap(f"rank in {plain(rank)}", 18) + "<br> ", "font": {"size": 12}},
-        "thickness": 12,
-        "outlinewidth": 0,
-        "tickvals": [0.02, 0.97],
-        "ticktext": ["least", "most"],
-        "len": 0.8,
-    }
-    figure.update_layout(
-        coloraxis={
-            "colorscale": list(INK[mode].scale[1:]),
-            "cmin": 0,
-            "cmax": 1,
-            "colorbar": bar,
-            "showscale": bool(ranked.any()),
-        },
-        margin_t=30 + 19 * (note.count("<br>") + 1),
-    )
-    figure.add_annotation(
-        text=note,
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=1,
-        yanchor="bottom",
-        yshift=10,
-        xanchor="left",
-        showarrow=False,
-        align="left",
-        font_size=13,
-    )
+    figure.update_layout(coloraxis=_ranks(rank, mode, shown=bool(ranked.any())))
+    _add_note(figure, note)
     return figure.update_xaxes(title_text=label).update_yaxes(title_text=wrap(score, 40))
 
 
-def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, Any]:
+def _ranks(rank: str, mode: Mode, *, shown: bool) -> dict[str, object]:
+    """Return the color axis of ranks."""
+    ends = {"tickvals": [0.02, 0.97], "ticktext": ["least", "most"], "len": 0.8}
+    return {
+        "colorscale": list(INK[mode].scale[1:]),
+        "cmin": 0,
+        "cmax": 1,
+        "colorbar": color_bar(wrap(f"rank in {plain(rank)}", 18) + "<br> ", **ends),
+        "showscale": shown,
+    }
+
+
+def _add_note(figure: go.Figure, note: str) -> None:
+    """Write some lines above the plot, and make room for them."""
+    corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left"}
+    above = {"yanchor": "bottom", "yshift": 10, "align": "left"}
+    figure.add_annotation(text=note, **corner, **above, showarrow=False, font_size=13)
+    figure.update_layout(margin_t=30 + 19 * (note.count("<br>") + 1))
+
+
+def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ranked = points["rank"].notna().all()
-    color: dict[str, Any] = (
+    color: dict[str, object] = (
         {"color": points["rank"], "coloraxis": "coloraxis"}
         if ranked
         else {"color": "rgba(0,0,0,0)"}
@@ -238,15 +102,14 @@ def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, Any]:
         "symbol": [find_modality(modality).symbol for modality in points["modality"]],
         "line": {"color": INK[mode].text, "width": 1},
     }
-    cards = [_score_card(row) for row in points.to_dict("records")]
+    texts = [_score_card(row) for row in points.to_dict("records")]
     return {
         "x": points["near"],
         "y": points["value"],
         "mode": "markers",
         "marker": marker,
-        "hovertext": cards,
+        **cards(texts),
         "customdata": points[["model"]].to_numpy(),
-        "hovertemplate": "%{hovertext}<extra></extra>",
     }
 
 
@@ -266,7 +129,7 @@ def _score_card(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _curve(fit: Mapping[Hashable, Any], x: pd.Series, mode: Mode) -> dict[str, Any]:
+def _curve(fit: Mapping[Hashable, Any], x: pd.Series, mode: Mode) -> dict[str, object]:
     straight = fit["fit"] == "line"
     stick = Stick(fit["intercept"], fit["slope"], fit["bend"], fit["knot"])
     ends = np.array([x.min(), *([] if straight else [stick.knot]), x.max()])
@@ -302,49 +165,41 @@ def training(
             mode,
         )
     targets = list(dict.fromkeys(points["target"]))
-    columns = 1 if narrow else min(2, len(targets))
-    rows = math.ceil(len(targets) / columns)
-    figure = make_subplots(
-        rows,
-        columns,
-        subplot_titles=[f"<b>with {plain(target)}</b>" for target in targets],
-        horizontal_spacing=0.08,
-        vertical_spacing=min(0.3, 95 / (300 * rows)),
-    )
-    figure.update_layout(
-        template=template(mode), height=300 * rows + 70, meta={"title": "Alignment along training"}
-    )
-    ends = [float(points["step"].min()), float(points["step"].max())]
+    columns, ends = 1 if narrow else min(2, len(targets)), _ends(points["step"])
+    figure = _panels(targets, columns, mode)
     for place, target in enumerate(targets):
-        at = {"row": place // columns + 1, "col": place % columns + 1}
-        if not math.isnan(chance):
-            figure.add_scatter(
-                x=ends,
-                y=[chance] * 2,
-                **chance_line(mode),
-                showlegend=place == 0,
-                hoverinfo="skip",
-                **at,
-            )
+        at = cell(place, columns)
+        add_chance(figure, ends, chance, mode, at, named=place == 0)
         for _, run in points[points["target"] == target].groupby("run", sort=False):
             figure.add_scatter(**_along(run, mode), **at)
-    ticks = round_ticks(*ends)
-    figure.update_xaxes(
-        type="log",
-        tickvals=ticks,
-        ticktext=[count_text(tick) for tick in ticks],
-        title_text="training steps",
-    )
+    figure.update_xaxes(**logarithmic(round_ticks(*ends)), title_text="training steps")
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), col=1)
     for modality, group in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        marker = {"color": hue(group, mode), "size": 10, "symbol": find_modality(modality).symbol}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=heading(group))
+        symbol = find_modality(modality).symbol
+        name_mark(figure, heading(group), {"color": hue(group, mode), "symbol": symbol})
     return figure
 
 
-def _along(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
+def _ends(values: pd.Series) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _panels(targets: list[str], columns: int, mode: Mode) -> go.Figure:
+    rows = math.ceil(len(targets) / columns)
+    return panels(
+        [f"<b>with {plain(target)}</b>" for target in targets],
+        columns,
+        mode,
+        height=300 * rows + 70,
+        title="Alignment along training",
+        horizontal_spacing=0.08,
+        vertical_spacing=min(0.3, 95 / (300 * rows)),
+    )
+
+
+def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     color = hue(str(run["group"].iloc[0]), mode)
-    cards = [
+    texts = [
         hover_card(
             sized(row["title"], row["parameters"]),
             f"after {row['step']:,.0f} steps",
@@ -365,7 +220,6 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
         "mode": "lines+markers",
         "line": {"color": clear(color, 0.6), "width": 2},
         "marker": marker,
-        "hovertext": cards,
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **cards(texts),
         "showlegend": False,
     }

@@ -9,7 +9,7 @@ from core.study.skill import rank_within
 
 def bin_points(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `core.questions.competence.bins.bin_pairs` described for
-    `core.questions.competence.figures.bins`.
+    `core.questions.competence.bin_figures.bins`.
     """
     titles = models.set_index("model")["title"]
     return points.assign(**{f"title_{side}": points[f"model_{side}"].map(titles) for side in "xy"})

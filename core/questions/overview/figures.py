@@ -20,6 +20,7 @@ from core.figures.theme import (
     chance_line,
     clear,
     count_text,
+    dotted,
     heading,
     hover_card,
     hue,
@@ -152,9 +153,7 @@ def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
         figure.add_scatter(
             **_strip(seen[(seen["modality"] == modality) & (seen["group"] == group)], mode)
         )
-    figure.add_vline(
-        x=seen["chance"].iloc[0], line={"color": INK[mode].chance, "width": 1.5, "dash": "dot"}
-    )
+    figure.add_vline(x=seen["chance"].iloc[0], line=dotted(mode))
     figure.add_scatter(x=[None], y=[None], **chance_line(mode))
     for modality in dict.fromkeys(order["modality"]):
         kind = find_modality(modality)

@@ -19,6 +19,7 @@ from core.figures.theme import (
     blank,
     chance_line,
     clear,
+    dotted,
     hue,
     plain,
     reason,
@@ -188,7 +189,7 @@ def agreement(
 
 def _mark_levels(figure: go.Figure, *, mean: float, chance: float, k: int, mode: Mode) -> None:
     by_chance = chance_line(mode, name=f"chance {chance:.2f}")
-    figure.add_vline(x=chance, line=by_chance["line"])
+    figure.add_vline(x=chance, line=dotted(mode))
     solid = {"color": INK[mode].text, "width": 1.5}
     figure.add_vline(x=mean, line=solid)
     name_line(figure, f"mean {mean:.2f}: alignment {mean / k:.3f}", solid)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.questions.adapters import figures
+from core.questions.adapters import kernel_figures as figures
 from core.questions.adapters.kernels import AFTER, BEFORE, Compared, compare_kernels, tabulate
 from core.questions.adapters.kernels import Kernel as Compare
 from core.questions.adapters.lesson import Lesson

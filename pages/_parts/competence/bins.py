@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.competence.records import ACCURACY, MEASURED
 from core.questions.asking import findings_of
-from core.questions.competence import figures
+from core.questions.competence import bin_figures as figures
 from core.questions.competence.answer import contending
 from core.questions.competence.bins import assign_bins, bin_pairs
 from core.questions.competence.findings import GROUPS, pair_kinds

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK, hue
-from core.questions.adapters.figures import Kernel, before_after, cost, curve, kernels
+from core.questions.adapters.figures import cost, curve
 from core.questions.adapters.findings import baseline_finding, cost_finding
+from core.questions.adapters.gain_figures import before_after
+from core.questions.adapters.kernel_figures import Kernel, kernels
 from core.questions.adapters.measures import row, summarize
 
 TITLES = {"mae:2": "MAE <m>", "gpt:3": "GPT"}

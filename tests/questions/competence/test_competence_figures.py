@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import hue, marker_size
-from core.questions.competence.figures import bins, downstream, training
+from core.questions.competence.bin_figures import bins
+from core.questions.competence.figures import downstream, training
 from core.questions.competence.points import bin_points, ranked
 from core.statistics.emergence import compare_fits
 from core.study.skill import rank_within, skill_ranks

@@ -8,15 +8,8 @@ import pytest
 
 from core.figures.theme import INK
 from core.metrics import METRICS
-from core.questions.metrics.figures import (
-    LEAST_DRAWN,
-    agreement,
-    calibrated,
-    over_k,
-    over_size,
-    scope_hue,
-    trends_over_k,
-)
+from core.questions.metrics.curve_figures import over_k, over_size, trends_over_k
+from core.questions.metrics.figures import LEAST_DRAWN, agreement, calibrated, scope_hue
 
 
 def words(figure):
