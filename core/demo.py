@@ -18,7 +18,7 @@ from core.competence.records import unmeasured
 from core.encoders.encoder import REALITY
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.grammar import LEVELS
+from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
 from core.study.models import UNTRAINED
 

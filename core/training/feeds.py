@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.stimuli.cave.grammar import LEVELS
+from core.stimuli.cave.densities import LEVELS
 from core.training.configs import Config
 from core.training.pool import Pool
 

@@ -20,8 +20,8 @@ import torch
 from filelock import FileLock
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import draw_event
-from core.stimuli.cave.grammar import LEVELS
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, IMAGE, VOCABULARY
 from core.training.rows import SPLIT, Captions, Passages, Rows, fill, pixels, texts

@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import UInt8, UInt16
 from tokenizers import Tokenizer
 
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import Event, draw_event, event_rng
-from core.stimuli.cave.grammar import LEVELS, describe
+from core.stimuli.cave.grammar import describe
 from core.training.configs import CONTEXT, IMAGE
 
 SPLIT = "train"

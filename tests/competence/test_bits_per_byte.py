@@ -32,7 +32,7 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.stimuli.cave import CaveDataset
-from core.stimuli.cave.grammar import LEVELS
+from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset
 
 CPU = torch.device("cpu")

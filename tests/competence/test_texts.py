@@ -13,8 +13,8 @@ from huggingface_hub import constants
 from core.competence.language.texts import open_texts
 from core.errors import InputError, OfflineError, UnknownNameError
 from core.stimuli.cave import CaveDataset
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import TEST_SIZE
-from core.stimuli.cave.grammar import LEVELS
 from tests.competence.labeled_files import put_in_cache
 
 ODD = ["one\u2028line", "", "🦙 two\nlines", "x" * 9]

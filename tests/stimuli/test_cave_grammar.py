@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import UnknownNameError
+from core.stimuli.cave.densities import DENSITIES, LEVELS
 from core.stimuli.cave.events import (
     COLORS,
     KINDS,
@@ -24,7 +25,7 @@ from core.stimuli.cave.events import (
     events,
     reality,
 )
-from core.stimuli.cave.grammar import DENSITIES, LEVELS, describe
+from core.stimuli.cave.grammar import describe
 from core.stimuli.cave.words import WORDINGS, plural, with_article
 
 RANGES = {"5": (3, 7), "10": (8, 13), "20": (16, 25), "40": (33, 48)}

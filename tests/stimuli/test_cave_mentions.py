@@ -8,8 +8,9 @@ from math import log
 import numpy as np
 import pytest
 
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import Event, Thing, events
-from core.stimuli.cave.grammar import LEVELS, describe
+from core.stimuli.cave.grammar import describe
 from core.stimuli.cave.mentions import CONCEPTS, share_told
 from core.stimuli.cave.words import WORDINGS
 

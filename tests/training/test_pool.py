@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import draw_event, events
-from core.stimuli.cave.grammar import LEVELS, describe
+from core.stimuli.cave.grammar import describe
 from core.training import pool as pools
 from core.training import rows
 from core.training.attributes import ATTRIBUTES, answers

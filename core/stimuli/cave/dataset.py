@@ -14,8 +14,9 @@ from PIL import Image
 
 from core.errors import StimuliError
 from core.stimuli.cave import drawing
+from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import MAX_OBJECTS, SEED, TEST_SIZE, Event, Thing, events, reality
-from core.stimuli.cave.grammar import LEVELS, describe
+from core.stimuli.cave.grammar import describe
 from core.stimuli.dataset import DatasetCard
 
 _WORDS = {

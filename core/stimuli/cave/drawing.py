@@ -12,8 +12,9 @@ from PIL import Image, ImageDraw
 
 from core.stimuli.cave.events import SEED, Event, Thing, event_rng
 from core.stimuli.cave.palette import Lch, Rgb, draw_paints, draw_palette, to_rgb
-from core.stimuli.cave.scenery import Figures, draw_scene, draw_time, draw_weather
-from core.stimuli.cave.shapes import Points
+from core.stimuli.cave.scenery.scenes import draw_scene
+from core.stimuli.cave.scenery.sky import draw_time, draw_weather
+from core.stimuli.cave.shapes import Figures, Points
 from core.stimuli.cave.things import ICONS
 
 VERSION = 1  # raise it when pictures change; the Cave then has another revision

@@ -8,7 +8,6 @@ independently of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 from typing import TypeVar
@@ -16,136 +15,26 @@ from typing import TypeVar
 import numpy as np
 
 from core.errors import UnknownNameError
+from core.stimuli.cave.densities import DENSITIES, LEVELS, Density
 from core.stimuli.cave.events import Event, Thing, event_rng
 from core.stimuli.cave.words import PADS, WORDINGS, plural, with_article
 
-LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
-
 T = TypeVar("T")
 _COUNT_WORDS = ("one", "two", "three", "four")
-_JOINTS = (
-    ", and ",
-    ", and also ",
-    " and then ",
-    ", and finally ",
-)  # where a plain "and" could extend a relation
+# where a plain "and" could extend a relation
+_JOINTS = (", and ", ", and also ", " and then ", ", and finally ")
 _PAINTED = "a color after the noun"
-_AFTER = (
-    0.5  # probability of that: then kinds foretell colors, as colors foretell kinds before the noun
-)
+# probability of that: then kinds foretell colors, as colors foretell kinds before the noun
+_AFTER = 0.5
 _TRAILING = ("facing", "place", "depth")  # details that follow the noun
 _TOGETHER = 0.8  # probability that a thing joins its likes under one noun
 _APART = 0.2  # depths closer than this are called neither behind nor in front
 
 
-@dataclass(frozen=True)
-class Density:
-    """How much a caption says.
-
-    words: least and most words. aim: range of the length up to which relations and details are
-    added. things: most things named. related: probability that two neighbors in a list are bound by
-    a relation. again: whether a thing is named a second time. details: what is said of a thing, in
-    this order; those of one tuple in any order. frames: sentences whose slots take wordings; each
-    is as likely.
-    """
-
-    words: tuple[int, int]
-    aim: tuple[float, float]
-    things: int
-    related: float
-    again: bool
-    details: tuple[tuple[str, ...], ...]
-    frames: tuple[str, ...]
-
-
-DENSITIES: Mapping[str, Density] = {
-    "5": Density(
-        (3, 7),
-        (3.0, 6.0),
-        2,
-        0.3,
-        False,
-        (("color",), ("size",)),
-        (
-            "{things}.",
-            "{things} {scene}.",
-            "{scene}, {things}.",
-            "{things} {time}.",
-            "{time}, {things}.",
-            "{things} {weather}.",
-            "{weather}, {things}.",
-            "There {be} {things}.",
-            "{see} {things}.",
-            "{count} {scene}.",
-        ),
-    ),
-    "10": Density(
-        (8, 13),
-        (8.0, 11.0),
-        3,
-        0.3,
-        False,
-        (("color",), ("size", "facing", "place", "depth")),
-        (
-            "{things} {wait} {scene}.",
-            "{scene}, {see} {things}.",
-            "There {be} {things} {scene}.",
-            "{scene} {wait} {things}.",
-            "{see} {things} {scene}.",
-            "{show} {things}.",
-            "{scene} there {be} {things}.",
-            "{time}, {see} {things}.",
-            "{weather}, {things} {wait}.",
-            "{count} {wait_all} {scene} {time} {weather}.",
-            "{time}, {weather}, {see} {count} {scene}.",
-        ),
-    ),
-    "20": Density(
-        (16, 25),
-        (18.5, 21.5),
-        4,
-        0.4,
-        False,
-        (("color",), ("size", "facing", "place", "depth")),
-        (
-            "{things} {wait} {scene} {time}.",
-            "{scene}, {see} {things} {weather}.",
-            "{time}, there {be} {things} {scene}.",
-            "{weather}, {scene}, {see} {things}.",
-            "{time} {scene} {wait} {things}.",
-            "{show} {things} {scene} {weather}.",
-            "{see} {things} {time}, {scene}.",
-            "{count} {wait_all} {scene} {time}: {things}.",
-            "{scene} {weather}, {things} {wait}.",
-            "There {be} {things}, and {they} {scene} {time}.",
-            "{weather}, {show} {count} {scene}: {things}.",
-        ),
-    ),
-    "40": Density(
-        (33, 48),
-        (34.5, 38.5),
-        4,
-        0.85,
-        True,
-        (("color", "size"), ("facing", "place", "depth")),
-        (
-            "{show} {count} {scene}. {time}, {weather}, {see} {things}.",
-            "{time}, {things} {wait} {scene} {weather}. In all, {see} {count}.",
-            "We are {scene} {time}. Everything is {weather}, and {show} {count}: {things}.",
-            "There {be} {things}. {they} {scene} {weather}, and {see} {count} {time}.",
-            "{see} {count} {weather}: {things}. {they} {scene}, and this happens {time}.",
-            "{count} {wait_all} {scene} {weather}. {time}, {see} {things}.",
-            "{time}, {show} {things}. {they} {scene} {weather}, {count} in all.",
-            "{scene} {wait} {things}. This happens {time} {weather}, and {see} {count}.",
-        ),
-    ),
-}
-
-
 def describe(event: Event, level: str, *, rng: np.random.Generator | None = None) -> str:
     """Say in plain English what is the case in an event, in about `level` words.
 
-    `rng` draws frame, wordings, order and which details are told; without one the caption is the
+    `rng` draws frame, wordings, order and which details to mention; without one the caption is the
     event's own for that level. Raises UnknownNameError for a level that is not in LEVELS.
     """
     if level not in DENSITIES:
@@ -219,7 +108,7 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
         for phrase, detail in _shuffled(chances, dice):
             if room > 0:
                 room -= phrase.tell(detail, dice)
-    again = _told_again(event, phrases, dice) if density.again else ""
+    again = _named_again(event, phrases, dice) if density.again else ""
     pads = _shuffled(PADS, dice)[: max(0, int(room // _words(PADS[0])))]
     return _sentences(
         " ".join(
@@ -228,21 +117,17 @@ def _compose(event: Event, density: Density, dice: Random) -> str:
     )
 
 
-def _told_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
+def _named_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
     """Name things a second time, by other words; nothing where each kind occurs under several
     nouns.
     """
     for phrase in _shuffled(phrases, dice):
-        color = _shared(phrase.things, "color")
-        if color and sum(thing.kind == phrase.things[0].kind for thing in event.things) == len(
-            phrase.things
-        ):
-            noun = _wording(phrase.things[0].kind, dice)
-            return (
-                f"The {plural(noun)} are {_wording(color, dice)}."
-                if phrase.count
-                else f"The {noun} is {_wording(color, dice)}."
-            )
+        kind, color = phrase.things[0].kind, _shared(phrase.things, "color")
+        alike = sum(thing.kind == kind for thing in event.things)
+        if color and alike == len(phrase.things):
+            noun = _wording(kind, dice)
+            subject = f"The {plural(noun)} are" if phrase.count else f"The {noun} is"
+            return f"{subject} {_wording(color, dice)}."
     return ""
 
 
@@ -259,11 +144,8 @@ def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict
 def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
     """Word the slots of a frame, but for their agreement with the things named."""
     total = len(event.things)
-    wait, noun, count = (
-        _wording("wait", dice),
-        _wording("thing", dice),
-        _wording(_COUNT_WORDS[total - 1], dice),
-    )
+    wait, noun = _wording("wait", dice), _wording("thing", dice)
+    count = _wording(_COUNT_WORDS[total - 1], dice)
     return {
         "scene": _wording(event.scene, dice),
         "time": _wording(event.time, dice),
@@ -280,14 +162,12 @@ def _noun_phrases(event: Event, density: Density, dice: Random) -> list[_NounPhr
     """Choose and shuffle the things to name; those of one kind and color come, mostly, under one
     noun.
     """
-    named = _shuffled(event.things, dice)[
-        : density.things if density.things > 2 else 1 + int(2 * dice.random())
-    ]
+    named = _shuffled(event.things, dice)
+    most = density.things if density.things > 2 else 1 + int(2 * dice.random())
     groups: dict[object, list[Thing]] = {}
-    for place, thing in enumerate(named):
-        groups.setdefault(
-            (thing.kind, thing.color) if dice.random() < _TOGETHER else place, []
-        ).append(thing)
+    for place, thing in enumerate(named[:most]):
+        joins = dice.random() < _TOGETHER
+        groups.setdefault((thing.kind, thing.color) if joins else place, []).append(thing)
     return [_NounPhrase(tuple(group), dice) for group in groups.values()]
 
 
@@ -343,15 +223,15 @@ def concept(thing: Thing, detail: str) -> str | None:
         return f"facing {thing.facing}"
     if detail == "depth":
         return "near" if thing.depth < 0.3 else "far" if thing.depth > 0.7 else None
-    return (
-        "at left"
-        if thing.x < 0.3
-        else "at right"
-        if thing.x > 0.7
-        else "in the middle"
-        if 0.4 < thing.x < 0.6
-        else None
-    )
+    return _place_of(thing.x)
+
+
+def _place_of(x: float) -> str | None:
+    if x < 0.3:
+        return "at left"
+    if x > 0.7:
+        return "at right"
+    return "in the middle" if 0.4 < x < 0.6 else None
 
 
 def _sentences(text: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 Points = Float64[np.ndarray, "_ 2"]  # corners in order, closed; no two lists need be of one length
+Figures = list[tuple[Points, str]]  # polygons with the roles of their colors, back to front
 
 
 def polygon(*corners: tuple[float, float]) -> Points:
