@@ -75,7 +75,8 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr
     and in the store's note.
     """
-    from core.embedding.runner import Slot, embed, embed_world
+    from core.embedding.features import embed_world
+    from core.embedding.runner import Slot, embed
     from core.encoders.catalog import open_encoder
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset

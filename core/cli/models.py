@@ -150,7 +150,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
-    from core.embedding.runner import import_features
+    from core.embedding.features import import_features
     from core.encoders.imported import read_features
     from core.store import Store
 

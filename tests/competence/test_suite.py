@@ -19,7 +19,8 @@ from core.competence import suite
 from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
 from core.competence.suite import bits_per_byte, measure_all, probe_tasks
-from core.embedding.runner import embed, import_features
+from core.embedding.features import import_features
+from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.questions.competence.registry import measured_scores

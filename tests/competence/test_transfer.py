@@ -23,7 +23,8 @@ from core.competence.images.transfer import open_tasks, probe_models
 from core.competence.probes import probe
 from core.competence.records import COLUMNS, measured_name
 from core.competence.suite import measure_all
-from core.embedding.runner import embed, import_features
+from core.embedding.features import import_features
+from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.stimuli.cave import CaveDataset, tasks

@@ -11,7 +11,8 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
 from core.embedding import shards
-from core.embedding.runner import Slot, embed, embed_world, import_features
+from core.embedding.features import embed_world, import_features
+from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
 from core.errors import (

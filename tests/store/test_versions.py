@@ -21,7 +21,8 @@ from core.competence.records import (
     suite_recipe,
     unmeasured,
 )
-from core.embedding.runner import embed, embed_world, import_features
+from core.embedding.features import embed_world, import_features
+from core.embedding.runner import embed
 from core.embedding.summaries import summarize
 from core.recipe import Recipe
 from core.settings import ROOT
