@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.metrics import find_metric
 from core.options import Option
 from core.questions.asking import findings_of
-from core.questions.captions import figures
+from core.questions.captions import figures, level_figures
 from core.questions.captions.answer import default_models, default_targets
 from core.questions.captions.points import (
     facts_points,
@@ -200,7 +200,7 @@ def show_levels(at: Place) -> None:
     question = CaptionLevels(at.scope)
     st.subheader(question.title(), anchor=False)
     table = queries.ask(at, question)
-    figure = figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
+    figure = level_figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="words", table=table)
     st.markdown(LEVELS.format(told=TOLD if table["facts"].notna().any() else ""))
 
@@ -211,7 +211,7 @@ def show_facts(at: Place, question: CaptionFacts) -> None:
     table = queries.ask(at, question)
     points = facts_points(table)
     order = queries.ask(at, CaptionLevels(at.scope))["level"]
-    figure = figures.facts(
+    figure = level_figures.facts(
         points,
         [level for level in order if level in set(points["level"])],
         mode=frame.mode(),

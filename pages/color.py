@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.errors import PlatoscopeError
 from core.questions.asking import findings_of
-from core.questions.color import figures
+from core.questions.color import figures, knowledge_figures
 from core.questions.color.findings import finished_correlation
 from core.questions.color.geometry.agreement import DISSIMILARITIES, LAYOUTS
 from core.questions.color.question import PERCEPTION, kind_of
@@ -144,10 +144,10 @@ def show_knowledge(at: Place, hues: Hues) -> None:
         "Agreement with perception", measures, "known", default="kendall"
     )
     notes = {
-        column: figures.correlation_text(finished_correlation(models, column, measure))
+        column: knowledge_figures.correlation_text(finished_correlation(models, column, measure))
         for column in ("competence", "parameters")
     }
-    figure = figures.knowledge(
+    figure = knowledge_figures.knowledge(
         models, measure=measure, notes=notes, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, hues.models, figure, key="knowledge", table=models)

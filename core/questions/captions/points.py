@@ -46,7 +46,7 @@ def language_lines(
 
 def facts_points(table: pd.DataFrame) -> pd.DataFrame:
     """Return the bins of `CaptionFacts` by panel, reality's the last, for
-    `core.questions.captions.figures.facts`.
+    `core.questions.captions.level_figures.facts`.
     """
     last = table.sort_values("model_y", key=lambda names: names == REALITY, kind="stable")
     return last.assign(facet=last["title"])

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import hue
-from core.questions.captions.figures import _apart, by_words, facts, levels
+from core.questions.captions.figures import _apart, by_words
 from core.questions.captions.findings import facts_sentences, level_sentences
+from core.questions.captions.level_figures import facts, levels
 from core.questions.captions.points import facts_points, language_lines, level_points
 from core.questions.captions.trends import by_level, level_trends, told_by_group
 

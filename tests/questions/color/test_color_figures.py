@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from core.figures.theme import INK, hue
 from core.questions.color import figures as color
+from core.questions.color import knowledge_figures as color_knowledge
 from core.questions.color import space_figures as color_space
 from core.questions.color.geometry.perception import to_hex
 from core.questions.color.geometry.words import LAB, color_words
@@ -269,7 +270,7 @@ def models(**more: object) -> pd.DataFrame:
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_knowledge_is_drawn_by_competence_and_by_size(narrow):
-    figure = color.knowledge(
+    figure = color_knowledge.knowledge(
         models(), measure="kendall", notes={"competence": "one"}, mode="light", narrow=narrow
     )
     assert "<b>by competence</b><br>one" in headings(figure)
@@ -281,13 +282,15 @@ def test_knowledge_is_drawn_by_competence_and_by_size(narrow):
 
 
 def test_knowledge_without_competence_has_one_panel_and_disparity_no_chance():
-    figure = color.knowledge(models(competence=np.nan), measure="disparity", notes={}, mode="light")
+    figure = color_knowledge.knowledge(
+        models(competence=np.nan), measure="disparity", notes={}, mode="light"
+    )
     assert len(list(figure.select_xaxes())) == 1
     assert not any(trace.name == "chance" for trace in figure.data)
 
 
 def test_knowledge_says_why_no_model_is_drawn():
-    figure = color.knowledge(
+    figure = color_knowledge.knowledge(
         models(kendall=np.nan, reason="weights are <gone>"),
         measure="kendall",
         notes={},
@@ -298,15 +301,15 @@ def test_knowledge_says_why_no_model_is_drawn():
 
 def test_a_correlation_over_models_is_told_or_why_it_is_not():
     assert (
-        color.correlation_text(Correlation(-0.5, -0.9, 0.1, 0.2, 9))
+        color_knowledge.correlation_text(Correlation(-0.5, -0.9, 0.1, 0.2, 9))
         == "Spearman −0.50 (−0.90 to 0.10), p = 0.2, 9 finished models"
     )
     tied = Correlation(
         0.55, np.nan, np.nan, 0.127, 9, "so many are equal that 35% of draws have no ρ"
     )
-    assert color.correlation_text(tied) == "Spearman 0.55, p = 0.13, 9 finished models"
+    assert color_knowledge.correlation_text(tied) == "Spearman 0.55, p = 0.13, 9 finished models"
     assert (
-        color.correlation_text(
+        color_knowledge.correlation_text(
             Correlation(np.nan, np.nan, np.nan, np.nan, 2, "2 points are too few")
         )
         == "2 points are too few"
