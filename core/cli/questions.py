@@ -30,13 +30,16 @@ def add(commands: Any) -> None:
         command = add_command(place, name, run, kind.title(), store=of_study)
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
-            command.add_argument(
-                "--device",
-                default=kind.device,
-                metavar="DEVICE",
-                help=f"cpu, cuda, cuda:1 or auto ({kind.device})",
-            )
+            _add_device(command, kind.device)
         add_json(command)
+
+
+def _add_device(command: argparse.ArgumentParser, usual: str | None) -> None:
+    """Add the choice of a device, where there is one."""
+    command.set_defaults(device="cpu")
+    if usual:
+        text = f"cpu, cuda, cuda:1 or auto ({usual})"
+        command.add_argument("--device", default=usual, metavar="DEVICE", help=text)
 
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:

@@ -30,7 +30,8 @@ class Question:
 class StudyQuestion(Question):
     """A question about the models of one dataset in the store."""
 
-    device: ClassVar[str] = "cpu"  # where it is answered if nobody says; "auto" is a GPU's
+    # where it is answered by default: "auto" prefers a GPU; None where no GPU would help
+    device: ClassVar[str | None] = "cpu"
 
     scope: Scope = part(Scope)
 

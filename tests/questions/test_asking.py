@@ -7,24 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.catalog import QUESTIONS
 from core.errors import StoreError
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, recipe_of
 from core.questions.metrics.question import MetricAgreement
+from core.questions.question import StudyQuestion
 from core.questions.registry import ANSWERS, answer_of
 from core.recipe import Recipe
 from core.store import Store
 from core.study.parts import Calibration, Comparison
 from core.study.study import Study
-from tests.pages.world import SMALL, PaintedDataset, build
+from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
 
 CALIBRATED = Alignment(calibration=Calibration(null=19))
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return Study(Store(build(tmp_path, PaintedDataset(20), **SMALL)), "cave")
+def root(tmp_path: Path) -> Path:
+    return build(tmp_path, PaintedDataset(20), **SMALL)
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
 
 
 def test_a_default_said_and_a_default_left_out_are_one_recipe(study: Study) -> None:
@@ -55,3 +62,32 @@ def test_an_answer_over_a_model_that_is_embedded_again_meanwhile_is_not_kept(stu
     with pytest.raises(StoreError, match="embedded again while it was compared; ask once more"):
         ask(CALIBRATED, study)
     assert not list((study.store.root / "results" / "cave").glob("answer-*"))
+
+
+class Unplaced(Study):
+    """A study that nobody may ask for its device."""
+
+    @property
+    def device(self) -> str:
+        raise AssertionError("the device was read")
+
+    @device.setter
+    def device(self, _: str) -> None:
+        pass
+
+
+WITHOUT_DEVICE = [
+    kind for kind in QUESTIONS if issubclass(kind, StudyQuestion) and kind.device is None
+]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store that every question has an answer in."""
+    folder = tmp_path_factory.mktemp("wide")
+    return build(folder, PaintedDataset(60), vision=VISION[1:5], language=LANGUAGE[1:2])
+
+
+@pytest.mark.parametrize("kind", WITHOUT_DEVICE, ids=lambda kind: kind.command)
+def test_what_offers_no_device_uses_none(wide: Path, kind: type[StudyQuestion]) -> None:
+    assert list(ask(kind(), Unplaced(Store(wide), "cave")).columns)

@@ -79,3 +79,4 @@ class CaptionLevels(StudyQuestion):
     """How much does a caption say?"""
 
     command: ClassVar[str] = "captions levels"
+    device: ClassVar[None] = None

@@ -70,6 +70,7 @@ class CompetenceScores(StudyQuestion):
     """What is known of the models' competence, and where does it come from?"""
 
     command: ClassVar[str] = "competence list"
+    device: ClassVar[None] = None
 
     task: tuple[str, ...] = option((), label="Tasks", metavar="T", help="only these tasks")
     origin: tuple[str, ...] = option(
@@ -86,6 +87,7 @@ class TasksSolved(StudyQuestion):
     """What share of the tasks does each vision model solve?"""
 
     command: ClassVar[str] = "competence tasks"
+    device: ClassVar[None] = None
 
     solving: Solving = part(Solving)
 

@@ -76,6 +76,8 @@ class Trial:
 class JointQuestion(StudyQuestion):
     """A question about the consensus of spaces."""
 
+    device: ClassVar[None] = None
+
     joint: Spaces = part(Spaces)
 
     def models(self) -> tuple[str, ...]:
@@ -176,6 +178,8 @@ class DropEffect(SetsQuestion):
 @dataclass(frozen=True)
 class RankingQuestion(StudyQuestion):
     """A question about what ranks the stimuli."""
+
+    device: ClassVar[None] = None
 
     ranking: Ranking = part(Ranking)
 

@@ -15,6 +15,7 @@ from jaxtyping import Float64
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.engines import make_engine
+from core.metrics.spec import AnyEngine
 from core.pairs.engine import Engine
 from core.pairs.layers import Space
 from core.pairs.prepared import Prepared, mean_of_both
@@ -34,30 +35,34 @@ def with_k(metric: str, k: int) -> dict[str, Any]:
     return {"k": k} if "k" in METRICS[metric].spec.defaults else {}
 
 
-def score_pairs(
-    spaces: Spaces,
-    *,
-    k: int,
-    metrics: Sequence[str] = COMPARED,
-    report: Progress | None = None,
-) -> pd.DataFrame:
-    """Score every pair of models by each of these metrics with its default parameters, save k.
+def make_engines(
+    metrics: Sequence[str] = COMPARED, *, k: int, device: str = "cpu"
+) -> dict[str, AnyEngine]:
+    """Return the engine of each metric with its default parameters, save k; raises as
+    `make_engine`.
+    """
+    return {name: make_engine(name, device=device, **with_k(name, k)) for name in metrics}
 
-    spaces: one layer of each model over the same stimuli, clamped by the caller; normalized here. A
-    metric that is not symmetric gives the mean of both directions. Returns a row for each metric
-    and pair: metric, model_x, model_y, score, reason; NaN with the metric's own words where it
-    refuses a pair.
+
+def score_pairs(
+    spaces: Spaces, engines: Mapping[str, AnyEngine], report: Progress | None = None
+) -> pd.DataFrame:
+    """Score every pair of models by each metric.
+
+    spaces: one layer of each model over the same stimuli, clamped by the caller; normalized here.
+    engines: by metric, as `make_engines` makes them. A metric that is not symmetric gives the mean
+    of both directions. Returns a row for each metric and pair: metric, model_x, model_y, score,
+    reason; NaN with the metric's own words where it refuses a pair.
     """
     rows = []
-    for done, metric in enumerate(metrics, start=1):
-        rows += [(metric, *row) for row in _scored(spaces, metric, k)]
+    for done, (metric, engine) in enumerate(engines.items(), start=1):
+        rows += [(metric, *row) for row in _scored(spaces, metric, engine)]
         if report:
-            report(done, len(metrics), "metrics compared over all pairs of models")
+            report(done, len(engines), "metrics compared over all pairs of models")
     return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
 
 
-def _scored(spaces: Spaces, metric: str, k: int) -> list[tuple[str, str, float, str]]:
-    engine = make_engine(metric, **with_k(metric, k))
+def _scored(spaces: Spaces, metric: str, engine: Engine[P]) -> list[tuple[str, str, float, str]]:
     ready, refused = prepare_each(engine, spaces)
     rows = []
     for x, y in combinations(spaces, 2):

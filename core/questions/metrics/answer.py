@@ -16,8 +16,14 @@ from jaxtyping import Float32, Int64
 
 from core.errors import MetricError
 from core.metrics import find_metric
+from core.metrics.spec import AnyEngine
 from core.progress import Progress
-from core.questions.metrics.agreement import COMPARED, rank_agreement, score_pairs
+from core.questions.metrics.agreement import (
+    COMPARED,
+    make_engines,
+    rank_agreement,
+    score_pairs,
+)
 from core.questions.metrics.calibrated import calibrate_metrics
 from core.questions.metrics.neighborhoods import (
     curve_over_k,
@@ -62,6 +68,8 @@ def usual_size(n: int, *, k: int) -> int:
 
 def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreement:
     """Name models, metrics and the number of stimuli; raises what none of them can be."""
+    question = replace(question, metrics=_named(question.metrics))
+    _engines(question, study)  # refuses a metric that the device does not have
     size = question.size or usual_size(study.size, k=question.k)
     if size > study.size:
         raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
@@ -70,7 +78,6 @@ def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreeme
         question,
         names=question.names or tuple(models.loc[~is_reality(models), "model"]),
         size=size,
-        metrics=_named(question.metrics),
     )
 
 
@@ -91,7 +98,7 @@ def compare_metrics(
     """
     assert question.size is not None
     spaces = _last_layers(study, question.names, question.size, question.seed)
-    return score_pairs(spaces, k=question.k, metrics=question.metrics, report=report)
+    return score_pairs(spaces, _engines(question, study), report)
 
 
 def complete_neighborhoods(question: Neighborhoods, study: Study) -> Neighborhoods:
@@ -123,7 +130,7 @@ def compare_neighborhoods(
     """
     size = min(study.size, LARGEST)
     x, y = (_last_layers(study, names, size, question.seed) for names in (question.x, question.y))
-    scores = scores_over_k(x, y, ks=spread_ks(size, count=8), report=report)
+    scores = scores_over_k(x, y, ks=spread_ks(size, count=8), device=study.device, report=report)
     return scale_trends(scores, smallest=smallest_scored(scores))
 
 
@@ -145,7 +152,9 @@ def complete_sweep(question: NeighborhoodSweep, study: Study) -> NeighborhoodSwe
 def sweep(question: NeighborhoodSweep, study: Study, report: Progress | None) -> pd.DataFrame:
     """Score one pair of layers from k = 2 to n − 1 beside its chance; see `curve_over_k`."""
     x, y = _layers(study, question.pair, question.seed)
-    return curve_over_k(x, y, ks=spread_ks(len(x)), seed=question.seed, report=report)
+    return curve_over_k(
+        x, y, ks=spread_ks(len(x)), seed=question.seed, device=study.device, report=report
+    )
 
 
 declare(NeighborhoodSweep, Answer(sweep, version=1, complete=complete_sweep))
@@ -171,8 +180,9 @@ def complete_calibrated(question: CalibratedMetrics, study: Study) -> Calibrated
     Raises as `complete_pair`, UnknownNameError for a metric, MetricError for too few permutations.
     """
     check_count(question.null)
-    pair = complete_pair(question.pair, study, k=question.k)
-    return replace(question, pair=pair, metrics=_named(question.metrics))
+    complete = replace(question, metrics=_named(question.metrics))
+    _engines(complete, study)  # refuses a metric that the device does not have
+    return replace(complete, pair=complete_pair(question.pair, study, k=question.k))
 
 
 def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -181,8 +191,7 @@ def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None
     return calibrate_metrics(
         x,
         y,
-        k=question.k,
-        metrics=question.metrics,
+        _engines(question, study),
         count=question.null,
         seed=question.seed,
         report=report,
@@ -190,6 +199,10 @@ def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None
 
 
 declare(CalibratedMetrics, Answer(calibrate, version=1, complete=complete_calibrated))
+
+
+def _engines(question: MetricAgreement | CalibratedMetrics, study: Study) -> dict[str, AnyEngine]:
+    return make_engines(question.metrics, k=question.k, device=study.device)
 
 
 def _named(metrics: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,10 @@ from jaxtyping import Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
+from core.metrics.spec import AnyEngine
 from core.pairs.layers import Space
 from core.pairs.shuffled import shuffled_scores
 from core.progress import Progress
-from core.questions.metrics.agreement import COMPARED, with_k
 from core.spaces.inputs import check_pair
 from core.statistics.nulls import (
     COLUMNS,
@@ -34,20 +33,19 @@ PARTS = (
 def calibrate_metrics(
     x: Float[np.ndarray, "n dx"],
     y: Float[np.ndarray, "m dy"],
+    engines: Mapping[str, AnyEngine],
     *,
-    k: int,
     count: int,
     seed: int,
-    metrics: Sequence[str] = COMPARED,
     report: Progress | None = None,
 ) -> pd.DataFrame:
-    """Calibrate each of these metrics, with its default parameters save k, against `count`
-    permutations of y's stimuli.
+    """Calibrate each metric against `count` permutations of y's stimuli.
 
-    x, y: one layer of each model, clamped by the caller; normalized here. All metrics see the same
-    permutations. Returns a row per metric: metric and what `core.statistics.nulls.calibrate`
-    returns; a metric that refuses the spaces has the score NaN and says why. Raises MetricError for
-    spaces over other stimuli and too few permutations.
+    x, y: one layer of each model, clamped by the caller; normalized here. engines: by metric, as
+    `core.questions.metrics.agreement.make_engines` makes them; all see the same permutations.
+    Returns a row per metric: metric and what `core.statistics.nulls.calibrate` returns; a metric
+    that refuses the spaces has the score NaN and says why. Raises MetricError for spaces over other
+    stimuli and too few permutations.
     """
     check_pair(x, y)
     orders, done = draw_orders(len(x), count=count, seed=seed), 0
@@ -56,26 +54,25 @@ def calibrate_metrics(
         nonlocal done
         done += shuffles
         if report:
-            report(done, count * len(metrics), "shuffles for all metrics")
+            report(done, count * len(engines), "shuffles for all metrics")
 
-    rows = [_calibrated(metric, x, y, k=k, orders=orders, advance=advance) for metric in metrics]
+    rows = [
+        _calibrated(metric, engine, (x, y), orders, advance) for metric, engine in engines.items()
+    ]
     table = pd.concat(rows, ignore_index=True)
-    table.insert(0, "metric", list(metrics))
+    table.insert(0, "metric", list(engines))
     return table
 
 
 def _calibrated(
     metric: str,
-    x: Space,
-    y: Space,
-    *,
-    k: int,
+    engine: AnyEngine,
+    pair: tuple[Space, Space],
     orders: Int64[np.ndarray, "P n"],
     advance: Callable[[int], None],
 ) -> pd.DataFrame:
-    engine, spec = make_engine(metric, **with_k(metric, k)), METRICS[metric].spec
     try:
-        ready = [engine.prepare([space]) for space in (x, y)]
+        ready = [engine.prepare([space]) for space in pair]
     except MetricError as refusal:
         advance(len(orders))
         return pd.DataFrame([{**dict.fromkeys(COLUMNS, np.nan), "reason": str(refusal)}])
@@ -88,4 +85,6 @@ def _calibrated(
     for part in np.array_split(orders, PARTS):
         null.append(scores(part))
         advance(len(part))
-    return calibrate(scores(np.arange(len(x))[None])[0], np.concatenate(null), spec=spec)
+    return calibrate(
+        scores(np.arange(len(pair[0]))[None])[0], np.concatenate(null), spec=METRICS[metric].spec
+    )

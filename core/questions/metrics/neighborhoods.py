@@ -34,6 +34,7 @@ def curve_over_k(
     ks: Sequence[int],
     seed: int,
     shuffles: int = SHUFFLES,
+    device: str = "cpu",
     report: Progress | None = None,
 ) -> pd.DataFrame:
     """Score two spaces by mutual kNN and CKNNA for each k, beside their chance: the mean over
@@ -49,7 +50,7 @@ def curve_over_k(
     rows = []
     steps = [(metric, k) for metric in COMPARED for k in ks]
     for done, (metric, k) in enumerate(steps, start=1):
-        engine = make_engine(metric, k=k)
+        engine = make_engine(metric, k=k, device=device)
         a, b = (engine.prepare([space]) for space in (x, y))
         null = [engine.scores(a, engine.permuted(b, order)).values.item() for order in orders]
         rows.append(
@@ -61,7 +62,12 @@ def curve_over_k(
 
 
 def scores_over_k(
-    x: Spaces, y: Spaces, *, ks: Sequence[int], report: Progress | None = None
+    x: Spaces,
+    y: Spaces,
+    *,
+    ks: Sequence[int],
+    device: str = "cpu",
+    report: Progress | None = None,
 ) -> pd.DataFrame:
     """Score each model of x by its mean over all models of y, for mutual kNN and CKNNA and each k:
     metric, k, model, score.
@@ -74,7 +80,7 @@ def scores_over_k(
     rows = []
     steps = [(metric, k) for metric in COMPARED for k in ks]
     for done, (metric, k) in enumerate(steps, start=1):
-        engine = make_engine(metric, k=k)
+        engine = make_engine(metric, k=k, device=device)
         (ready, _), (others, _) = prepare_each(engine, x), prepare_each(engine, y)
         for name in x:
             scores = (

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.questions.metrics.agreement import COMPARED
+from core.questions.metrics.agreement import COMPARED, make_engines
 from core.questions.metrics.calibrated import calibrate_metrics
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import calibrate, draw_orders
@@ -21,7 +21,7 @@ def spaces(noise: float = 0.6, n: int = 40) -> tuple[np.ndarray, np.ndarray]:
 
 def test_every_metric_is_calibrated_against_the_same_shuffles():
     x, y = spaces()
-    table = calibrate_metrics(x, y, k=4, count=20, seed=5).set_index("metric")
+    table = calibrate_metrics(x, y, make_engines(k=4), count=20, seed=5).set_index("metric")
     assert list(table.index) == list(COMPARED)
     wide_x, wide_y = normalize_rows(x), normalize_rows(y)
     for name in ("mutual_knn", "cknna", "unbiased_cka", "shape_angle"):
@@ -40,10 +40,14 @@ def test_every_metric_is_calibrated_against_the_same_shuffles():
 
 
 def test_kindred_spaces_lie_above_chance_and_unrelated_ones_do_not():
-    kindred = calibrate_metrics(*spaces(0.2), k=4, count=40, seed=0).set_index("metric")
+    kindred = calibrate_metrics(*spaces(0.2), make_engines(k=4), count=40, seed=0).set_index(
+        "metric"
+    )
     assert (kindred["calibrated"] > 0).all()
     x, y = spaces()
-    unrelated = calibrate_metrics(x, np.random.default_rng(9).permutation(y), k=4, count=40, seed=0)
+    unrelated = calibrate_metrics(
+        x, np.random.default_rng(9).permutation(y), make_engines(k=4), count=40, seed=0
+    )
     assert unrelated["calibrated"].max() < 0.15
 
 
@@ -51,7 +55,7 @@ def test_a_refusal_is_kept_and_progress_goes_on():
     x, y = spaces(n=4)
     heard = []
     table = calibrate_metrics(
-        x, y, k=5, count=20, seed=0, report=lambda *told: heard.append(told[:2])
+        x, y, make_engines(k=5), count=20, seed=0, report=lambda *told: heard.append(told[:2])
     )
     row = table.set_index("metric").loc["mutual_knn"]
     assert np.isnan(row["score"])
@@ -62,6 +66,6 @@ def test_a_refusal_is_kept_and_progress_goes_on():
 def test_other_stimuli_and_too_few_shuffles_are_refused():
     x, y = spaces()
     with pytest.raises(MetricError, match="got 40 and 39 stimuli"):
-        calibrate_metrics(x, y[1:], k=4, count=20, seed=0)
+        calibrate_metrics(x, y[1:], make_engines(k=4), count=20, seed=0)
     with pytest.raises(MetricError, match="at least 19 permutations"):
-        calibrate_metrics(x, y, k=4, count=10, seed=0)
+        calibrate_metrics(x, y, make_engines(k=4), count=10, seed=0)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from core.metrics import METRICS
-from core.questions.metrics.agreement import COMPARED, rank_agreement, score_pairs
+from core.questions.metrics.agreement import COMPARED, make_engines, rank_agreement, score_pairs
 from core.spaces.preprocess import normalize_rows
 
 K = 5
@@ -46,7 +46,7 @@ def rho(table: pd.DataFrame, x: str, y: str) -> pd.Series:
 
 def test_every_metric_scores_every_pair_as_its_function_does():
     models = spaces(3)
-    table = score_pairs(models, k=K)
+    table = score_pairs(models, make_engines(k=K))
     assert len(table) == 3 * len(COMPARED)
     assert set(table["reason"]) == {""}
     for row in table.itertuples():
@@ -62,7 +62,7 @@ def test_every_metric_scores_every_pair_as_its_function_does():
 
 
 def test_a_refused_model_has_no_score_and_the_metrics_own_words():
-    table = score_pairs({**spaces(2), "flat": np.ones((40, 3))}, k=K)
+    table = score_pairs({**spaces(2), "flat": np.ones((40, 3))}, make_engines(k=K))
     flat = table["model_y"] == "flat"
     assert table.loc[flat, "score"].isna().all()
     assert table.loc[flat, "reason"].str.contains("have the same vector").all()
@@ -70,7 +70,7 @@ def test_a_refused_model_has_no_score_and_the_metrics_own_words():
 
 
 def test_a_refused_pair_has_the_metrics_own_words():
-    table = score_pairs(spaces(2, n=4), k=2).set_index("metric")
+    table = score_pairs(spaces(2, n=4), make_engines(k=2)).set_index("metric")
     refused = table[table["score"].isna()]
     assert "mean_cca" in refused.index
     assert (refused["reason"].str.len() > 20).all()
@@ -78,7 +78,7 @@ def test_a_refused_pair_has_the_metrics_own_words():
 
 def test_progress_is_told_metric_by_metric():
     heard = []
-    score_pairs(spaces(2), k=K, report=lambda *told: heard.append(told[:2]))
+    score_pairs(spaces(2), make_engines(k=K), report=lambda *told: heard.append(told[:2]))
     assert heard == [(i + 1, len(COMPARED)) for i in range(len(COMPARED))]
 
 
@@ -92,7 +92,7 @@ def test_rankings_by_hand():
 
 def test_a_metric_that_is_low_where_spaces_are_aligned_is_turned():
     models = spaces()
-    table = rank_agreement(score_pairs(models, k=K))
+    table = rank_agreement(score_pairs(models, make_engines(k=K)))
     assert rho(table, "procrustes", "shape_angle")["spearman"] == pytest.approx(1)
     assert rho(table, "cka", "procrustes")["spearman"] > 0.9
     assert rho(table, "cka", "cka")["pairs"] == len(list(combinations(models, 2)))

@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from core.errors import PlatoscopeError, StoreWriteError
+import core.metrics.engines
+import core.questions.asking
+from core.errors import MetricError, PlatoscopeError, StoreWriteError
 from core.metrics import METRICS
 from core.questions.asking import ask, recipe_of
 from core.questions.metrics import answer as comparison
@@ -231,3 +234,35 @@ def test_a_store_that_cannot_be_written_still_answers(study, monkeypatch):
         study, Recipe.of("kept", seed="never"), lambda: pd.DataFrame({"score": [0.25]})
     )
     assert table["score"].tolist() == [0.25]
+
+
+ON_DEVICE = (
+    MetricAgreement(names=NAMES, metrics=("mutual_knn", "cka"), k=4, size=30),
+    CalibratedMetrics(pair=PAIR, metrics=("mutual_knn", "cka"), k=4, null=20),
+    Neighborhoods(x=NAMES[:2], y=NAMES[2:]),
+    NeighborhoodSweep(pair=PAIR),
+)
+
+
+@pytest.mark.parametrize("question", ON_DEVICE, ids=lambda question: question.command)
+def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch):
+    monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
+    expected, places = ask(question, study), []
+
+    def choose_device(name: str) -> torch.device:
+        places.append(name)
+        return torch.device("cpu")
+
+    monkeypatch.setattr(core.metrics.engines, "choose_device", choose_device)
+    table = ask(question, Study(study.store, "cave", device="cuda"))
+    assert set(places) == {"cuda"}
+    pd.testing.assert_frame_equal(table, expected, atol=1e-6)
+
+
+def test_a_metric_that_the_device_does_not_have_is_refused_first(study, monkeypatch):
+    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cpu"))
+    monkeypatch.setattr(Study, "spaces", None)  # nothing is read
+    away = Study(study.store, "cave", device="cuda")
+    for question in (MetricAgreement(names=NAMES, k=4), CalibratedMetrics(pair=PAIR, null=20)):
+        with pytest.raises(MetricError, match=r"on a GPU there are .* use device cpu or auto"):
+            ask(question, away)
