@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.metrics.spec import AnyEngine
-from core.study.comparison import comparing
+from core.study.comparison import comparing, engines
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
@@ -41,5 +41,5 @@ def layer_scores(
 
 
 def choose_engine(study: Study, metric: str, **parameters: str | float) -> AnyEngine:
-    """Return a metric's engine; see `core.study.comparison.comparing.choose_engine`."""
-    return comparing.choose_engine(study, Measure.of(metric, parameters))
+    """Return a metric's engine; see `core.study.comparison.engines.choose_engine`."""
+    return engines.choose_engine(study, Measure.of(metric, parameters))

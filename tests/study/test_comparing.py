@@ -12,7 +12,7 @@ import core.metrics.cka
 import core.metrics.engines
 import core.pairs.on_torch
 import core.pairs.rows
-import core.study.comparison.comparing
+import core.study.comparison.engines
 import core.study.comparison.pair_scores
 import core.study.neighbor_lists
 import core.study.study
@@ -25,7 +25,9 @@ from core.metrics.cka import cka_chance, roundness
 from core.questions.score.answer import score_layers
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.comparison.comparing import compare_models, engine_over
+from core.study.comparison.comparing import compare_models
+from core.study.comparison.engines import choose_engine as engine_for
+from core.study.comparison.engines import engine_over, fits, kernel_bytes
 from core.study.parts import Measure
 from core.study.selections import encode
 from core.study.study import Study
@@ -322,7 +324,7 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
     filled, metric, monkeypatch
 ):
     small = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     monkeypatch.setattr(core.pairs.rows, "triangle", None)  # no kernel may be made
     monkeypatch.setattr(core.metrics.cka, "linear", None)
     large = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
@@ -334,33 +336,60 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
 def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on(
     study, metric, monkeypatch
 ):
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     with pytest.raises(
         MetricError,
-        match=rf"compares all pairs of stimuli at once, which takes fewer than {SIZE} stimuli;"
-        rf" got {SIZE}: use mutual_knn, .*cka, unbiased_cka, .* or linear_predictivity, or study"
-        " fewer stimuli",
+        match=rf"of 4 layers compares all pairs of {SIZE} stimuli at once, which takes .* GB of"
+        r" memory; at most 0 GB expected: use mutual_knn, .*cka, unbiased_cka, .* or"
+        " linear_predictivity,"
+        " compare fewer models, or study fewer stimuli",
     ):
         align_models(study, ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE + 1)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", kernel_bytes(SIZE, layers=4))
     assert np.isfinite(align_models(study, ["ape"], ["bee"], metric=metric)["score"].item())
 
 
+def test_kernels_are_held_as_long_as_all_of_them_fit_together(filled, monkeypatch):
+    study, cka = Study(Store(filled), "counted"), Measure("cka")
+    names = [entry.card.name for entry in study.store.embeddings("counted")]
+    layers = sum(len(study.entry(name).dims) for name in names)
+    held, summed = METRICS["cka"].engine(), METRICS["cka"].streamed()
+    budget = kernel_bytes(SIZE, layers=layers)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", budget)
+    assert type(engine_for(study, cka, names)) is type(held)
+    assert type(engine_for(study, cka, [*names, *names])) is type(held)  # each is held once
+    assert type(engine_for(study, cka, names, concatenated=True)) is type(summed)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", budget - 1)
+    assert type(engine_for(study, cka, names)) is type(summed)
+    assert type(engine_for(study, cka, names[1:])) is type(held)
+    procrustes = Measure("procrustes")  # keeps no kernel: the stimuli alone count
+    assert type(engine_for(study, procrustes, names)) is type(METRICS["procrustes"].engine())
+
+
+def test_many_models_of_fewer_stimuli_do_not_fit():
+    assert fits(20_000, layers=2)
+    assert not fits(23_000, layers=0)
+    assert not fits(15_000, layers=30 * 13)
+    assert fits(3_000, layers=30 * 13)
+
+
 def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(monkeypatch):
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     with pytest.raises(
-        MetricError, match=f"of {SIZE} stimuli or more is summed on the CPU; got device cuda"
+        MetricError, match="so it is summed on the CPU; got device cuda: use cpu or auto"
     ):
-        engine_over(SIZE, Measure("cka"), device="cuda")
+        engine_over(SIZE, Measure("cka"), layers=4, device="cuda")
 
 
 def test_two_files_are_compared_under_the_same_limit(monkeypatch):
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     x, y = layers_of(0), layers_of(1)
     summed = score_layers(x, y, Measure("cka"), q=1.0)["score"]
-    with pytest.raises(MetricError, match="compares all pairs of stimuli at once"):
+    with pytest.raises(
+        MetricError, match=f"of 4 layers compares all pairs of {SIZE} stimuli at once"
+    ):
         score_layers(x, y, Measure("rsa"), q=1.0)
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE + 1)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", kernel_bytes(SIZE, layers=4))
     np.testing.assert_allclose(
         summed, score_layers(x, y, Measure("cka"), q=1.0)["score"], atol=1e-6
     )
@@ -368,7 +397,7 @@ def test_two_files_are_compared_under_the_same_limit(monkeypatch):
 
 def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):
     few = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", SIZE)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     many = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
     assert many["reason"].tolist() == few["reason"].tolist()
     np.testing.assert_allclose(many["score"], few["score"], atol=1e-6)

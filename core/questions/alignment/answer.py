@@ -12,7 +12,8 @@ from core.questions.alignment.calibration import add_intervals, add_nulls
 from core.questions.alignment.question import Alignment
 from core.questions.registry import Answer, declare
 from core.statistics.nulls import check_count
-from core.study.comparison.comparing import align_models, choose_engine
+from core.study.comparison.comparing import align_models
+from core.study.comparison.engines import choose_engine
 from core.study.layers import ALL, read_choice
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study

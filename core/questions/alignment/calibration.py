@@ -25,8 +25,8 @@ from core.statistics.intervals import (
     influences,
 )
 from core.statistics.nulls import calibrate, draw_orders, null_scores
-from core.study.comparison import comparing
-from core.study.comparison.comparing import choose_engine, prepare_each
+from core.study.comparison.comparing import prepare_each
+from core.study.comparison.engines import choose_engine, fits
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -68,7 +68,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice = read_choice(comparison.layers)
-    engine = choose_engine(study, comparison)
+    engine = choose_engine(study, comparison, question.models(), concatenated=choice.concatenated)
     ready, _ = prepare_each(study, engine, question.models(), concatenated=choice.concatenated)
     left = [
         [name for name in dict.fromkeys(names) if name in ready]
@@ -191,7 +191,7 @@ def _score_halves(
     x: np.ndarray, y: np.ndarray, halves: np.ndarray, comparison: Comparison
 ) -> Float64[np.ndarray, " count"]:
     metric = METRICS[comparison.metric]
-    if metric.streamed is not None and len(x) >= comparing.STREAMED_FROM:
+    if metric.streamed is not None and not fits(len(x), layers=2):
         engine = metric.streamed(**comparison.settings)
         return np.array([_score_half(engine, x[half], y[half]) for half in halves])
     if metric.halves is not None:

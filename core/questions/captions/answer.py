@@ -40,7 +40,8 @@ from core.questions.captions.trends import (
 )
 from core.questions.registry import Answer, declare, never
 from core.stimuli.statistics import split_words
-from core.study.comparison.comparing import align_models, choose_engine
+from core.study.comparison.comparing import align_models
+from core.study.comparison.engines import choose_engine
 from core.study.layers import read_choice
 from core.study.models import UNTRAINED, families, reads
 from core.study.spaces import default_language

@@ -27,7 +27,8 @@ from core.questions.competence.trajectories import along_training
 from core.questions.competence.trends import USUAL, most_competent, trend_table
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.registry import Answer, declare, never
-from core.study.comparison.comparing import align_models, choose_engine
+from core.study.comparison.comparing import align_models
+from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
 from core.study.layers import read_choice
 from core.study.models import is_reality, reads, trained

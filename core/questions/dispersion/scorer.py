@@ -11,7 +11,8 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.pairs.subsets import SetScores, score_sets
-from core.study.comparison.comparing import choose_engine, layer_scores
+from core.study.comparison.comparing import layer_scores
+from core.study.comparison.engines import engine_over
 from core.study.parts import Measure
 from core.study.spaces import Layer
 from core.study.study import Study
@@ -97,6 +98,6 @@ def _over_pairs(
         for name in dict.fromkeys([*(place.model for place in tested), *languages])
     }
     x, y = ([read[name][layer] for name, layer in places] for places in (tested, needed))
-    engine = choose_engine(study, measure)
+    engine = engine_over(study.size, measure, layers=len(x) + len(y), device=study.device)
     score = score_sets(engine, x, y, k=measure.settings.get("k", 0))
     return lambda rows: np.take_along_axis(score(rows), columns, axis=1)

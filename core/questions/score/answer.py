@@ -15,7 +15,7 @@ from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers
-from core.study.comparison.comparing import engine_over
+from core.study.comparison.engines import engine_over
 from core.study.parts import Measure
 
 
@@ -46,7 +46,7 @@ def score_layers(
         raise FeatureError(
             f"expected two files of the same stimuli; got {len(x[0])} and {len(y[0])} rows"
         )
-    engine = engine_over(len(x[0]), measure)
+    engine = engine_over(len(x[0]), measure, layers=len(x) + len(y))
     ready_x, ready_y = (engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y))
     values = engine.scores(ready_x, ready_y).values
     rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(values)]

@@ -15,15 +15,14 @@ import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import FeatureError, MetricError
-from core.metrics import METRICS, find_metric
-from core.metrics.engines import make_engine
-from core.metrics.spec import AnyEngine, PairChance
+from core.metrics import find_metric
+from core.metrics.spec import PairChance
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
 from core.recipe import Recipe
-from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
 from core.study.comparison.aligning import align, align_all_layers
+from core.study.comparison.engines import choose_engine
 from core.study.comparison.pair_scores import PairScores, scored, unscored
 from core.study.layers import ALL, LayerChoice, read_choice
 from core.study.parts import Comparison, Measure
@@ -33,9 +32,6 @@ USUAL = Comparison()
 
 P = TypeVar("P")
 Pair = tuple[str, str]
-
-# stimuli; a kernel of all their pairs takes 3.2 GB in float64, for each layer
-STREAMED_FROM = 20_000
 
 
 def align_models(
@@ -76,44 +72,6 @@ def layer_scores(
     return {pair: scores.values for pair, scores in pairs.items()}
 
 
-def choose_engine(study: Study, measure: Measure) -> AnyEngine:
-    """Return the engine that compares a study's models, on its device; see `engine_over`."""
-    return engine_over(study.size, measure, device=study.device)
-
-
-def engine_over(n: int, measure: Measure, *, device: str = "cpu") -> AnyEngine:
-    """Return the engine that compares spaces of n stimuli.
-
-    From STREAMED_FROM stimuli on, none that makes a matrix of all pairs of stimuli. Raises
-    UnknownNameError for the metric, MetricError for its parameters, for one that needs such a
-    matrix and for one that takes no GPU, DeviceError for a device that is not there.
-    """
-    metric, settings = find_metric(measure.metric), measure.settings
-    if "k" in settings:
-        check_k(settings["k"], n)
-    if n < STREAMED_FROM or not (metric.every_pair or metric.streamed):
-        return make_engine(measure.metric, device=device, **settings)
-    title = metric.spec.title
-    if metric.streamed is None:
-        raise MetricError(
-            f"{title} compares all pairs of stimuli at once, which takes fewer than"
-            f" {STREAMED_FROM:,} stimuli; got {n:,}: use {_names_of_any_size()}, or"
-            " study fewer stimuli"
-        )
-    if device not in ("cpu", "auto"):
-        raise MetricError(
-            f"{title} of {STREAMED_FROM:,} stimuli or more is summed on the CPU; got device"
-            f" {device}: use cpu or auto"
-        )
-    return metric.streamed(**settings)
-
-
-def _names_of_any_size() -> str:
-    metrics = METRICS.values()
-    names = [each.spec.id for each in metrics if each.streamed or not each.every_pair]
-    return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
 def prepare_each(
     study: Study, engine: Engine[P], models: Sequence[str], *, concatenated: bool = False
 ) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
@@ -149,7 +107,7 @@ def compare_models(
     """Compare every layer of each model of x with every layer of each model of y; raises as
     `align_models`.
     """
-    engine = choose_engine(study, measure)
+    engine = choose_engine(study, measure, (*x, *y), concatenated=concatenated)
     choices = {"metric": measure.metric, "concatenated": concatenated, **measure.settings}
     comparing = _Comparing(study, Recipe.of("scores", **choices).digest, concatenated)
     return comparing.all_pairs(engine, x, y)

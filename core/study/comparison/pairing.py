@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.pairs.among import scores_among
+from core.pairs.among import HELD, scores_among
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
 from core.progress import Progress
-from core.study.comparison.comparing import choose_engine, prepare_each
+from core.study.comparison.comparing import prepare_each
+from core.study.comparison.engines import choose_engine
 from core.study.comparison.pair_scores import scored
 from core.study.comparison.pair_table import align_among, check_choice
 from core.study.layers import read_choice
@@ -45,7 +46,8 @@ def pair_models(
     """
     check_pairing(study, comparison)
     choice, spec = read_choice(comparison.layers), comparison.spec
-    engine = choose_engine(study, comparison)
+    held = _most_held(study, names)
+    engine = choose_engine(study, comparison, held, concatenated=choice.concatenated)
     models = _Models(study, choice.concatenated, {}, {})
 
     def prepare(few: Sequence[str]) -> Mapping[str, Prepared[Any]]:
@@ -58,6 +60,11 @@ def pair_models(
     refused = models.refused
     rows = zip(table["model_x"], table["model_y"], table["reason"], strict=True)
     return table.assign(reason=[refused.get(x) or refused.get(y) or why for x, y, why in rows])
+
+
+def _most_held(study: Study, names: Sequence[str]) -> list[str]:
+    """Return the models with the most layers, as many as are ready at once: HELD and another."""
+    return sorted(names, key=lambda name: -len(study.entry(name).dims))[: HELD + 1]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import core.metrics.cka_halves
 import core.questions.alignment.answer
 import core.questions.alignment.calibration
 import core.questions.asking
-import core.study.comparison.comparing
+import core.study.comparison.engines
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
@@ -214,7 +214,7 @@ def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
     few = align_calibrated(
         study, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=20)
     ).iloc[0]
-    monkeypatch.setattr(core.study.comparison.comparing, "STREAMED_FROM", N)
+    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     monkeypatch.setattr(core.metrics.cka_halves, "linear", None)  # no kernel may be made
     monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
     fresh = Study(study.store, "counted")
