@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from core.cli import (
     adapt,
@@ -49,20 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     options.store = store_path(options.store)
     try:
-        if options.store.exists() and not options.store.is_dir():
-            raise StoreError(
-                f"a store is a folder, but {options.store} is a file; name another place with"
-                " --store"
-            )
+        _check_store(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
         return code
     except PlatoscopeError as error:
         print(f"platoscope: {error}", file=sys.stderr)
-        if isinstance(
-            error, UnknownNameError
-        ):  # what is asked for may lie in a file that cannot be read
+        if isinstance(error, UnknownNameError):  # it may lie in a file that cannot be read
             from core.store import Store
 
             report_problems(Store(options.store))
@@ -83,6 +78,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return USER_MISTAKE
+
+
+def _check_store(store: Path) -> None:
+    if store.exists() and not store.is_dir():
+        raise StoreError(
+            f"a store is a folder, but {store} is a file; name another place with --store"
+        )
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -15,6 +15,12 @@ from core.settings import choose_device
 
 def add(commands: Any) -> None:
     """Add `model list`, `embed` and `import`."""
+    _add_list(commands)
+    _add_embed(commands)
+    _add_import(commands)
+
+
+def _add_list(commands: Any) -> None:
     kinds = commands.add_parser("model", help="list models").add_subparsers(
         required=True, metavar="list"
     )
@@ -22,6 +28,8 @@ def add(commands: Any) -> None:
     listing.add_argument("--dataset", metavar="D", help="of this dataset only")
     add_json(listing)
 
+
+def _add_embed(commands: Any) -> None:
     embed = add_command(
         commands,
         "embed",
@@ -62,6 +70,8 @@ def add(commands: Any) -> None:
         help="language: mean over tokens, or one",
     )
 
+
+def _add_import(commands: Any) -> None:
     features = add_command(
         commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)"
     )

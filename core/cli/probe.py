@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add `probe` and `bits-per-byte`."""
+    _add_probe(commands)
+    _add_bits_per_byte(commands)
+
+
+def _add_probe(commands: Any) -> None:
     probe = add_command(
         commands,
         "probe",
@@ -42,6 +47,8 @@ def add(commands: Any) -> None:
     )
     probe.add_argument("--limit", type=count, metavar="N", help="samples of a task at most (10000)")
 
+
+def _add_bits_per_byte(commands: Any) -> None:
     code = add_command(
         commands,
         "bits-per-byte",

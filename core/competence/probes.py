@@ -126,9 +126,8 @@ def fit(
     curvature is the identity.
     """
     device, weight, many = rows.device, torch.tensor(strengths, dtype=torch.float64), len(strengths)
-    values, vectors = torch.linalg.eigh(
-        (rows.T @ rows / len(rows)).cpu().double()
-    )  # not every device has doubles
+    # not every device has doubles
+    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())
     scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt().float().to(device)[:, :, None]
     turn, levels = vectors.float().to(device), weight.float().to(device)
     turned, wanted = rows @ turn, labels.repeat_interleave(many)
@@ -146,9 +145,8 @@ def fit(
     def loss() -> Tensor:
         solver.zero_grad()
         weights = scale * inner
-        scores = (turned @ weights.flatten(1)).view(
-            -1, many, classes
-        ) + bias  # one product for all strengths
+        # one product for all strengths
+        scores = (turned @ weights.flatten(1)).view(-1, many, classes) + bias
         total: Tensor = F.cross_entropy(scores.flatten(0, 1), wanted) * many
         total = total + (levels * weights.square().sum((0, 2))).sum() / 2
         total.backward()

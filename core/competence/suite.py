@@ -42,6 +42,7 @@ from core.progress import Progress
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.drawing import Look
 from core.stimuli.cave.events import Event, events
+from core.stimuli.dataset import DatasetCard
 from core.store import ModelEntry, Store, write_result
 
 EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
@@ -71,18 +72,7 @@ def measure_all(
     where a model's weights are no longer those that were embedded.
     """
     held = Store(store)
-    card = held.dataset(dataset)
-    if not card.has_probes:
-        raise InputError(
-            f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them;"
-            " name that dataset"
-        )
-    entries = [held.model(dataset, model) for model in models]
-    if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
-        raise InputError(
-            f"{closed[0]!r} has features but no model that could be asked; name models that were"
-            " embedded here"
-        )
+    card, entries = _check(held, dataset, models)
     missing = set(unmeasured(held, dataset))
     left = [entry for entry in entries if entry.card.name in missing]
     seeing = any(modality_of(entry.card).reads == "image" for entry in left)
@@ -96,6 +86,25 @@ def measure_all(
     kept = [measured_rows(held, dataset, entry) for entry in entries]
     tables = [table for table in kept if table is not None]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+
+
+def _check(
+    held: Store, dataset: str, models: Sequence[str]
+) -> tuple[DatasetCard, list[ModelEntry]]:
+    """Return the dataset and the models, all of which can be measured."""
+    card = held.dataset(dataset)
+    if not card.has_probes:
+        raise InputError(
+            f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them;"
+            " name that dataset"
+        )
+    entries = [held.model(dataset, model) for model in models]
+    if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
+        raise InputError(
+            f"{closed[0]!r} has features but no model that could be asked; name models that were"
+            " embedded here"
+        )
+    return card, entries
 
 
 def probe_tasks(

@@ -21,6 +21,7 @@ from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError
 from core.progress import Progress
 from core.recipe import Recipe
+from core.stimuli.dataset import DatasetCard
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
 from core.store.schema import SUMMARY, result_file
@@ -71,19 +72,7 @@ def summarize(
     source = level or card.levels[0]
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)
-    texts_of = {"texts": written[source].digest} if source in written else {}
-    recipe = Recipe.of(
-        "captions",
-        version=VERSIONS["captions"],
-        dataset=dataset,
-        revision=card.revision,
-        weights=writer.weights,
-        level=source,
-        words=words,
-        instruction=INSTRUCTION,
-        decoding="greedy",
-        **texts_of,
-    )
+    recipe = _recipe(card, source, writer, words=words, texts=written.get(source))
     if written.get(name) == recipe:
         return name
     texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
@@ -95,6 +84,27 @@ def summarize(
         write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
         part.unlink(missing_ok=True)
     return name
+
+
+def _recipe(
+    card: DatasetCard, level: str, writer: Writer, *, words: int, texts: Recipe | None
+) -> Recipe:
+    """Return what the captions depend on; texts: how those of the level were written, where they
+    are not the dataset's own.
+    """
+    texts_of = {"texts": texts.digest} if texts else {}
+    return Recipe.of(
+        "captions",
+        version=VERSIONS["captions"],
+        dataset=card.name,
+        revision=card.revision,
+        weights=writer.weights,
+        level=level,
+        words=words,
+        instruction=INSTRUCTION,
+        decoding="greedy",
+        **texts_of,
+    )
 
 
 def level_name(words: int, writer: str, *, source: str | None) -> str:

@@ -69,26 +69,20 @@ def spearman_interval(
         return _unknown(fit.n, fit.reason or _too_few(fit.n))
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
     resampled = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
-    if (without := float(np.isnan(resampled).mean())) > UNDEFINED:
-        return Correlation(
-            fit.spearman,
-            np.nan,
-            np.nan,
-            fit.p,
-            fit.n,
-            f"so many are equal that {without:.0%} of draws have no ρ",
-        )
-    low, high = map(float, np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2]))
-    if not low - ROUNDING <= fit.spearman <= high + ROUNDING:
-        return Correlation(
-            fit.spearman,
-            np.nan,
-            np.nan,
-            fit.p,
-            fit.n,
-            "the interval of the draws does not hold ρ itself",
-        )
-    return Correlation(fit.spearman, low, high, fit.p, fit.n)
+    low, high, reason = _interval(resampled, fit.spearman, level)
+    return Correlation(fit.spearman, low, high, fit.p, fit.n, reason)
+
+
+def _interval(
+    draws: Float64[np.ndarray, " draws"], value: float, level: float
+) -> tuple[float, float, str]:
+    """Return the percentile interval of a correlation over draws, or NaN and the reason."""
+    if (without := float(np.isnan(draws).mean())) > UNDEFINED:
+        return np.nan, np.nan, f"so many are equal that {without:.0%} of draws have no ρ"
+    low, high = map(float, np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2]))
+    if not low - ROUNDING <= value <= high + ROUNDING:
+        return np.nan, np.nan, "the interval of the draws does not hold ρ itself"
+    return low, high, ""
 
 
 def partial_correlation(

@@ -155,11 +155,8 @@ def _mds(distances: Matrix, _: int) -> Points:
 
 
 def _umap(distances: Matrix, seed: int) -> Points:
-    from umap.umap_ import (  # seconds, and more to compile
-        find_ab_params,
-        fuzzy_simplicial_set,
-        simplicial_set_embedding,
-    )
+    # seconds, and more to compile
+    from umap.umap_ import find_ab_params, fuzzy_simplicial_set, simplicial_set_embedding
 
     settings = SETTINGS["umap"]
     with DRAWING:

@@ -70,13 +70,8 @@ class HubDataset:
         else.
         """
         check_name(name)
-        values = {
-            "revision": revision,
-            "split": split,
-            "image_column": image_column,
-            "text_column": text_column,
-        }
-        source = _source(hub_id, values, skip_broken)
+        columns = {"image_column": image_column, "text_column": text_column}
+        source = _source(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
         hub_id, split, texts = source["hub_id"], source["split"], source["text_column"]
         table = _load(source)
         images = _undecoded(table, source["image_column"])
@@ -91,24 +86,16 @@ class HubDataset:
         if problems and not skip_broken:
             raise refuse(hub_id, problems)
         if whole.stimuli.empty:
+            first = f"; {problems[0]}" if problems else ""
             raise StimuliError(
-                f"split {split} of {hub_id} has no usable"
-                f" stimulus{f'; {problems[0]}' if problems else ''}; try another"
+                f"split {split} of {hub_id} has no usable stimulus{first}; try another"
             )
         kept = whole.stimuli["stimulus"].tolist()
-        title = Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
-        card = DatasetCard(
-            name,
-            title,
-            whole.revision([digests[each] for each in kept]),
-            source,
-            whole.levels,
-            len(kept),
-        )
+        revision = whole.revision([digests[each] for each in kept])
+        card = DatasetCard(name, _title(hub_id), revision, source, whole.levels, len(kept))
         chosen = images.select([int(each) for each in kept])
-        return cls(
-            card, whole.stimuli, whole.captions, tuple(map(str, problems)), whole.notes, chosen
-        )
+        broken = tuple(map(str, problems))
+        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen)
 
     @property
     def world(self) -> None:
@@ -123,6 +110,10 @@ class HubDataset:
             )
         name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
         return load_image(_image_bytes(self._table[index]["image"], name), name=name)
+
+
+def _title(hub_id: str) -> str:
+    return Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
 
 
 def _source(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:

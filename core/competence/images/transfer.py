@@ -78,10 +78,8 @@ def probe_models(
     for entry in entries_to_measure(held, dataset, models, "image"):
         name, encoder = _result(entry, layers), None
         for images in sets:
-            recipes = {
-                question: _recipe(entry, images, question, layers, device)
-                for question in images.questions
-            }
+            asked = images.questions
+            recipes = {each: _recipe(entry, images, each, layers, device) for each in asked}
             kept = {
                 question: kept_rows(held, dataset, name, entry, recipe)
                 for question, recipe in recipes.items()
@@ -93,11 +91,8 @@ def probe_models(
                 rows = _probe_layers(spaces, question, device=device, report=report)
                 kept[question] = keep_rows(held, dataset, name, entry, recipes[question], rows)
             tables += [table for table in kept.values() if table is not None]
-    return (
-        pd.concat(tables, ignore_index=True)
-        if tables
-        else pd.DataFrame(columns=[*COLUMNS, "layer"])
-    )
+    empty = pd.DataFrame(columns=[*COLUMNS, "layer"])
+    return pd.concat(tables, ignore_index=True) if tables else empty
 
 
 def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:

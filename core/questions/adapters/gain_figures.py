@@ -60,8 +60,8 @@ def before_after(
     names[MEAN] = "mean of all"
     if all(math.isnan(scores[ADAPTERS, what]) for what in names):
         return reason("No alignment can be computed on the test stimuli.", mode)
-    height, title = 70 * len(names) + 150, "Alignment with the reference before and after"
-    figure = blank(mode, height=height, title=title)
+    title = "Alignment with the reference before and after"
+    figure = blank(mode, height=70 * len(names) + 150, title=title)
     _add_levels(figure, scores, mode)
     gains = {row["what"]: row for row in measures[measures["measure"] == GAIN].to_dict("records")}
     colors = {what: hue(groups[what], mode) for what in titles} | {MEAN: INK[mode].text}
@@ -73,14 +73,9 @@ def before_after(
             marker=_marker(method, [colors[what] for what in _whats(scores, method, names)]),
         )
         name_mark(figure, SHOWN[method], {**_marker(method, INK[mode].soft), "size": 10})
-    figure.update_xaxes(title_text=label, rangemode="tozero")
-    figure.update_yaxes(
-        type="category",
-        categoryorder="array",
-        categoryarray=list(names.values())[::-1],
-        range=[-0.6, len(names) - 0.4],
-    )
-    return figure.update_layout(margin_t=16)
+    figure.update_xaxes(title_text=label, rangemode="tozero").update_layout(margin_t=16)
+    order = {"categoryorder": "array", "categoryarray": list(names.values())[::-1]}
+    return figure.update_yaxes(type="category", range=[-0.6, len(names) - 0.4], **order)
 
 
 def _scores(measures: pd.DataFrame) -> Scores:

@@ -131,29 +131,22 @@ def bin_trends(
         pairs["score"].notna() & pairs["model_x"].isin(names) & pairs["model_y"].isin(names)
     ]
     x, y = (scored[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
-    same = _same(scored, group)
-    kinds = np.stack(
-        [
-            np.full(len(same), True),
-            *((same == one).fillna(False).to_numpy(bool) for one in (True, False)),
-        ]
-    )
-    values, groups, scores = (
-        skill[bins.index].to_numpy(float),
-        _numbered(group.reindex(bins.index)),
-        scored["score"].to_numpy(float),
-    )
+    scores, kinds = scored["score"].to_numpy(float), _memberships(_same(scored, group))
+    values, groups = skill[bins.index].to_numpy(float), _numbered(group.reindex(bins.index))
     dealt = [values, *deal_skill(values, groups, count=permutations, seed=seed)]
     slopes = np.array(
         [_slopes(one, _places(one, count=count, equal=equal), x, y, scores, kinds) for one in dealt]
     )
-    table = pd.DataFrame(
-        [
-            _trend(kind, column)
-            for kind, column in zip((ALL, SAME, DIFFERENT), slopes.T, strict=True)
-        ]
-    )
-    return table.assign(groups=len(np.unique(groups)))
+    trends = map(_trend, (ALL, SAME, DIFFERENT), slopes.T)
+    return pd.DataFrame(trends).assign(groups=len(np.unique(groups)))
+
+
+def _memberships(same: pd.Series) -> Bool[np.ndarray, "3 pairs"]:
+    """Return which pairs are in ALL, SAME and DIFFERENT; where one group is unknown, in ALL
+    alone.
+    """
+    alike, unlike = ((same == one).fillna(False).to_numpy(bool) for one in (True, False))
+    return np.stack([np.full(len(same), True), alike, unlike])
 
 
 def deal_skill(

@@ -166,12 +166,10 @@ def _score(
     same for all.
     """
     trial, every = question.trial, np.arange(len(groups[0][1]))
-    chosen = [
-        (rows, values, sets.choose(values)) for rows, values in groups
-    ]  # first, since an impossible size is refused here
-    size = min(
-        len(part) for _, _, named in chosen for part in named.values()
-    )  # parts may differ by one
+    # first, since an impossible size is refused here
+    chosen = [(rows, values, sets.choose(values)) for rows, values in groups]
+    # parts may differ by one
+    size = min(len(part) for _, _, named in chosen for part in named.values())
     random = random_sets(len(every), size, count=trial.repeats, seed=trial.seed)
     full, *drawn = score_all(
         scorer.score, [every, *random], draws=0, seed=trial.seed, report=report

@@ -49,18 +49,15 @@ def size_curve(
     """
     check_pair(x, y)
     if sizes and max(sizes) > len(x):
-        raise MetricError(
-            f"subsamples of at most {len(x)} stimuli expected, since there are no more; got"
-            f" {max(sizes)}"
-        )
+        most = f"at most {len(x)} stimuli expected, since there are no more"
+        raise MetricError(f"subsamples of {most}; got {max(sizes)}")
     if repeats < 2:
         raise MetricError(
             f"at least 2 repeats expected, so that their spread is known; got {repeats}"
         )
     rows = []
     for size in sizes:
-        drawn = draw_orders(len(x), count=repeats, seed=seed)[:, :size]
-        chosen = parameters(size)
+        drawn, chosen = draw_orders(len(x), count=repeats, seed=seed)[:, :size], parameters(size)
         scores = [metric(x[sample], y[sample], **chosen) for sample in drawn]
         shuffled = np.random.default_rng((seed, size)).permuted(drawn, axis=1)
         chance = [

@@ -108,11 +108,7 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
         "detail": _beside(layers["ground"], rng.uniform(0.09, 0.13), up=dark_ground),
         "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
         "mark": (0.92, 0.07, accent) if dark_sky else (0.58, 0.11, accent),
-        "cloud": (
-            _beside(layers["sky"], rng.uniform(0.16, 0.32), up=True)
-            if dark_sky
-            else _cloud(layers["sky"], rng)
-        ),
+        "cloud": _cloud(layers["sky"], rng, dark=dark_sky),
         "fall": _beside(layers["sky"], rng.uniform(0.28, 0.4), up=dark_sky),
         "ink": ink,
         "paper": paper,
@@ -137,13 +133,13 @@ def _tone(lightness: float, chroma: float, hue: float) -> Lch:
     return lightness + lift, chroma * (1.2 - 0.5 * lightness), hue % 360
 
 
-def _cloud(sky: Lch, rng: np.random.Generator) -> Lch:
-    """Return a cloud's color on a light sky: white or darker than the sky."""
-    return (
-        (0.99, 0.01, sky[2])
-        if rng.random() < 0.4
-        else _beside(sky, rng.uniform(0.13, 0.25), up=False)
-    )
+def _cloud(sky: Lch, rng: np.random.Generator, *, dark: bool) -> Lch:
+    """Return a cloud's color: lighter than a dark sky; on a light one white or darker."""
+    if dark:
+        return _beside(sky, rng.uniform(0.16, 0.32), up=True)
+    if rng.random() < 0.4:
+        return 0.99, 0.01, sky[2]
+    return _beside(sky, rng.uniform(0.13, 0.25), up=False)
 
 
 def _beside(color: Lch, step: float, *, up: bool) -> Lch:

@@ -68,16 +68,8 @@ def train(
             )
         if validation < least:
             least, best, best_number = validation, training.freeze(), number
-        yield Epoch(
-            number,
-            settings.epochs,
-            loss,
-            validation,
-            training.temperature,
-            best,
-            best_number,
-            least,
-        )
+        reached = (loss, validation, training.temperature, best, best_number, least)
+        yield Epoch(number, settings.epochs, *reached)
         if number - best_number >= settings.patience:
             return
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.marks import SILENT, cards, interval, name_mark
 from core.figures.theme import INK, Mode, blank, chance_line, plain, reason, wrap
 
 DISCOVERY = 0.05  # share of the discoveries that may be false
@@ -38,25 +39,9 @@ def importances(
         for row in drawn.itertuples()
     ]
     figure = _rows(names, mode, narrow=narrow, title="What predicts a stimulus's dispersion")
-    for several, color, name in (
-        (False, INK[mode].ember, "one predictor"),
-        (True, INK[mode].text, "all of a kind together"),
-    ):
-        part = drawn[(drawn["covers"] > 1) == several]
-        spread = {
-            "type": "data",
-            "symmetric": False,
-            "array": part["high"] - part["importance"],
-            "arrayminus": part["importance"] - part["low"],
-            "color": color,
-            "thickness": 2,
-            "width": 4,
-        }
-        cards = [_predictor_card(row) for row in part.to_dict("records")]
-        figure.add_scatter(
-            x=part["importance"], **_dots(part, cards, part["low"] > 0, color, mode), error_x=spread
-        )
-        _name(figure, name, color, part)
+    joint = drawn["covers"] > 1
+    _add_importances(figure, drawn[~joint], "one predictor", INK[mode].ember, mode)
+    _add_importances(figure, drawn[joint], "all of a kind together", INK[mode].text, mode)
     figure.add_hline(y=min(most, len(alone)) - 0.5, line={"color": INK[mode].chance, "width": 1})
     left_out = len(alone) - most
     axis = (
@@ -64,6 +49,18 @@ def importances(
         f" permuted{f'; {left_out} less important ones are not drawn' if left_out > 0 else ''}"
     )
     return figure.update_xaxes(title_text=wrap(axis, 36 if narrow else 90))
+
+
+def _add_importances(
+    figure: go.Figure, part: pd.DataFrame, name: str, color: str, mode: Mode
+) -> None:
+    spread = interval(
+        part["importance"], part["low"], part["high"], color=color, thickness=2, width=4
+    )
+    texts = [_predictor_card(row) for row in part.to_dict("records")]
+    dots = _dots(part, texts, part["low"] > 0, color, mode)
+    figure.add_scatter(x=part["importance"], **dots, error_x=spread)
+    _name(figure, name, color, part)
 
 
 def _spoken(predictor: object) -> str:
@@ -106,10 +103,9 @@ def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int =
     figure = _rows(names, mode, narrow=narrow, title="Words of the low and the high set")
     for side, color in (("low", INK[mode].text), ("high", INK[mode].ember)):
         part = drawn[(drawn["gap"] > 0) == (side == "low")]
-        cards = [_word_card(row) for row in part.to_dict("records")]
-        figure.add_scatter(
-            x=part["gap"], **_dots(part, cards, part["p_adjusted"] <= DISCOVERY, color, mode)
-        )
+        texts = [_word_card(row) for row in part.to_dict("records")]
+        dots = _dots(part, texts, part["p_adjusted"] <= DISCOVERY, color, mode)
+        figure.add_scatter(x=part["gap"], **dots)
         _name(figure, f"more in the {side} set", color, part)
     axis = wrap(
         "share of captions that have the word: of the low set less that of the high set",
@@ -134,14 +130,14 @@ def _rows(names: Sequence[str], mode: Mode, *, narrow: bool, title: str) -> go.F
     row = max(ROW, LINE * max(1 + name.count("<br>") for name in names))
     figure = blank(mode, height=row * max(len(names), 2) + (160 if narrow else 120), title=title)
     ends = [-0.5, len(names) - 0.5]
-    figure.add_scatter(x=[0, 0], y=ends, **chance_line(mode), showlegend=False, hoverinfo="skip")
+    figure.add_scatter(x=[0, 0], y=ends, **chance_line(mode), **SILENT)
     return figure.update_yaxes(
         tickvals=list(range(len(names))), ticktext=list(names), range=ends[::-1], showgrid=False
     )
 
 
 def _dots(
-    part: pd.DataFrame, cards: Sequence[str], filled: pd.Series, color: str, mode: Mode
+    part: pd.DataFrame, texts: Sequence[str], filled: pd.Series, color: str, mode: Mode
 ) -> dict[str, Any]:
     fill = [color if each else INK[mode].paper for each in filled]
     return {
@@ -149,14 +145,11 @@ def _dots(
         "mode": "markers",
         "showlegend": False,
         "marker": {"color": fill, "size": 10, "line": {"color": color, "width": 2}},
-        "hovertext": list(cards),
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **cards(texts),
     }
 
 
 def _name(figure: go.Figure, name: str, color: str, part: pd.DataFrame) -> None:
     """Name the dots of a color in the legend, where there are any."""
     if len(part):
-        figure.add_scatter(
-            x=[None], y=[None], mode="markers", marker={"color": color, "size": 10}, name=name
-        )
+        name_mark(figure, name, {"color": color})

@@ -111,18 +111,20 @@ def predict(
         for key, predictor in by_key.items()
         if predictor.reason
     ]
-    table = pd.DataFrame(rows, columns=list(COLUMNS[: len(rows[0])]))
     r2, low, high = scores[0].tolist()
-    table = table.assign(
-        p_adjusted=adjust(table["p"].to_numpy()),
-        r2=r2,
-        r2_low=low,
-        r2_high=min(high, 1.0) if groups else high,
+    return _ranked(rows).assign(r2=r2, r2_low=low, r2_high=min(high, 1.0) if groups else high)
+
+
+def _ranked(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    """Return the rows with adjusted p-values, single predictors before kinds, most important
+    first.
+    """
+    table = pd.DataFrame(rows, columns=list(COLUMNS[: len(rows[0])]))
+    table = table.assign(p_adjusted=adjust(table["p"].to_numpy()), joint=table["covers"] > 1)
+    ranked = table.sort_values(
+        ["joint", "importance"], ascending=[True, False], kind="stable", ignore_index=True
     )
-    ranked = table.assign(joint=table["covers"] > 1).sort_values(
-        ["joint", "importance"], ascending=[True, False], kind="stable"
-    )
-    return ranked[list(COLUMNS)].reset_index(drop=True)
+    return ranked.drop(columns="joint")
 
 
 def _check(target: Float64[np.ndarray, "n"], predictors: Mapping[str, pd.DataFrame]) -> None:
