@@ -1,5 +1,5 @@
-"""What a person takes away: a figure, its table and its recipe as files. SVG and PNG are made in
-the browser from the shown chart.
+"""Exports: a figure, its table and its recipe as files. The browser makes SVG and PNG from the
+chart on the screen.
 
 A file depends on its arguments alone. The recipe stands inside the HTML and in a JSON file of its
 own; CSV and Parquet hold the table and nothing else.

@@ -47,8 +47,8 @@ def recall(ranks: Ranks, k: int) -> float:
     """Return the share of queries whose own stimulus is among the first k.
 
     Ties are broken at random, on average: of t equally similar stimuli with a above them the own
-    one is in with probability min(max((k − a)/t, 0), 1), so that an encoder that tells nothing
-    apart stays at chance, k/n. Range 0 … 1, higher is better.
+    one is in with probability min(max((k − a)/t, 0), 1), so that an encoder that distinguishes
+    nothing stays at chance, k/n. Range 0 … 1, higher is better.
     """
     return float(np.clip((k - ranks.above) / ranks.tied, 0, 1).mean())
 

@@ -1,4 +1,4 @@
-"""The alignment of models, with its null and its interval where they are asked for."""
+"""The alignment of models, with its null and its interval where wanted."""
 
 from __future__ import annotations
 

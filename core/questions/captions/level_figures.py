@@ -20,7 +20,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {  # heading, how a value is written
 
 
 def levels(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
-    """Draw words, bytes and, where it is known, the share of the factors told of each level as
+    """Draw words, bytes and, where it is known, the share of the factors mentioned at each level as
     bars.
 
     table: as `core.questions.captions.answer.describe_levels` gives it.

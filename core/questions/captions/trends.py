@@ -79,7 +79,7 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
     1) of m families, n levels and Page's statistic L. p_adjusted: for the false discovery rate over
     the targets of these rows that have a p, one test each. All of this is about these captions:
     what moves every family at a level and comes of no words, a quirk of how its captions were
-    written, is not told from a trend. Where it makes .1, .3, .5 or .7 of the variance of scores
+    written, passes for a trend. Where it makes .1, .3, .5 or .7 of the variance of scores
     without a trend, p is below .05 in 8, 16, 21 or 32 of 100 (simulated, four families of 3, 3, 3
     and 1 models at four levels), more often for more families. Where some models lack levels, the
     levels are those of a model for which models that have them × levels is largest. Levels of

@@ -20,7 +20,7 @@ LAB = ["L", "a", "b"]
 
 
 def color_words(survey: str = "xkcd", words: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return color words (all 24, or those asked for in that order): word, L, a, b, hex, answers.
+    """Return color words (all 24, or the chosen ones in that order): word, L, a, b, hex, answers.
 
     L, a, b: the mean in CIELAB of the colors that people called by the word; answers: how many.
     survey: "xkcd" (Heer, Stone 2012) or "uw" (Kim et al. 2019, the means as its authors' table has

@@ -21,8 +21,8 @@ class LanguageModel:
     """A language model: Euclidean distances of what it makes of sentences about each color.
 
     model: one of the study's, a preset (simcse, roberta), or hf:ID. reading.layer: see
-    `core.questions.color.geometry.language.represent`; None for the preset's own, else the last. A
-    model that was trained in the Cave is asked for words that name colors there alone.
+    `core.questions.color.geometry.language.represent`; None for the preset's own, else the last.
+    For a model that was trained in the Cave, only the words that name colors there are used.
     """
 
     model: str
