@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.options import Option, options_of
+from core.options import Option, build, options_of
 from core.questions.asking import findings_of
 from core.theory.deep_linear import figures
 from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
@@ -74,17 +74,18 @@ def pick(preset: str) -> DeepLinear:
     with right:
         labels = controls.pick_number(OPTIONS["labels"], 12)
         seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
-    return DeepLinear(
-        preset=preset,
-        inputs=inputs,
-        labels=labels,
-        rank=rank,
-        a=pick_widths(OPTIONS["a"]),
-        b=pick_widths(OPTIONS["b"]),
-        condition=controls.pick_share(OPTIONS["condition"], 1.0, 30.0, step=0.1),
-        seed=seed,
-        strength=pick_strengths(preset, rank),
-    )
+    chosen = {
+        "preset": preset,
+        "inputs": inputs,
+        "labels": labels,
+        "rank": rank,
+        "a": pick_widths(OPTIONS["a"]),
+        "b": pick_widths(OPTIONS["b"]),
+        "condition": controls.pick_share(OPTIONS["condition"], 1.0, 30.0, step=0.1),
+        "seed": seed,
+        "strength": pick_strengths(preset, rank),
+    }
+    return build(DeepLinear, chosen)
 
 
 def pick_widths(one: Option) -> tuple[int, ...]:

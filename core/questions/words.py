@@ -51,7 +51,7 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
 
 def _help(one: Option) -> str:
     default = " ".join(map(str, one.default)) if one.many else one.default
-    shown = default not in (None, "") and not one.choices and one.kind not in ("pair", "factor")
+    shown = default not in (None, "") and one.kind not in ("pair", "factor")
     return f"{one.help} ({default})" if shown else one.help
 
 

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from core.cli import main
+from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.presets import PRESETS
 
 
 def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
@@ -54,7 +56,6 @@ def test_people_read_a_table_and_a_verdict(capsys) -> None:
     ("words", "said"),
     [
         (["deep-linear", "--strength", "1"], "theorem-1 has no strength"),
-        (["deep-linear", "--preset", "label"], "no preset named 'label'; did you mean labels"),
         (["deep-linear", "--rank", "9"], "a rank of 1 … 5, not 9"),
         (["contrastive", "--positives", "0.5"], "positives cannot be chosen with the loss infonce"),
         (["contrastive", "--jumps", "0", "--window", "1"], "never share a window"),
@@ -63,3 +64,12 @@ def test_people_read_a_table_and_a_verdict(capsys) -> None:
 def test_mistakes_are_one_sentence(capsys, words, said) -> None:
     assert main(["theory", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_preset_that_is_not_there_is_refused_with_all_that_are(capsys) -> None:
+    with pytest.raises(SystemExit) as refusal:
+        main(["theory", "deep-linear", "--preset", "label"])
+    assert refusal.value.code == 2
+    said = capsys.readouterr().err
+    assert "--preset: invalid choice: 'label'" in said
+    assert all(preset in said for preset in (*PRESETS, *BREAKERS))

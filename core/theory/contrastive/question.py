@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from core.options import option
 from core.questions.question import Question
+
+PresetName = Literal["infonce", "nce", "sampled", "rough", "modalities", "capacity", "tasks"]
+World = Literal["ring", "grid", "tree", "clusters", "random"]
+Loss = Literal["infonce", "nce"]
 
 
 @dataclass(frozen=True)
@@ -18,14 +22,8 @@ class Contrastive(Question):
 
     command: ClassVar[str] = "theory contrastive"
 
-    preset: str = option(
-        "infonce",
-        metavar="P",
-        help="infonce, nce, sampled, rough, modalities, capacity or tasks",
-    )
-    world: str | None = option(
-        None, metavar="W", help="ring, grid, tree, clusters or random (as the preset: ring)"
-    )
+    preset: PresetName = option("infonce", help="what is done, and with what")
+    world: World | None = option(None, help="shape of the world (as the preset: ring)")
     events: int | None = option(None, least=3, help="events of the world (24)")
     window: int | None = option(
         None, least=1, label="Window T", help="steps to either side (8; rough 2)"
@@ -39,7 +37,7 @@ class Contrastive(Question):
     apart: bool = option(
         False, label="Leave t = t′ out", help="do not count an event with itself, t = t′"
     )
-    loss: str | None = option(None, metavar="L", help="infonce or nce (as the preset)")
+    loss: Loss | None = option(None, help="contrastive loss (as the preset)")
     width: int | None = option(
         None, least=0, help="width of the embedding, 0 for as many as events (0)"
     )

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from core.options import option
 from core.questions.question import Question
+
+PresetName = Literal[
+    "theorem-1",
+    "sgd",
+    "minima",
+    "tanh",
+    "relu",
+    "weight-decay",
+    "gradient-flow",
+    "labels",
+    "saddle",
+    "private-data",
+    "edge-of-stability",
+]
 
 
 @dataclass(frozen=True)
@@ -18,13 +32,8 @@ class DeepLinear(Question):
 
     command: ClassVar[str] = "theory deep-linear"
 
-    preset: str = option(
-        "theorem-1",
-        metavar="P",
-        help=(
-            "theorem-1, sgd, minima, tanh, relu, weight-decay, gradient-flow, labels, saddle,"
-            " private-data or edge-of-stability"
-        ),
+    preset: PresetName = option(
+        "theorem-1", help="how the networks learn, or what breaks the theorem"
     )
     strength: tuple[float, ...] = option(
         (),
