@@ -86,6 +86,7 @@ TIDY = (
     "core.cli",
     "core.competence",
     "core.demo",
+    "core.embedding",
     "core.encoders",
     "core.figures",
     "core.metrics",
@@ -93,7 +94,9 @@ TIDY = (
     "core.pairs",
     "core.progress",
     "core.spaces",
+    "core.statistics",
     "core.store",
+    "core.study",
     "core.theory",
     "core.training",
 )
