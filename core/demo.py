@@ -173,7 +173,7 @@ def _weights(folder: Path) -> str:
 
 
 def _spec(config: Path) -> str:
-    """Tell timm's folder format from that of transformers: only the former names an
+    """Distinguish timm's folder format from that of transformers: only the former names an
     `architecture`.
     """
     architecture = json.loads(config.read_text()).get("architecture")

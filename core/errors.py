@@ -15,7 +15,7 @@ nearest
 │   └── StoreWriteError     read-only or full
 ├── TrainingError           a training run that cannot go on
 ├── OfflineError            the hub is needed and cannot be reached
-└── DeviceError             the device asked for is not there, or too small
+└── DeviceError             the requested device is not there, or too small
 
 Each message says what was expected, what was given and what to do next.
 """
@@ -96,4 +96,4 @@ class OfflineError(PlatoscopeError):
 
 
 class DeviceError(PlatoscopeError):
-    """The device asked for is not there, or too small."""
+    """The requested device is not there, or too small."""

@@ -1,4 +1,4 @@
-"""The fields of a question as options: what may be said, and how, from types and metadata alone."""
+"""The fields of a question as options: their values and names, from types and metadata alone."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def options_of(question: type) -> tuple[Option, ...]:
     """Return the options of a question type in the order of its fields, parts unfolded.
 
     Raises TypeError for a field that is neither an option nor a part, and for a name used twice:
-    mistakes of whoever writes a question.
+    mistakes in the question itself.
     """
     return _unfolded(question)
 
@@ -151,7 +151,7 @@ def _metavar(kind: Kind) -> str:
 
 
 def value_of(question: Any, one: Option) -> Any:
-    """Return what a question says of an option."""
+    """Return an option's value in a question."""
     value = question
     for name in one.path:
         value = getattr(value, name)

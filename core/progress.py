@@ -21,7 +21,7 @@ tqdm.set_lock(RLock())  # one between processes would outlive a command that lea
 
 @runtime_checkable  # tests check arguments against it
 class Progress(Protocol):
-    """Whoever wants to hear how far work has come; called as `report(done, total, what)` and quick
+    """A listener to progress; called as `report(done, total, what)` and quick
     to return.
     """
 

@@ -1,8 +1,7 @@
 """The user's own scores: imported from CSV, kept in the store beside what is measured here.
 
 A score names its model as the store does or by spec. That of a model which is not embedded yet is
-kept too, and counts from the day it is embedded: whoever has a table of scores need not embed
-first.
+kept too, and counts once the model is embedded: a table of scores can be imported first.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def find_models(written: str, entries: Sequence[ModelEntry]) -> list[str]:
 
 
 def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
-    """Return what tells scores apart: the models that are meant, or their name where none is
+    """Return what identifies a score: the models that are meant, or their name where none is
     embedded, and the task.
     """
     means = {

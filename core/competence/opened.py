@@ -1,4 +1,4 @@
-"""The models of a store, opened again to be asked what no embedding tells."""
+"""The models of a store, opened again to measure what no embedding shows."""
 
 from __future__ import annotations
 

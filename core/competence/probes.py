@@ -170,5 +170,5 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 def _right(
     weights: Float[Tensor, "s rows classes"], rows: Float[Tensor, "n d"], labels: Tensor
 ) -> Tensor:
-    """Tell which samples each strength's weights answer rightly."""
+    """Return which samples each strength's weights classify correctly."""
     return (rows @ weights[:, :-1] + weights[:, -1:]).argmax(-1) == labels

@@ -118,7 +118,7 @@ def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame
 
 
 def can_measure(entry: ModelEntry) -> bool:
-    """Tell whether a model can be opened again, which imported features and reality cannot."""
+    """Return whether a model can be opened again, which imported features and reality cannot."""
     return modality_of(entry.card).reads is not None and entry.card.spec.startswith(
         ("timm:", "hf:")
     )

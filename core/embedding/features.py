@@ -110,7 +110,7 @@ def _check_ready(
 
 
 def _digest(layers: Sequence[np.ndarray]) -> str:
-    """Return a name for the vectors themselves, which stand for weights where nobody gave any."""
+    """Return a name for the vectors themselves, which stand for weights where none are named."""
     state = hashlib.sha256()
     for layer in layers:
         state.update(f"{layer.shape}".encode() + np.ascontiguousarray(layer).tobytes())

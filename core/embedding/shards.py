@@ -79,7 +79,7 @@ def discard(target: Path) -> None:
 
 
 class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
-    """The layers of finished batches, each put together from its shards when it is asked for."""
+    """The layers of finished batches, each assembled from its shards on demand."""
 
     def __init__(self, shards: Sequence[Shard], count: int) -> None:
         self._shards, self._count = shards, count

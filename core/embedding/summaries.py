@@ -111,7 +111,7 @@ def level_name(words: int, writer: str, *, source: str | None) -> str:
     """Return `WORDS-by-WRITER`, or `WORDS-of-SOURCE-by-WRITER` of captions that are not the
     default.
 
-    A source that no file could be called after is told from those that look like it by the start of
+    A source that no file could be named after is distinguished from similar ones by the start of
     its digest.
     """
     if source is None:

@@ -63,7 +63,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load a fast tokenizer, the only kind that tells what is kept of a cut text; raise
+    """Load a fast tokenizer, the only kind that shows what is kept of a cut text; raise
     EncoderError.
     """
     if not tokenizer_files(folder):
@@ -127,7 +127,7 @@ def load_model(folder: Path) -> Any:
 
 
 def is_causal(config: Any) -> bool:
-    """Tell whether the weights predict the next token: only then do they give a text's code
+    """Return whether the weights predict the next token: only then do they give a text's code
     length.
     """
     return any(name.endswith(CAUSAL) for name in config.architectures or ())

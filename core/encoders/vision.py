@@ -121,7 +121,7 @@ def read_layers(model: Any, pixels: Tensor) -> list[Tensor]:
 
 
 def has_class_token(model: Any) -> bool:
-    """Tell whether the first prefix token of the model's intermediate outputs is a class token."""
+    """Return whether the model's intermediate outputs begin with a class token."""
     token = getattr(model, "cls_token", None)
     token = getattr(getattr(model, "embeds", None), "cls_token", None) if token is None else token
     return (

@@ -67,8 +67,8 @@ class PairRows:
 def triangle(
     kernel: Float64[np.ndarray, "n n"], *, diagonal: bool
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return a symmetric kernel's entries above the diagonal times √2, then its diagonal if that is
-    asked for.
+    """Return a symmetric kernel's entries above the diagonal times √2, then its diagonal if
+    requested.
     """
     above = kernel[np.triu_indices(len(kernel), 1)] * np.sqrt(2)
     return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above

@@ -21,7 +21,7 @@ from core.spaces.inputs import check_k, check_space
 
 VERSION = 3  # raise it when a space gets other neighbors, or more is kept of them
 BLOCK_BYTES = 32 * 2**20  # of one block of similarities, in float64
-PROBED = 64  # stimuli that ties are told from
+PROBED = 64  # stimuli that ties are estimated from
 DIGESTED = 4096  # values that seed the order of ties
 MOST_TIED = 0.5
 
@@ -68,7 +68,7 @@ def check_ties(scaled: Float64[np.ndarray, "n d"], k: int) -> None:
 
     Chance would choose most of its neighbors. One dimension, scaled to unit length, is such a
     space, and so are a few vectors that many stimuli share, and vectors that differ by less than
-    float32 tells beside a common offset. Told from PROBED stimuli.
+    float32 resolves beside a common offset. Estimated from PROBED stimuli.
     """
     rows = np.unique(np.linspace(0, len(scaled) - 1, PROBED).astype(int))
     similar = (scaled[rows] @ scaled.T).astype(np.float32)

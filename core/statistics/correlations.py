@@ -10,10 +10,10 @@ from jaxtyping import Float, Float64
 from core.errors import InputError
 
 LEVEL = 0.95
-SURE = 0.05  # of p, below which a correlation is told from none
+SURE = 0.05  # of p, below which a correlation counts as real
 # models; of 5, draws with replacement put every sixth interval beyond 0 where nothing correlates
 FEWEST = 6
-UNDEFINED = 0.05  # share of draws without a correlation, from which on the others tell no interval
+UNDEFINED = 0.05  # share of draws without a correlation, from which on the others give no interval
 ROUNDING = 1e-9
 DEPENDENT = (
     "Sizes and copies of one family are not independent: where they are among the models, p is too"
@@ -36,7 +36,7 @@ class Correlation:
 
     @property
     def sure(self) -> bool:
-        """Tell whether it differs from 0 by its interval and by p: with few or tied models either
+        """Return whether it differs from 0 by its interval and by p: with few or tied models either
         alone is too often sure.
         """
         return bool(self.p < SURE and (self.low > 0 or self.high < 0))
@@ -94,8 +94,8 @@ def partial_correlation(
     control: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
     with ν = n − 3 degrees of freedom; the interval by Fisher's transform, tanh(artanh r ± 1.96 /
     √(n − 4)). Both take the models for independent, which sizes of one family are not. Points with
-    a NaN are left out. NaN with the reason below 6 models, for constant values, and where z tells
-    all of x or of y. Raises InputError for lengths. Source: Fisher 1924.
+    a NaN are left out. NaN with the reason below 6 models, for constant values, and where z
+    determines all of x or of y. Raises InputError for lengths. Source: Fisher 1924.
     """
     x, y, z = _sound(x, y, control)
     if len(x) < FEWEST:

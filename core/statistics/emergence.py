@@ -92,7 +92,7 @@ def fit_stick(x: Points, y: Points) -> Stick:
 
 
 def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
-    """Return, for each point, y minus what a fit to all other points says of it."""
+    """Return, for each point, y minus what a fit to all other points predicts."""
     others = ~np.eye(len(x), dtype=bool)
     return np.array(
         [y[i] - fit(x[others[i]], y[others[i]]).at(x[i : i + 1])[0] for i in range(len(x))]

@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tsne": {"perplexity": 30.0},
 }
 SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
-TRUSTED = 5  # nearest items that trustworthiness asks for
+TRUSTED = 5  # nearest items that trustworthiness compares
 
 DRAWING = (
     Lock()

@@ -110,8 +110,8 @@ def calibrate(
 
 
 def check_count(count: int, *, alpha: float = ALPHA) -> None:
-    """Refuse an alpha outside (0, 1), and fewer permutations than tell a score above 1 − alpha of
-    them: 1/alpha − 1.
+    """Refuse an alpha outside (0, 1), and fewer permutations than distinguish a score above
+    1 − alpha of them: 1/alpha − 1.
     """
     if not 0 < alpha < 1:
         raise MetricError(

@@ -138,7 +138,7 @@ def _first_joint(
 
 
 def _widened(joint: Float64[np.ndarray, "n _"], room: int) -> Float64[np.ndarray, "n room"]:
-    """Pad a space with zeros to at least as many dimensions as asked for."""
+    """Pad a space with zeros to at least the requested dimensions."""
     return np.pad(joint, ((0, 0), (0, max(0, room - joint.shape[1]))))
 
 

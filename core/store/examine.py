@@ -16,8 +16,8 @@ Stamp = tuple[int, int, int]
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what tells one content of a path from the next: time of change in ns, size in bytes,
-    inode.
+    """Return what distinguishes one content of a path from the next: time of change in ns, size
+    in bytes, inode.
     """
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino

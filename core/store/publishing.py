@@ -2,7 +2,7 @@
 
 A writer builds NAME.new.duckdb, flushes it to the disk and renames it over NAME.duckdb, so that a
 reader sees the old file or the new one and never a part. It holds a lock on NAME.lock, which dies
-with its process: a killed writer blocks nobody.
+with its process: a killed writer blocks no other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def locked(target: Path) -> Iterator[None]:
 
 
 def is_locked(target: Path) -> bool:
-    """Tell whether a living process holds the lock of `target`."""
+    """Return whether a living process holds the lock of `target`."""
     try:
         with _lock_file(target).open("rb") as file:
             return not lock_descriptor(file.fileno(), blocking=False)

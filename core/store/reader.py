@@ -141,7 +141,7 @@ class Store:
         return self.thumbnails(dataset, [index])[0]
 
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
-        """Return the thumbnails of several stimuli in the order asked for."""
+        """Return the thumbnails of several stimuli in the order of the request."""
         card = self.dataset(dataset)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
             raise StimuliError(

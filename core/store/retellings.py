@@ -12,7 +12,7 @@ from core.store.schema import ModelEntry
 
 
 def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
-    """Return, for each embedding that tells a model again in other captions, the name of the
+    """Return, for each embedding of a model in other captions, the name of the
     embedding that is the model.
 
     Of the embeddings of equal weights and pooling those of the earliest caption level are models,

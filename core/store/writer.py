@@ -40,7 +40,7 @@ WIDEST = 100_000  # dimensions of a vector; the format takes no wider arrays
 
 @dataclass(frozen=True)
 class Embedding:
-    """One model's spaces over a dataset and all that its file says of them.
+    """One model's spaces over a dataset and all that its file records of them.
 
     level: the captions that were read, None for other models. layers: one (n, dims) matrix per
     layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit into

@@ -56,7 +56,7 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
 
 
 def families(models: pd.DataFrame) -> dict[str, str]:
-    """Return the family of each model of `describe`; one whose family nobody gave is its own."""
+    """Return the family of each model of `describe`; one without a family is its own."""
     return dict(
         zip(
             models["model"],
@@ -88,17 +88,17 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
 
 
 def reads(models: pd.DataFrame, item: Item) -> pd.Series:
-    """Tell for each model of `describe` whether it reads images, or captions."""
+    """Return for each model of `describe` whether it reads images, or captions."""
     return _fits(models, lambda modality: modality.reads == item)
 
 
 def codes_text(models: pd.DataFrame) -> pd.Series:
-    """Tell for each model of `describe` whether it may code captions: those have bits per byte."""
+    """Return for each model of `describe` whether it may code captions and have bits per byte."""
     return _fits(models, lambda modality: modality.codes_text)
 
 
 def is_reality(models: pd.DataFrame) -> pd.Series:
-    """Tell for each row of `describe` whether it is known reality and no model."""
+    """Return for each row of `describe` whether it is known reality and no model."""
     return _fits(models, lambda modality: modality.is_reality)
 
 

@@ -34,7 +34,7 @@ from core.study.models import codes_text, describe, reads
 from core.study.neighbor_lists import lists_table, read_lists, search
 from core.study.selections import decode
 
-# neighbors of each stimulus that are kept in the store; more are found when they are asked for
+# neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 Q = 0.95
 

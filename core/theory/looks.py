@@ -25,10 +25,10 @@ class Look(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Looks to come, each computed when it is asked for.
+    """Looks to come, each computed on demand.
 
-    total: how many there will be, 0 where nobody knows. ends: whether the last one is the outcome,
-    as that of a training is.
+    total: how many there will be, 0 where that is unknown. ends: whether the last one is the
+    outcome, as that of a training is.
     """
 
     looks: Iterator[Look]

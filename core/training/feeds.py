@@ -73,7 +73,7 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
 
 
 def world_of(config: Config, pool: Pool) -> str:
-    """Return the digest of what a config's model is shown and told: another world, another
+    """Return the digest of what a config's model sees and reads: another world, another
     model.
     """
     shown = [pool.shown] * (config.reads == "image")

@@ -66,7 +66,7 @@ class Pool:
         )
 
     def passages(self) -> torch.Tensor:
-        """Return each event told several times as token ids, (events, CONTEXT) uint16, 0 is
+        """Return several descriptions of each event as token ids, (events, CONTEXT) uint16, 0 is
         padding.
         """
         rows = Passages(self.tokenizer_folder() / "tokenizer.json")

@@ -58,7 +58,7 @@ class Passages:
     """Turns an event into one row of token ids: captions of any level, one after another, as many
     as fit.
 
-    The same event told again in other words is what teaches a language model that words are
+    The same event described in other words is what teaches a language model that words are
     synonyms, as texts about one thing do. path: the tokenizer's tokenizer.json.
     """
 

@@ -19,8 +19,8 @@ from core.stimuli.dataset import DatasetCard
 
 
 def cave_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
-    """Return the Cave's tasks, one set for each style of pictures, which are drawn when they are
-    first asked for.
+    """Return the Cave's tasks, one set for each style of pictures, which are drawn on
+    first use.
 
     Raises InputError for the card of another dataset.
     """

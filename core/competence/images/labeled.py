@@ -1,5 +1,5 @@
 """Sets of images with a label each, for probes: drawn by a seed, divided into parts, read from
-their files when asked for.
+their files on demand.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One thing to be told from every image of a set: classes from 0, and which images train,
+    """One thing to recognize in every image of a set: classes from 0, and which images train,
     validate and test.
 
     split: what the images to be tested on are called.

@@ -26,7 +26,7 @@ _BLOCK = 512  # bytes, of zeros at a tar's end
 
 
 def has_shards(folder: Path) -> bool:
-    """Tell whether a folder holds at least one part in this form."""
+    """Return whether a folder holds at least one part in this form."""
     return any((folder / part / COUNT).is_file() for part in ("train", "test"))
 
 

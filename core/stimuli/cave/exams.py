@@ -89,8 +89,8 @@ def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[s
 def _binding() -> Iterator[Parts]:
     """Yield four items of each event that has three things of own kinds and colors, round by round.
 
-    Each tells the colors dealt otherwise: as they are, who knows which colors are usual need not
-    read.
+    Each describes the colors dealt otherwise: left as they are, knowing which colors are
+    usual would be enough.
     """
     for turn in count():
         for event in events("test", TEST_SIZE):

@@ -1,7 +1,7 @@
 """Nineteen questions about a picture, in the three groups of VTAB: what a probe on frozen features
 must answer.
 
-Natural: what is there, also in drawing styles that nobody was trained on. Specialized: surface,
+Natural: what is there, also in drawing styles outside the training. Specialized: surface,
 weather, time, light. Structured: how many, where, how far, how large, which way. Most answers are
 Z's; texture, light, tilt and horizon are of how the event is seen.
 

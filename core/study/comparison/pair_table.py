@@ -36,7 +36,7 @@ def align_among(
 ) -> pd.DataFrame:
     """Return a row for every two of the models, with the columns of `aligning.align`.
 
-    names: in the order that tells model_x from model_y. scores: of all layers of two models; a pair
+    names: in the order that decides which is model_x. scores: of all layers of two models; a pair
     that is missing there has the score NaN, the layers -1 and no reason.
     """
     aligned = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)

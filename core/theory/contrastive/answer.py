@@ -19,10 +19,10 @@ from core.theory.looks import last_row, watch
 def facts(question: Contrastive, table: pd.DataFrame) -> Mapping[str, object]:
     """Return preset, seed, the verdict, the world's kernel, and of a training its last look."""
     setup = make_setup(question)
-    said = {"preset": question.preset, "seed": question.seed}
+    chosen = {"preset": question.preset, "seed": question.seed}
     last = last_row(table) if start(setup).ends else {}
     verdict = " ".join(findings(question, table))
-    return {**said, "verdict": verdict, **asdict(describe(setup)), **last}
+    return {**chosen, "verdict": verdict, **asdict(describe(setup)), **last}
 
 
 def complete(question: Contrastive, _: None) -> Contrastive:

@@ -31,7 +31,7 @@ NEIGHBORS = 3
 
 
 def start(setup: Setup) -> Run:
-    """Begin what a setup asks for; see the functions of this module for each experiment's
+    """Begin the experiment of a setup; see the functions of this module for each experiment's
     figures.
     """
     run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[

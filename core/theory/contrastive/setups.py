@@ -60,7 +60,7 @@ class Setup:
 
     @property
     def learner(self) -> Learner:
-        """Return the learner that is asked for."""
+        """Return the learner of this setup."""
         return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
 
     def cooccur(self) -> Cooccurrence:

@@ -16,9 +16,9 @@ from core.theory.looks import last_row, watch
 
 def facts(question: DeepLinear, table: pd.DataFrame) -> Mapping[str, object]:
     """Return preset, seed, the verdict, and of a training its last look."""
-    said = {"preset": question.preset, "seed": question.seed}
+    chosen = {"preset": question.preset, "seed": question.seed}
     last = last_row(table) if start(question).ends else {}
-    return {**said, "verdict": " ".join(findings(question, table)), **last}
+    return {**chosen, "verdict": " ".join(findings(question, table)), **last}
 
 
 def train(question: DeepLinear, _: None, report: Progress | None) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """Six ways to break the theorem, each with a strength: at 0 every layer of both networks is
 aligned, above 0 it is not.
 
-A breaker trains two networks and tells what the theory says they should have become, where it says
-it. Source of all six: Ziyin and Chuang 2025, section 5.
+A breaker trains two networks and states what the theory predicts of them, where it predicts
+anything. Source of all six: Ziyin and Chuang 2025, section 5.
 """
 
 from __future__ import annotations

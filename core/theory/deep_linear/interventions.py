@@ -126,7 +126,7 @@ def add_private_features(a: Net, b: Net, strength: float) -> Broken:
 
 
 def reach_the_edge(a: Net, b: Net, strength: float) -> Broken:
-    """Train by noisy descent at a finite step on views of condition 10^s; figures tell the
+    """Train by noisy descent at a finite step on views of condition 10^s; figures give the
     sharpness beside 2 / step.
 
     A run that diverges has no alignment: its layers are NaN.

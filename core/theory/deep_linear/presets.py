@@ -26,7 +26,7 @@ MINIMA = 200
 @dataclass(frozen=True)
 class Preset:
     """A run with a name, and what the theory claims of it; total: how many looks it has, 0 where
-    nobody knows.
+    that is unknown.
     """
 
     title: str
