@@ -7,8 +7,9 @@ import json
 import pytest
 
 from core.cli import main
+from core.theory.contrastive import setups
+from core.theory.deep_linear import presets
 from core.theory.deep_linear.breakers import BREAKERS
-from core.theory.deep_linear.presets import PRESETS
 
 
 def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
@@ -66,10 +67,19 @@ def test_mistakes_are_one_sentence(capsys, words, said) -> None:
     assert said in capsys.readouterr().err
 
 
-def test_a_preset_that_is_not_there_is_refused_with_all_that_are(capsys) -> None:
+@pytest.mark.parametrize(
+    ("command", "preset", "presets"),
+    [
+        ("deep-linear", "label", [*presets.PRESETS, *BREAKERS]),
+        ("contrastive", "info", setups.PRESETS),
+    ],
+)
+def test_a_preset_that_is_not_there_is_refused_with_all_that_are(
+    capsys, command, preset, presets
+) -> None:
     with pytest.raises(SystemExit) as refusal:
-        main(["theory", "deep-linear", "--preset", "label"])
+        main(["theory", command, "--preset", preset])
     assert refusal.value.code == 2
     said = capsys.readouterr().err
-    assert "--preset: invalid choice: 'label'" in said
-    assert all(preset in said for preset in (*PRESETS, *BREAKERS))
+    assert f"--preset: invalid choice: '{preset}'" in said
+    assert all(name in said for name in presets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.theory.contrastive.findings import fit_findings, view_findings, world_finding
 from core.theory.contrastive.runs import Kernel
 from core.theory.contrastive.setups import Setup
@@ -142,8 +142,6 @@ def test_presets_know_how_many_looks_there_are() -> None:
     assert (begin("theorem-1").total, begin("theorem-1").ends) == (0, True)
     assert begin("saddle").total == 3
     assert begin("saddle", 1.0).total == 1
-    with pytest.raises(UnknownNameError, match="no preset named 'theorem'; did you mean theorem-1"):
-        begin("theorem")
     with pytest.raises(InputError, match="theorem-1 has no strength; name a breaker: weight-decay"):
         begin("theorem-1", 1.0)
 

@@ -32,7 +32,7 @@ def complete(question: Contrastive, _: None) -> Contrastive:
 
 
 def learn(question: Contrastive, _: None, report: Progress | None) -> pd.DataFrame:
-    """Return a row per look; raises UnknownNameError and InputError for what cannot be run."""
+    """Return a row per look; raises InputError for what cannot be run."""
     return watch(start(make_setup(question)), report)
 
 

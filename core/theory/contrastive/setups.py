@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.theory.contrastive.learners import Learner
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.world import (
@@ -132,20 +132,12 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 
-def find_preset(name: str) -> Preset:
-    """Return a preset by its name; raises UnknownNameError."""
-    if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
-    return PRESETS[name]
-
-
 def make_setup(question: Contrastive) -> Setup:
     """Return the setup of a question's preset with all that the question says itself.
 
-    Raises UnknownNameError for the preset; InputError for a choice that its learner or experiment
-    does not have.
+    Raises InputError for a choice that its learner or experiment does not have.
     """
-    preset = find_preset(question.preset).setup
+    preset = PRESETS[question.preset].setup
     values = {name: getattr(question, name) for name in OPTIONAL}
     changes = {name: value for name, value in values.items() if value is not None}
     setup = replace(preset, same=not question.apart, seed=question.seed, **changes)

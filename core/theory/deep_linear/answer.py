@@ -22,7 +22,7 @@ def facts(question: DeepLinear, table: pd.DataFrame) -> Mapping[str, object]:
 
 
 def train(question: DeepLinear, _: None, report: Progress | None) -> pd.DataFrame:
-    """Return a row per look; raises UnknownNameError and InputError for what cannot be run."""
+    """Return a row per look; raises InputError for what cannot be run."""
     return watch(start(question), report)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.nets import Net, make_nets
 from core.theory.deep_linear.question import DeepLinear
@@ -96,15 +96,13 @@ def complete(question: DeepLinear) -> DeepLinear:
 def start(question: DeepLinear) -> Run:
     """Begin a preset, or a breaker at the question's strengths, or at its own where there are none.
 
-    Raises UnknownNameError for the preset, InputError for a world or networks that cannot be, for
-    strengths of what is no breaker and for those that it cannot have.
+    Raises InputError for a world or networks that cannot be, for strengths of what is no breaker
+    and for those that it cannot have.
     """
     nets, preset = _draw_nets(question), question.preset
     if preset in BREAKERS:
         strengths = complete(question).strength
         return Run(in_one_thread(sweep(preset, nets, strengths=strengths)), len(strengths))
-    if preset not in PRESETS:
-        raise UnknownNameError("preset", preset, [*PRESETS, *BREAKERS])
     if question.strength:
         raise InputError(f"{preset} has no strength; name a breaker: {', '.join(BREAKERS)}")
     return Run(
