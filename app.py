@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.settings import ROOT
-from pages._shared import frame
+from pages._shared import address, frame
 
 st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
@@ -11,48 +11,68 @@ st.set_page_config(
 
 # Each url_path differs from its file's stem: see pages/_shared/serve.py for what Streamlit does
 # with a folder of this name.
-PAGES = [
-    st.Page(
-        "pages/overview.py",
-        title="Overview",
-        icon=":material/landscape:",
-        url_path="start",
-        default=True,
-    ),
-    st.Page(
-        "pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"
-    ),
-    st.Page(
-        "pages/competence.py", title="Competence", icon=":material/trending_up:", url_path="skill"
-    ),
-    st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
-    st.Page("pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"),
-    st.Page(
-        "pages/dispersion.py", title="Dispersion", icon=":material/scatter_plot:", url_path="agree"
-    ),
-    st.Page("pages/captions.py", title="Captions", icon=":material/notes:", url_path="levels"),
-    st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapt"),
-    st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
-    st.Page(
-        "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"
-    ),
-    st.Page(
-        "pages/theory_contrastive.py",
-        title="Theory: co-occurrence",
-        icon=":material/graph_2:",
-        url_path="theory-pmi",
-    ),
-    st.Page(
-        "pages/theory_deep_linear.py",
-        title="Theory: deep linear networks",
-        icon=":material/stacks:",
-        url_path="theory-noise",
-    ),
-]
+PAGES = {
+    "": [
+        st.Page(
+            "pages/overview.py",
+            title="Overview",
+            icon=":material/landscape:",
+            url_path="start",
+            default=True,
+        )
+    ],
+    "Models": [
+        st.Page(
+            "pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"
+        ),
+        st.Page(
+            "pages/competence.py",
+            title="Competence",
+            icon=":material/trending_up:",
+            url_path="skill",
+        ),
+        st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
+        st.Page(
+            "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"
+        ),
+    ],
+    "Stimuli": [
+        st.Page(
+            "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"
+        ),
+        st.Page(
+            "pages/dispersion.py",
+            title="Dispersion",
+            icon=":material/scatter_plot:",
+            url_path="agree",
+        ),
+        st.Page("pages/captions.py", title="Captions", icon=":material/notes:", url_path="levels"),
+        st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
+    ],
+    "Experiments": [
+        st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapt"),
+    ],
+    "Theory": [
+        st.Page(
+            "pages/theory_contrastive.py",
+            title="Co-occurrence",
+            icon=":material/graph_2:",
+            url_path="theory-pmi",
+        ),
+        st.Page(
+            "pages/theory_deep_linear.py",
+            title="Deep linear networks",
+            icon=":material/stacks:",
+            url_path="theory-noise",
+        ),
+    ],
+}
 
-page = st.navigation(PAGES)
+page = st.navigation(PAGES, position="hidden")
+address.begin(page.url_path)
 frame.watch_width()
 frame.keep_legible()
 with st.sidebar:
-    frame.sidebar()
+    frame.sidebar(PAGES, over_store=page not in PAGES["Theory"])
 page.run()
+address.write()

@@ -13,6 +13,7 @@ from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
 from pages._parts.adapters import examples, kernels, lessons, trainings
 from pages._shared import controls, exportbar, frame, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 WHY = """An adapter is one matrix per encoder. The encoders stay frozen; the adapters learn from
@@ -81,7 +82,7 @@ def show_verdict(at: Place, question: Adaptation, test: int) -> None:
     if missing := _missing(table):
         st.caption(missing)
     st.markdown(BASELINES.format(test=test, trainings=trainings_text))
-    if st.toggle("What are fewer pairs worth?", key="cost", bind="query-params"):
+    if st.toggle("What are fewer pairs worth?", **bind("cost", False)):
         show_cost(at, question)
 
 
@@ -90,9 +91,8 @@ def _pick_trainings(question: Adaptation) -> Adaptation:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.toggle(
             "Measure over several trainings",
-            key="measure",
-            bind="query-params",
             help="Trains anew for each seed; the answer is kept in the store.",
+            **bind("measure", False),
         )
         one = lessons.OPTIONS["seeds"]
         seeds = int(controls.pick_between(one, 1, MOST_SEEDS, 1, width=140))

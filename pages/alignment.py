@@ -18,7 +18,7 @@ from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import comparing, controls, exportbar, frame, queries, scope
 from pages._shared.queries import Place
 
 COLUMNS = {
@@ -90,13 +90,13 @@ def pick(at: Place) -> Alignment:
     models = every if unfinished else trained(every)
     language = reads(models, "caption")
     usual = reads(models, "image") | is_reality(models)
-    scope = controls.pick_scope(at)
+    studied = scope.pick_scope(at)
     return Alignment(
-        x=controls.choose_models(options["x"], models[language]),
-        y=controls.choose_models(options["y"], models[~language], usual=int(usual.sum())),
+        x=controls.pick_models(options["x"], models[language]),
+        y=controls.pick_models(options["y"], models[~language], usual=int(usual.sum())),
         unfinished=unfinished,
-        scope=scope,
-        comparison=controls.pick_comparison(queries.size(replace(at, scope=scope))),
+        scope=studied,
+        comparison=comparing.pick_comparison(queries.size(replace(at, scope=studied))),
         calibration=Calibration(
             null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 
-import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import find_metric
-from core.options import Option
 from core.questions.asking import findings_of
 from core.questions.captions import figures, level_figures
 from core.questions.captions.answer import default_models, default_targets
@@ -26,7 +22,8 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts, Cap
 from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import comparing, controls, exportbar, frame, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
@@ -67,9 +64,8 @@ def show(at: Place) -> None:
         st.warning(frame.plain(sentence), icon=":material/error:")
     need_levels(at)
     frame.need_readers(at, "image")
-    above = st.container()
     with st.sidebar:
-        question = pick(at, above)
+        question = pick(at)
     st.markdown(WHY)
     with frame.part():
         show_alignment(at, question)
@@ -130,8 +126,8 @@ def need_levels(at: Place) -> None:
     )
 
 
-def pick(at: Place, above: DeltaGenerator) -> CaptionAlignment:
-    """Draw the controls, and above the page what a link names that is not there."""
+def pick(at: Place) -> CaptionAlignment:
+    """Draw the controls."""
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(default_models(study))]
     seeing = every[every["model"].isin(default_targets(study))]
@@ -140,21 +136,9 @@ def pick(at: Place, above: DeltaGenerator) -> CaptionAlignment:
     x, y = (controls.option_named(CaptionAlignment, name) for name in ("x", "y"))
     return CaptionAlignment(
         at.scope,
-        _pick(x, reading, kind="language model at two or more caption levels", above=above),
-        _pick(y, seeing, kind="vision model", above=above),
-        controls.pick_comparison(queries.size(at)),
-    )
-
-
-def _pick(
-    one: Option, models: pd.DataFrame, *, kind: str, above: DeltaGenerator
-) -> tuple[str, ...]:
-    return controls.heed(
-        partial(controls.choose_models, one, models),
-        one.name,
-        models["title"].tolist(),
-        kind=kind,
-        above=above,
+        controls.pick_models(x, reading),
+        controls.pick_models(y, seeing),
+        comparing.pick_comparison(queries.size(at)),
     )
 
 
@@ -162,16 +146,10 @@ def show_alignment(at: Place, question: CaptionAlignment) -> None:
     """Draw alignment against the number of words, and say what is seen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         one = controls.option_named(CaptionAlignment, "by")
-        by = st.segmented_control(
-            one.label,
-            one.choices,
-            default=one.default,
-            required=True,
-            key=one.name,
-            bind="query-params",
-        )
+        kinds = dict(zip(one.choices, one.choices, strict=True))
+        by = controls.pick_segment(one.label, kinds, one.name, start=one.default)
         text = "Each line is the mean over the models of a panel."
-        each = st.toggle("A line per language model", key="each", help=text, bind="query-params")
+        each = st.toggle("A line per language model", help=text, **bind("each", False))
     models, spec = queries.models(at), question.comparison.spec
     # a panel may hold several models: the points are theirs, the trend is the panel's
     per_model, per_panel = (replace(question, by=one) for one in ("model", by))

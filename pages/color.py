@@ -103,10 +103,10 @@ def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
 def _pick_measure() -> tuple[str, str]:
     """Choose a measure of agreement, and whether of dissimilarities or layouts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        measure = controls.pick_segment("Measure", figures.MEASURES, "measure", default="kendall")
+        measure = controls.pick_segment("Measure", figures.MEASURES, "measure", start="kendall")
         if measure == "disparity":  # which dissimilarities do not have
             return measure, LAYOUTS
-        return measure, controls.pick_segment("of", OF, "of", default=DISSIMILARITIES)
+        return measure, controls.pick_segment("of", OF, "of", start=DISSIMILARITIES)
 
 
 def explain(at: Place, hues: Hues, tables: Tables) -> None:
@@ -140,9 +140,7 @@ def show_knowledge(at: Place, hues: Hues) -> None:
     frame.need_readers(at, "caption")
     models = queries.ask(at, hues.models)
     measures = {name: title for name, title in figures.MEASURES.items() if name in models}
-    measure = controls.pick_segment(
-        "Agreement with perception", measures, "known", default="kendall"
-    )
+    measure = controls.pick_segment("Agreement with perception", measures, "known", start="kendall")
     notes = {
         column: knowledge_figures.correlation_text(finished_correlation(models, column, measure))
         for column in ("competence", "parameters")

@@ -7,7 +7,7 @@ import streamlit as st
 from core.questions.competence.answer import contending
 from core.questions.competence.question import Contenders
 from pages._parts.competence import bins, downstream, scores, training
-from pages._shared import controls, frame, queries
+from pages._shared import comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -20,7 +20,7 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     with st.sidebar:
         contenders = _pick(at)
-        comparison = controls.pick_comparison(queries.size(at))
+        comparison = comparing.pick_comparison(queries.size(at))
     bins.show(at, contenders, comparison)
     downstream.show(at, contenders, comparison)
     training.show(at, comparison)
@@ -33,7 +33,7 @@ def _pick(at: Place) -> Contenders:
     options, every = controls.options_by_name(Contenders), queries.models(at)
     unfinished = controls.pick_unfinished(options["unfinished"], every)
     models = contending(every, Contenders(unfinished=unfinished))
-    names = controls.choose_models(options["models"], models) if len(models) else ()
+    names = controls.pick_models(options["models"], models) if len(models) else ()
     return Contenders(names, unfinished)
 
 

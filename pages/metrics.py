@@ -19,7 +19,7 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, trained
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import comparing, controls, exportbar, frame, queries
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
@@ -57,7 +57,7 @@ def show(at: Place) -> None:
     if (~every["copy"]).sum() < 2:
         frame.need_readers(at, "caption", "image")
     with st.sidebar:
-        k = controls.pick_k(min(queries.size(at), answer.LARGEST))
+        k = comparing.pick_k(min(queries.size(at), answer.LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, every[~every["copy"]], k=k)
     finished = trained(models)
@@ -87,7 +87,7 @@ def show_agreement(at: Place, models: pd.DataFrame, k: int) -> None:
     """Draw how far every two metrics rank all pairs of models alike."""
     place, total, count = st.container(), queries.size(at), len(models)
     sizes = [size for size in answer.sample_sizes(total) if size > k]
-    size = controls.pick_size(sizes, total)
+    size = comparing.pick_size(sizes, total)
     with place:
         question = MetricAgreement(at.scope, size=size, k=k)
         points = queries.ask(at, question)

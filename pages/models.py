@@ -8,7 +8,7 @@ import streamlit as st
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import is_reality, trained
 from pages._parts.models import atlas, tree
-from pages._shared import controls, frame, queries
+from pages._shared import comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -21,7 +21,7 @@ def show(at: Place) -> None:
     options = controls.options_by_name(ModelMap)
     with st.sidebar:
         roster, models = _pick(every)
-        comparison = controls.pick_comparison(queries.size(at))
+        comparison = comparing.pick_comparison(queries.size(at))
         seed = controls.pick_number(options["seed"], 2**31 - 1)
     _need_two(models, at)
     atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
@@ -36,7 +36,7 @@ def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
     models = every if unfinished else finished
     with_world = not world.any() or controls.pick_switch(options["world"])
     models = models if with_world else models[~is_reality(models)]
-    names = controls.choose_models(options["models"], models) if len(models) else ()
+    names = controls.pick_models(options["models"], models) if len(models) else ()
     chosen = models[models["model"].isin(names)] if names else models
     return Roster(names, unfinished, with_world), chosen
 

@@ -8,7 +8,7 @@ import streamlit as st
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import SharedNeighbors
 from pages._parts.stimuli import ends, opened, plane, selection
-from pages._shared import controls, exportbar, frame, gallery, queries, spread
+from pages._shared import comparing, controls, exportbar, frame, gallery, queries, spread
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
@@ -28,7 +28,7 @@ def show(at: Place) -> None:
     opened.show(at, index)
     frame.need_stimuli(at)
     with st.sidebar:
-        k = controls.pick_k(queries.card(at).size)
+        k = comparing.pick_k(queries.card(at).size)
     with frame.part():
         with st.sidebar:
             spaces = spread.pick_spaces(at)
@@ -41,16 +41,7 @@ def browse(at: Place) -> None:
     """Draw all stimuli as pictures, as a map, or those of least and of most dispersion side by
     side.
     """
-    view = st.segmented_control(
-        "View",
-        list(VIEWS),
-        default="gallery",
-        required=True,
-        format_func=VIEWS.get,
-        key="view",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    view = controls.pick_segment("View", VIEWS, "view", start="gallery", hidden=True)
     try:
         with st.sidebar:
             frame.need_stimuli(at)

@@ -50,7 +50,7 @@ def show() -> None:
     for formula in FORMULA:  # one below the other, since a phone shows no wide one
         st.latex(formula)
     titles = {name: preset.title for name, preset in PRESETS.items()}
-    name = experiment.pick_preset(OPTIONS["preset"], titles, usual)
+    name = experiment.pick_preset(OPTIONS["preset"], titles, sets=OPTIONAL)
     with st.sidebar:
         question = pick(name)
     st.subheader(PRESETS[name].title, anchor=False)
@@ -58,11 +58,6 @@ def show() -> None:
     st.latex(FORMULAS[name])
     setup = make_setup(question)
     experiment.conduct(question, partial(start, setup), partial(show_looks, question, setup))
-
-
-def usual(preset: str) -> dict[str, object]:
-    """Return what the controls show of a preset at first."""
-    return {name: getattr(PRESETS[preset].setup, name) for name in OPTIONAL}
 
 
 def pick(preset: str) -> Contrastive:
@@ -118,15 +113,7 @@ def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
         )
         return
     if setup.experiment == "modalities":
-        measure = st.segmented_control(
-            "Measure",
-            list(MEASURES),
-            default="cka",
-            required=True,
-            format_func=MEASURES.get,
-            key="measure",
-            bind="query-params",
-        )
+        measure = controls.pick_segment("Measure", MEASURES, "measure", start="cka")
         figure = figures.information(table, measure=measure, mode=frame.mode())
     else:
         draw = {"capacity": figures.widths, "tasks": figures.tasks}[setup.experiment]

@@ -15,7 +15,8 @@ from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.presets import PRESETS, start
 from core.theory.deep_linear.question import DeepLinear
 from core.theory.looks import Look, tabulate
-from pages._shared import controls, experiment, exportbar, frame
+from pages._shared import address, controls, experiment, exportbar, frame
+from pages._shared.address import bind
 
 CLAIM = """Two deep linear networks of any depths and widths, between frozen matrices of their
 own, see two views of the same inputs and learn the same noisy labels y = V x + ε.
@@ -92,10 +93,8 @@ def pick_widths(one: Option) -> tuple[int, ...]:
     """Draw the hidden widths of a network and read "6, 7"; raises InputError."""
     text = st.text_input(
         one.label,
-        ", ".join(map(str, one.default)),
-        key=one.name,
         help=f"{controls.sentence(one.help)} None may be below the rank.",
-        bind="query-params",
+        **bind(one.name, ", ".join(map(str, one.default)), joint=", "),
     )
     try:
         widths = tuple(int(word) for word in text.replace(",", " ").split())
@@ -112,14 +111,16 @@ def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
     if len(usual) < 2:
         return ()
     whole = preset == "saddle"
+    for text in address.take("strength"):
+        if text not in map(str, usual):
+            address.hand("added", [text])
     added = st.slider(
         "One more strength",
         0.0,
         usual[-1],
         step=1.0 if whole else usual[-1] / 20,
-        key="added",
-        bind="query-params",
         help=f"{BREAKERS[preset].unit.capitalize()}, beside those that are tried anyway.",
+        **bind("added", 0.0, within=(0.0, usual[-1])),
     )
     added = round(added, 0 if whole else 6)  # a link may hold half a mode
     return () if added in usual else tuple(sorted((*usual, added)))

@@ -6,16 +6,15 @@ import json
 import math
 import shlex
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.options import Option, Value, build, options_of, value_of
 from core.questions.question import Question
 
 Q = TypeVar("Q", bound=Question)
-Labels = Mapping[str, Mapping[Any, str]]  # by option: how its control shows a value
 
 
 def add_options(parser: ArgumentParser, kind: type[Question]) -> None:
@@ -91,57 +90,18 @@ def _option_words(one: Option, value: Any) -> list[str]:
     return [one.flag, *texts]
 
 
-def to_query(question: Question, labels: Labels | None = None) -> dict[str, str | list[str]]:
-    """Return a question as the keys and values of its page's address, defaults left out.
-
-    labels: for options whose control shows other words than the command takes; the address then
-    has the control's.
-    """
-    query: dict[str, str | list[str]] = {}
+def to_query(question: Question) -> dict[str, list[str]]:
+    """Return a question as the keys and values of its page's address, defaults left out."""
+    query: dict[str, list[str]] = {}
     for one in options_of(type(question)):
         value = value_of(question, one)
-        if value == one.default:
-            continue
-        shown = [_shown(one, each, labels) for each in (value if one.many else (value,))]
-        query[one.name] = shown if one.many else shown[0]
+        if value != one.default:
+            query[one.name] = [_shown(one, each) for each in (value if one.many else (value,))]
     return query
 
 
-def _shown(one: Option, value: Any, labels: Labels | None) -> str:
-    if one.kind == "switch":
-        return str(value).lower()
-    return (labels or {}).get(one.name, {}).get(value) or _text(one, value)
-
-
-def from_query(
-    kind: type[Q], query: Mapping[str, str | Sequence[str]], labels: Labels | None = None
-) -> Q:
-    """Return the question of an address, the inverse of `to_query`; keys of no option are ignored.
-
-    Raises InputError for a value that an option does not take.
-    """
-    values = {}
-    for one in options_of(kind):
-        if one.name in query:
-            said = query[one.name]
-            texts = [said] if isinstance(said, str) else list(said)
-            read = [_from_shown(one, text, labels) for text in texts]
-            values[one.name] = tuple(read) if one.many else read[-1]
-    return build(kind, values)
-
-
-def _from_shown(one: Option, text: str, labels: Labels | None) -> Any:
-    if one.kind == "switch":
-        return text == "true"
-    for value, label in (labels or {}).get(one.name, {}).items():
-        if label == text:
-            return value
-    if one.choices and text not in one.choices:
-        raise UnknownNameError(one.name, text, one.choices)
-    try:
-        return _reader(one)(text)
-    except ArgumentTypeError as error:
-        raise InputError(f"{one.name} of the address: {error}") from error
+def _shown(one: Option, value: Any) -> str:
+    return str(value).lower() if one.kind == "switch" else _text(one, value)
 
 
 def _text(one: Option, value: Any) -> str:

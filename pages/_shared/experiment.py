@@ -8,18 +8,19 @@ has drawn.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from core.errors import PlatoscopeError, UnknownNameError
+from core.errors import PlatoscopeError
 from core.options import Option
 from core.questions.asking import recipe_of
 from core.questions.question import Question
 from pages._shared import frame
+from pages._shared.address import bind, release, write_part
 
 if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anything must not cost
     from core.theory.looks import Look, Run
@@ -96,6 +97,7 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
                 show(held.looks)
             if held.error:
                 raise held.error
+        write_part()
         held.work()
         if held.state != drawn or held.clocked != (held.state == "running"):
             held.clocked = False  # until the page is drawn anew, which a quick click may put off
@@ -104,42 +106,18 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
     redraw()
 
 
-def pick_preset(
-    one: Option,
-    titles: Mapping[str, str],
-    usual: Callable[[str], Mapping[str, object]] = lambda _: {},
-) -> str:
-    """Choose a preset; the address keeps it, whatever is changed or drawn anew after.
-
-    usual: what the other controls are set to, by key, when another preset is chosen.
-    """
-    name = st.query_params.get(one.name, one.default)
-    if name not in titles:
-        error = UnknownNameError(one.name, name, titles)
-        st.warning(frame.plain(error), icon=":material/error:")
-        name = one.default
-    st.session_state[one.name] = name  # a link may say another than was shown
-    st.pills(
+def pick_preset(one: Option, titles: Mapping[str, str], *, sets: Sequence[str] = ()) -> str:
+    """Choose a preset. sets: the controls that it sets."""
+    return st.pills(
         one.label,
         list(titles),
         format_func=lambda each: titles[each],
         required=True,
-        key=one.name,
         label_visibility="collapsed",
-        on_change=_keep_preset,
-        args=(one, usual),
+        on_change=release,
+        args=(sets,),
+        **bind(one.name, one.default, titles, kind=one.label.lower()),
     )
-    return name
-
-
-def _keep_preset(one: Option, usual: Callable[[str], Mapping[str, object]]) -> None:
-    name = st.session_state[one.name]
-    if name == one.default:
-        st.query_params.pop(one.name, None)
-    else:
-        st.query_params[one.name] = name
-    for key, value in usual(name).items():
-        st.session_state[key] = value
 
 
 def _progress(held: Experiment) -> str:

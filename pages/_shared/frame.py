@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import Page
 
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
@@ -18,7 +19,8 @@ from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import store_path
 from core.study.models import reads, tell_apart
-from pages._shared import queries
+from core.study.parts import CAVE
+from pages._shared import address, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
@@ -101,14 +103,35 @@ def keep_legible() -> None:
     )
 
 
-def sidebar() -> None:
-    """Choose the dataset, say which store this is, and offer what has come in since."""
+def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
+    """Draw the links to all pages and, for a page over the store, the choice of the dataset."""
+    links = st.container(gap="small", key="navigation")
+    if over_store:
+        _pick_dataset()
+    with links:
+        _navigate(pages)
+
+
+def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
+    """Draw a link to each page, in groups; the dataset goes along."""
+    for group, members in pages.items():
+        if group:
+            st.caption(group)
+        for page in members:
+            st.page_link(page, query_params=address.chosen("dataset"))
+
+
+def _pick_dataset() -> None:
+    """Choose the dataset, offer what has come in since, and say what was left out."""
     cards = queries.store().datasets()
     if cards:
         names = [card.name for card in cards]
         titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
         dataset = st.selectbox(
-            "Dataset", names, format_func=titles.__getitem__, key="dataset", bind="query-params"
+            "Dataset",
+            names,
+            format_func=titles.__getitem__,
+            **address.bind("dataset", CAVE if CAVE in names else names[0], names),
         )
         _offer_news(dataset, len(queries.store().models(dataset)))
     else:
@@ -156,8 +179,7 @@ def draw(question: str, show: Callable[[Place], None]) -> None:
     """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
     next.
     """
-    st.title(question, anchor=False)
-    with part():
+    with _titled(question):
         show(_place())
 
 
@@ -165,9 +187,19 @@ def draw_alone(question: str, show: Callable[[], None]) -> None:
     """Draw a page that needs no dataset: its question first, then what `show` draws, or one
     sentence that says what to do next.
     """
-    st.title(question, anchor=False)
-    with part():
+    with _titled(question):
         show()
+
+
+@contextmanager
+def _titled(question: str) -> Iterator[None]:
+    """Draw a page under its question; what its link names and is not there comes first."""
+    st.title(question, anchor=False)
+    above = st.container()
+    with part():
+        yield
+    for sentence in address.stale():
+        above.warning(f"Not in this view: {plain(sentence)}.", icon=":material/error:")
 
 
 @contextmanager

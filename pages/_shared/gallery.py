@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.theme import INK
-from pages._shared import frame, queries
+from pages._shared import controls, frame, queries
+from pages._shared.address import bind, mark, set_mark
 from pages._shared.queries import Place
 
 PAGE = 20
@@ -21,7 +22,7 @@ def chosen(size: int) -> int | None:
     """Return the stimulus that the address names, None for the gallery; say so where it names none
     of this dataset.
     """
-    text = st.query_params.get("stimulus", "")
+    text = mark("stimulus")
     if text.isdecimal() and len(text) < 10 and int(text) < size:
         return int(text)
     if text:
@@ -34,10 +35,7 @@ def chosen(size: int) -> int | None:
 
 def choose(index: int | None) -> None:
     """Open a stimulus, or go back to the gallery."""
-    if index is None:
-        st.query_params.pop("stimulus", None)
-    else:
-        st.query_params["stimulus"] = str(index)
+    set_mark("stimulus", "" if index is None else str(index))
 
 
 def grid(
@@ -106,10 +104,9 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
             "Search the captions",
-            key="search",
-            bind="query-params",
             placeholder="a word or a phrase",
             width=360,
+            **bind("search", ""),
         )
         with st.popover(
             "Filters",
@@ -132,7 +129,7 @@ def _filter(factors: pd.DataFrame) -> pd.Series:
         options = sorted(values.unique(), key=lambda value: (len(value), value))
         if 1 < len(options) <= MOST_VALUES:
             picked = st.multiselect(
-                frame.plain(name.replace("_", " ")), options, key=f"f-{name}", bind="query-params"
+                frame.plain(name.replace("_", " ")), options, **bind(f"f-{name}", [], options)
             )
             passed &= factors.index.isin(values[values.isin(picked)].index) | (not picked)
     return passed
@@ -144,11 +141,9 @@ def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> 
         "Dispersion, quantiles in %",
         0,
         100,
-        (0, 100),
-        5,
-        key="quantile",
+        step=5,
         help=text,
-        bind="query-params",
+        **bind("quantile", (0, 100), within=(0, 100)),
     )
     if (low, high) == (0, 100):
         return passed
@@ -159,7 +154,7 @@ def show(at: Place, indices: Sequence[int], *, key: str) -> None:
     """Draw stimuli in their order, a page at a time."""
     pages = -(-len(indices) // PAGE)
     top = st.container()
-    number = st.pagination(pages, key=f"page-{key}", bind="query-params") if pages > 1 else 1
+    number = controls.pick_page(pages, f"page-{key}")
     with top:
         st.caption(f"{len(indices):,} of {queries.card(at).size:,} stimuli")
         grid(at, indices[(number - 1) * PAGE : number * PAGE], key=key, width=150)

@@ -12,6 +12,7 @@ from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Stimu
 from core.study.selections import ends
 from core.study.spaces import default_language, default_spaces, describe_spaces, find_space
 from pages._shared import controls, frame, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 SUMMARIES = {
@@ -46,11 +47,9 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     chosen = st.multiselect(
         one.label,
         list(names),
-        default=_usual(at, every),
         format_func=names.get,
-        key=one.name,
         help=controls.sentence(one.help),
-        bind="query-params",
+        **bind(one.name, _usual(at, every), names),
     )
     if len(chosen) < 2:
         raise frame.NeededError(
@@ -99,7 +98,6 @@ def pick_summary(at: Place, spaces: tuple[str, ...], *, own: bool = True) -> str
     """
     names = {by: name_of(at, spaces, by) for by in (*SUMMARIES, *(spaces if own else ()))}
     one = controls.option_named(Ranking, "by")
-    controls.forget(one.name, names)
     return controls.pick_choice(one, list(names), labels=names)
 
 
@@ -116,10 +114,9 @@ def pick_set_size(n: int) -> int:
     if most == LEAST_SET:
         return most
     one = controls.option_named(SetEffect, "size")
-    if st.session_state.get(one.name, 0) > most:  # another dataset was larger
-        st.session_state[one.name] = most
     usual = min(USUAL_SET, max(LEAST_SET, n // 4))
-    return st.slider(one.label, LEAST_SET, most, usual, key=one.name, bind="query-params")
+    bound = bind(one.name, usual, within=(LEAST_SET, most))
+    return st.slider(one.label, LEAST_SET, most, **bound)
 
 
 def name_of(at: Place, spaces: tuple[str, ...], by: str) -> str:

@@ -129,7 +129,8 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
 def test_every_page_opens_cold(visit, link, theme):
     page = visit(link, theme=theme)
     assert PAGES[link] in page.inner_text("h1")
-    assert page.locator("[data-testid=stSidebarNavLink]").count() == len(PAGES)
+    links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
+    links.nth(len(PAGES) - 1).wait_for()
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
 
 
@@ -155,6 +156,39 @@ def test_nothing_is_wider_than_a_phone(visit, link):
     assert max(widths) <= 390
 
 
+def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    for label, text, said in (
+        ("Metric", "Unbiased CKA", "metric=unbiased_cka"),
+        ("Layers", "last layers", "layers=last"),
+    ):
+        choose(page, label, text)
+        page.wait_for_url(f"**{said}*")
+    shown = [page.url]
+    for step in (page.go_back, page.go_back, page.go_forward, page.go_forward):
+        step()
+        first = "best aligned pair" if len(shown) < 4 else "last layers"
+        field(page, "Layers").locator(f"input[value='{first}']").wait_for()
+        shown.append(page.url)
+    assert shown[0] == shown[4]
+    assert "layers" not in shown[1]
+    assert "metric=unbiased_cka" in shown[1]
+    assert shown[1] == shown[3]
+    assert shown[2].endswith("/align")
+
+
+def field(page, label: str):
+    return page.locator("[data-testid=stSelectbox]", has=page.get_by_text(label, exact=True))
+
+
+def choose(page, label: str, text: str) -> None:
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    field(page, label).locator("input").click()
+    page.keyboard.type(text)  # a long list draws only what is in sight
+    page.get_by_role("option", name=text).first.click()
+
+
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page = visit("/align")
     chart(page, "trend")
@@ -164,7 +198,7 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page.get_by_test_id("stSidebar").get_by_label("Compared with").click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
-    page.wait_for_url("**y=ViT+S*")
+    page.wait_for_url("**y=vit-mae-s*")
     page.wait_for_function(
         "document.querySelectorAll('.st-key-chart-trend .annotation').length === 1"
     )
@@ -188,7 +222,7 @@ def test_a_clicked_point_opens_its_layers(visit):
 
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
-    page = visit("/map?layout=MDS")
+    page = visit("/map?layout=mds")
     chart(page, "model-map")
     mark = page.locator(".st-key-chart-model-map .scatterlayer .points path").first
     mark.hover(force=True)
@@ -233,11 +267,11 @@ def test_a_stimulus_opens_from_the_gallery(visit):
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.get_by_role("button", name="Gallery").click()
     page.locator(".st-key-open-all-5 button").first.wait_for()
-    assert "stimulus=" not in page.url
+    page.wait_for_url(lambda url: "stimulus=" not in url)
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
-    page = visit("/gallery?view=Map")
+    page = visit("/gallery?view=map")
     chart(page, "stimulus-map")
     box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
     left, top, width, height = box["x"], box["y"], box["width"], box["height"]

@@ -53,8 +53,8 @@ def page(opened, store):
 
     def open_page(**query: str):
         small = {
-            "encoders": ["ViT M · MAE", "GPT-2 M"],
-            "reference": "ViT M · CLIP",
+            "encoders": ["vit-mae-m", "gpt-2-m"],
+            "reference": "vit-clip-m",
             "width": "8",
             "k": "3",
         }
@@ -158,22 +158,22 @@ def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkey
 def test_names_of_a_link_that_are_not_there_are_said_until_others_are_chosen(page):
     app = page(
         **{
-            "encoders": ["ViT M · MAE", "GPT-2 M", "GPT-3 M"],
-            "reference": "ViT N · CLIP",
-            "layer-gpt-2-m": "blockk 9",
+            "encoders": ["vit-mae-m", "gpt-2-m", "gpt-3-m"],
+            "reference": "vit-clip-n",
+            "layer": "gpt-2-m=99",
         }
     )
     assert not app.exception
-    assert "no model named 'GPT-3 M'; did you mean GPT-2 M" in said(app)
-    assert "no model beside the encoders named 'ViT N · CLIP'; did you mean ViT" in said(app)
-    assert "no layer of GPT-2 M named 'blockk 9'" in said(app)
+    assert "no model named 'gpt-3-m'; did you mean gpt-2-m" in said(app)
+    assert "no model named 'vit-clip-n'; did you mean vit-clip" in said(app)
+    assert "no layer of GPT-2 M named '99'" in said(app)
     app.run()
-    assert "'GPT-3 M'" in said(app)
+    assert "'gpt-3-m'" in said(app)
     app.multiselect(key="encoders").set_value(["vit-mae-m", "gpt-2-m", "reality"]).run()
-    assert "'GPT-3 M'" not in said(app)
-    assert "'ViT N · CLIP'" in said(app)
-    only = page(encoders=["GPT-3 M"])
-    assert "no model named 'GPT-3 M'; did you mean GPT-2 M" in said(only)
+    assert "'gpt-3-m'" not in said(app)
+    assert "'vit-clip-n'" in said(app)
+    only = page(encoders=["gpt-3-m"])
+    assert "no model named 'gpt-3-m'; did you mean gpt-2-m" in said(only)
 
 
 def test_a_link_whose_names_are_there_is_not_warned_of(page):
@@ -200,7 +200,7 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
 
 
 def test_three_encoders_go_together(page, monkeypatch):
-    app = page(encoders=["ViT M · MAE", "GPT-2 M", "Reality"])
+    app = page(encoders=["vit-mae-m", "gpt-2-m", "reality"])
     app.button(key="train").click().run()
     finish(app, monkeypatch)
     assert not app.exception
@@ -215,7 +215,7 @@ def upload(app, data: bytes, name: str = "mine.safetensors"):
 
 def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     made = trained(store, width=16, pairs=20, seed=3)
-    app = upload(page(encoders=["ViT S · CLIP", "GPT-2 M"]), files.dump(*made))
+    app = upload(page(encoders=["vit-clip-s", "gpt-2-m"]), files.dump(*made))
     assert not app.exception
     assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(
         text.value for text in app.success
@@ -372,7 +372,7 @@ def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
 def test_another_metric_and_layer_are_followed(page):
     app = page()
     app.selectbox(key="metric").set_value("cka")
-    app.selectbox(key="layer-gpt-2-m").set_value(3).run()
+    app.selectbox(key="layer:gpt-2-m").set_value(3).run()
     assert not app.exception
     assert "--y gpt-2-m:3" in app.code[0].value
     assert "--metric cka" in app.code[0].value

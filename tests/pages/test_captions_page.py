@@ -119,18 +119,15 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
 def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
     opened, leveled
 ):
-    app = opened(leveled, "captions", x="GPT-2 N", y="ViT S")
-    assert (
-        "no language model at two or more caption levels named 'GPT-2 N'; did you mean GPT-2 M?"
-        in said(app)
-    )
-    assert "no vision model named 'ViT S'; did you mean ViT" in said(app)
+    app = opened(leveled, "captions", x="gpt-2-n", y="vit-s")
+    assert "no model named 'gpt-2-n'; did you mean gpt-2-m" in said(app)
+    assert "no model named 'vit-s'; did you mean" in said(app)
     assert charts(app) == PLOTS
     app.run()
-    assert "'GPT-2 N'" in said(app)
+    assert "'gpt-2-n'" in said(app)
     app.multiselect(key="x").set_value(["llama-m"]).run()
-    assert "'GPT-2 N'" not in said(app)
-    assert "named 'ViT S'" in said(app)
+    assert "'gpt-2-n'" not in said(app)
+    assert "named 'vit-s'" in said(app)
 
 
 def test_one_level_of_the_cave_names_the_demo(opened, small):

@@ -168,7 +168,7 @@ def test_every_plot_has_the_command_of_its_question(opened, store):
 
 
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
-    app = opened(store, dims="2-D")
+    app = opened(store, dims="2")
     app.selectbox(key="survey").set_value("uw")
     app.multiselect(key="source").set_value([PIXELS, "best"])
     app.number_input(key="smoothing").set_value(2.5)
@@ -280,7 +280,7 @@ def test_an_empty_store_names_the_demo(opened, tmp_path):
 
 def test_the_command_of_each_plot_prints_what_the_page_drew(opened, store, monkeypatch, capsys):
     record = printed.record(monkeypatch)
-    app = opened(store, source=["pixels of The Cave", "GPT-2 M"], radius="2.0", survey="uw")
+    app = opened(store, source=["pixels:cave", "gpt-2-m"], radius="2.0", survey="uw")
     assert not app.exception
     assert list(record.drawn) == PLOTS
     for question, table in record.drawn.values():

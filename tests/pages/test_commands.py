@@ -24,10 +24,10 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
     ("alignment", {}),
     ("competence", {}),
     ("dispersion", {}),
-    ("models", {"layout": "MDS", "opened": "GPT-2 M"}),
+    ("models", {"layout": "mds", "opened": "gpt-2-m"}),
     ("overview", {}),
-    ("stimuli", {"view": "Map"}),
-    ("stimuli", {"view": "Map", "map": "consensus by PCA"}),
+    ("stimuli", {"view": "map"}),
+    ("stimuli", {"view": "map", "map": "pca"}),
     ("stimuli", {"stimulus": "5"}),
 ]
 

@@ -29,7 +29,7 @@ def pick(app, key: str, value: str):
 
 @pytest.fixture
 def on_the_map(opened, demo):
-    return opened(demo, "models", layout="MDS")
+    return opened(demo, "models", layout="mds")
 
 
 def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_the_map):
@@ -71,7 +71,7 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
 
 
 def test_a_link_opens_a_model_beside_its_three_nearest(opened, demo):
-    app = opened(demo, "models", layout="MDS", opened="GPT-2 M", stimulus="3")
+    app = opened(demo, "models", layout="mds", opened="gpt-2-m", stimulus="3")
     assert charts(app) == ["model-map", "layer-map", "tree"]
     facts = app.dataframe[0].value.set_index("")
     assert facts.columns[0] == "GPT-2 M"
@@ -87,18 +87,18 @@ def test_a_link_opens_a_model_beside_its_three_nearest(opened, demo):
 
 
 def test_a_link_to_a_model_that_is_gone_opens_the_map(opened, demo):
-    app = opened(demo, "models", layout="MDS", opened="nobody")
+    app = opened(demo, "models", layout="mds", opened="nobody")
     assert not app.exception
     assert charts(app) == ["model-map", "tree"]
 
 
-@pytest.mark.parametrize(("layout", "drawn"), [("UMAP", ["tree"]), ("MDS", ["model-map", "tree"])])
+@pytest.mark.parametrize(("layout", "drawn"), [("umap", ["tree"]), ("mds", ["model-map", "tree"])])
 def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
     store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
     app = opened(store, "models", layout=layout)
     assert not app.exception
     assert charts(app) == drawn
-    assert ("umap places at least 4 models, and there are 2" in said(app)) == (layout == "UMAP")
+    assert ("umap places at least 4 models, and there are 2" in said(app)) == (layout == "umap")
 
 
 def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
@@ -132,7 +132,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
                 seconds=1.0,
             ),
         )
-    app = opened(tmp_path, "models", layout="MDS", opened=NASTY)
+    app = opened(tmp_path, "models", layout="mds", opened="nasty")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map", "tree"]
     assert not any("onerror" in text.value for text in app.markdown)

@@ -365,7 +365,7 @@ def test_a_set_from_a_damaged_link_is_answered_in_a_sentence(opened, demo):
 def test_a_metric_s_own_parameters_are_controls(opened, demo):
     app = opened(demo, "alignment")
     app.selectbox(key="metric").set_value("cknna").run()
-    app.selectbox(key="cknna-variant").set_value("released").run()
+    app.selectbox(key="set:variant").set_value("released").run()
     assert_calm(app, "alignment")
     assert "--set variant=released" in app.get("code")[0].value
 

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from core.cli import make_parser
 from core.cli.catalog import QUESTIONS
-from core.errors import InputError, UnknownNameError
 from core.options import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
-from core.questions.words import from_query, read_question, to_command, to_query, to_words
+from core.questions.words import read_question, to_command, to_query, to_words
 
 WORD = st.text(st.characters(categories=("Ll", "Lu", "Nd"), max_codepoint=900), min_size=1)
 TEXT = st.one_of(WORD, st.sampled_from(["-1:-1", "a b", "x=y", "ü·é", "50%", "'", "#1 & 2"]))
@@ -76,14 +75,6 @@ def test_a_question_printed_as_a_command_and_parsed_is_the_same_question(kind, d
 @every_question
 @few
 @given(data=st.data())
-def test_a_question_written_as_a_link_and_read_is_the_same_question(kind, data):
-    question = drawn(data, kind)
-    assert from_query(kind, to_query(question)) == question
-
-
-@every_question
-@few
-@given(data=st.data())
 def test_different_questions_have_different_words_links_and_recipes(kind, data):
     one, other = drawn(data, kind), drawn(data, kind)
     same = one == other
@@ -99,7 +90,7 @@ def test_the_words_of_a_question_leave_its_defaults_out(kind):
     required = {one.name: "file" for one in options_of(kind) if one.positional}
     question = build(kind, required)
     assert to_words(question) == [*kind.command.split(), *required.values()]
-    assert to_query(question) == required
+    assert to_query(question) == {name: [value] for name, value in required.items()}
 
 
 @every_question
@@ -113,20 +104,6 @@ def test_every_option_says_what_it_is_and_every_question_asks(kind):
         assert not one.help.endswith(".")
 
 
-def test_a_label_that_a_control_shows_stands_in_the_link_and_is_read_back():
-    kind = Alignment
-    question = build(kind, {"metric": "cka", "x": ("gpt2-m", "bloom-m")})
-    labels = {"metric": {"cka": "Centered kernel alignment"}, "x": {"gpt2-m": "GPT-2 M"}}
-    query = to_query(question, labels)
-    assert query == {"metric": "Centered kernel alignment", "x": ["GPT-2 M", "bloom-m"]}
-    assert from_query(kind, query, labels) == question
-
-
-def test_a_link_with_a_value_out_of_range_is_refused_by_name():
-    with pytest.raises(InputError, match=r"k of the address: expected a whole number, 1 or more"):
-        from_query(Alignment, {"k": "0"})
-
-
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999"])
 def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
     with pytest.raises(SystemExit):
@@ -134,13 +111,6 @@ def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
     assert "expected a number, 0 or more, at most 1" in capsys.readouterr().err
     question = read_question(Alignment, parsed(["align", "--set", f"bandwidth={text}"]))
     assert dict(question.comparison.parameters) == {"bandwidth": text}
-
-
-def test_a_link_with_a_word_that_is_no_choice_is_refused():
-    kind = next(kind for kind in QUESTIONS if any(one.choices for one in options_of(kind)))
-    name = next(one.name for one in options_of(kind) if one.choices)
-    with pytest.raises(UnknownNameError, match=f"no {name} named 'nonsense'"):
-        from_query(kind, {name: "nonsense"})
 
 
 def test_no_two_questions_have_one_command():

@@ -13,6 +13,9 @@ from core.study.parts import LayerPair
 NEIGHBORS = 10
 
 
+Plane = Literal["residuals", "pca", "umap"]
+
+
 @dataclass(frozen=True)
 class StimulusList(StudyQuestion):
     """Which stimuli are these, and how are they captioned?"""
@@ -27,7 +30,7 @@ class StimulusMap(JointQuestion):
 
     command: ClassVar[str] = "stimuli map"
 
-    map: Literal["residuals", "pca", "umap"] = option(
+    map: Plane = option(
         "residuals",
         help="mean residual and first component, or the consensus laid out by PCA or UMAP",
     )

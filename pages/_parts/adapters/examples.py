@@ -15,7 +15,8 @@ from core.questions.adapters.measures import views_after
 from core.questions.adapters.question import Adaptation
 from core.questions.adapters.retrieval import closest, median_rank, rank_own, recall
 from pages._parts.adapters import lessons
-from pages._shared import controls, gallery, queries
+from pages._shared import gallery, queries
+from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 LONGEST = 160  # characters of a caption beneath a picture
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
     place: float
 
 
-@st.fragment
+@fragment
 def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) -> None:
     """Draw hits and misses of one direction; a fragment, so that another direction draws nothing
     else anew.
@@ -45,13 +46,11 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
     names = {
         f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(question.spaces, 2)
     }
-    controls.forget("direction", names)
     direction = st.selectbox(
         "From one encoder to another",
         list(names),
         format_func=names.get,
-        key="direction",
-        bind="query-params",
+        **bind("direction", next(iter(names)), names),
     )
     query, candidates = direction.split(" > ")
     views = views_after(adapters, lesson.spaces, lesson.parts)

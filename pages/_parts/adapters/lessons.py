@@ -5,10 +5,8 @@ trained, and the metric.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
 from core.questions.adapters.maps.model import split
@@ -16,7 +14,7 @@ from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces
-from pages._shared import controls, frame, queries
+from pages._shared import address, comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 LIMITS = {
@@ -36,7 +34,7 @@ def pick(at: Place) -> Adaptation:
     """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few
     models.
     """
-    above = st.container()
+    _adopt_spaces()
     with st.sidebar:
         models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
         if len(models) < 3:
@@ -50,73 +48,68 @@ def pick(at: Place) -> Adaptation:
         encoders, reference = usual_models(
             queries.study(at), models.reset_index(drop=True), queries.ask(at, TasksSolved(at.scope))
         )
-        pick = partial(
-            st.multiselect,
+        chosen = st.multiselect(
             "Encoders",
             list(models.index),
-            default=encoders,
             format_func=models["title"].get,
-            key="encoders",
             help=ENCODERS,
-            bind="query-params",
-        )
-        chosen = controls.heed(
-            pick, "encoders", models["title"].tolist(), kind="model", above=above
+            **address.bind("encoders", encoders, models.index, kind="model"),
         )
         if len(chosen) < 2:
             raise frame.NeededError("Choose at least two encoders: one alone cannot be aligned.")
-        spaces = tuple(pick_space(name, titles[name], layers[name], above) for name in chosen)
+        spaces = tuple(pick_space(name, titles[name], layers[name]) for name in chosen)
         others = models.drop(index=chosen)
         if others.empty:
             raise frame.NeededError("Leave one model out of the encoders: it is the reference.")
-        controls.forget("reference", others.index)
         first = reference if reference in others.index else others.index[0]
-        pick = partial(controls.pick_model, "Reference", others, "reference", default=first)
-        truth = controls.heed(
-            pick,
-            "reference",
-            others["title"].tolist(),
-            kind="model beside the encoders",
-            above=above,
-        )
+        truth = controls.pick_model("Reference", others, "reference", default=first)
         st.caption(REFERENCE)
-        space = pick_space(truth, titles[truth], layers[truth], above)
+        space = pick_space(truth, titles[truth], layers[truth])
         return _pick_training(at, spaces, space)
 
 
-def pick_space(model: str, title: str, layers: Sequence[str], above: DeltaGenerator) -> str:
+def pick_space(model: str, title: str, layers: Sequence[str]) -> str:
     """Choose a layer of a model; its penultimate block at first."""
-    names, key = dict(enumerate(layers)), f"layer-{model}"
-    controls.forget(key, names)
-    pick = partial(
-        st.selectbox,
+    names = dict(enumerate(layers))
+    layer = st.selectbox(
         f"Layer of {title}",
         list(names),
-        index=max(0, len(names) - 2),
         format_func=names.get,
-        key=key,
-        bind="query-params",
+        **address.bind(f"layer:{model}", max(0, len(names) - 2), names, kind=f"layer of {title}"),
     )
-    layer = controls.heed(pick, key, layers, kind=f"layer of {title}", above=above)
     return f"{model}:{layer}"
+
+
+def _adopt_spaces() -> None:
+    """Take the layers of models that a question's link names to their controls."""
+    encoders = [*address.take("x"), *address.take("y"), *address.take("z")]
+    references = address.take("ref")
+    for space in (*encoders, *references):
+        model, _, layer = space.rpartition(":")
+        address.hand(f"layer:{model}", [layer])
+    if encoders:
+        address.hand("encoders", [space.rpartition(":")[0] for space in encoders])
+    if references:
+        address.hand("reference", [references[0].rpartition(":")[0]])
 
 
 def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adaptation:
     """Choose how adapters are trained and measured."""
-    parts = split(queries.size(at), seed=st.session_state.get("seed", 0))
-    most = len(parts.train)
     left, right = st.columns(2)
+    above, below = right.container(), right.container()
+    with below:  # which stimuli train depends on it
+        seed = int(controls.pick_between(OPTIONS["seed"], *LIMITS["seed"], 1))
+    parts = split(queries.size(at), seed=seed)
+    most = len(parts.train)
     with left:
         width = int(controls.pick_between(OPTIONS["width"], *LIMITS["width"], 64))
-    with right:
+    with above:
         temperature = controls.pick_between(
             OPTIONS["temperature"], *LIMITS["temperature"], 0.01, format="%.3f"
         )
     learned = controls.pick_switch(OPTIONS["learned"])
     with left:
-        pairs = _pick_pairs(most)
-    with right:
-        seed = int(controls.pick_between(OPTIONS["seed"], *LIMITS["seed"], 1))
+        pairs = controls.pick_number(OPTIONS["pairs"], most, usual=most)
     return Adaptation(
         scope=at.scope,
         x=spaces[:1],
@@ -124,20 +117,9 @@ def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adapta
         z=spaces[2:],
         ref=(reference,),
         fitting=Fitting(width, temperature, learned),
-        measure=controls.pick_measure(len(parts.validation)),
+        measure=comparing.pick_measure(len(parts.validation)),
         seed=seed,
         pairs=None if pairs == most else pairs,
-    )
-
-
-def _pick_pairs(most: int) -> int:
-    """Choose how many pairs train, all at first."""
-    if not 2 <= st.session_state.get("pairs", most) <= most:  # another dataset was larger
-        st.session_state["pairs"] = most
-    one = OPTIONS["pairs"]
-    text = controls.sentence(one.help)
-    return int(
-        st.number_input(one.label, 2, most, most, key=one.name, help=text, bind="query-params")
     )
 
 

@@ -231,7 +231,7 @@ def _adopt(at: Place, question: Adaptation, adapters: Adapters, recipe: Recipe) 
         )
     settings = provenance.settings
     spaces = dict(space.rpartition(":")[::2] for space in provenance.spaces)
-    controls: dict[str, Any] = {f"layer-{name}": int(layer) for name, layer in spaces.items()}
+    controls: dict[str, Any] = {f"layer:{name}": int(layer) for name, layer in spaces.items()}
     controls |= {"encoders": list(spaces), "pairs": provenance.pairs, "learned": settings.learned}
     controls |= {
         "width": settings.width,

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages._shared import controls, frame, gallery, queries
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 NEAR = 5  # neighbors drawn at each level
@@ -16,7 +17,7 @@ The first {near} are shown; a frame marks those among the nearest {k} in {name},
 Open another stimulus to see it instead."""
 
 
-@st.fragment
+@fragment
 def show(at: Place, rows: pd.DataFrame) -> None:
     """Draw one stimulus; rows: the answer of `CaptionScores` by mutual k-NN. A
     fragment: another draws nothing else.
@@ -48,7 +49,6 @@ def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
         ("Compared with", "model_y", "seer"),
     ):
         offered = models[models["model"].isin(rows[column])]
-        controls.forget(key, set(offered["model"]))
         chosen.append(controls.pick_model(label, offered, key, default=best[column]))
     return chosen[0], chosen[1]
 

@@ -28,6 +28,7 @@ from core.questions.color.question import (
 from core.questions.color.sources.naming import usual_sources
 from core.study.models import reads
 from pages._shared import controls, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 HUB = "hf:"
@@ -80,7 +81,7 @@ def pick(at: Place) -> Hues:
         counting=_pick_counting(),
         palette=_pick_palette(),
         dims=controls.pick_segment(
-            OPTIONS["dims"].label, {3: "3-D", 2: "2-D"}, "dims", default=OPTIONS["dims"].default
+            OPTIONS["dims"].label, {3: "3-D", 2: "2-D"}, "dims", start=OPTIONS["dims"].default
         ),
     )
     return Hues(question, titles)
@@ -92,12 +93,13 @@ def _pick_sources(at: Place) -> dict[str, str]:
     chosen = st.multiselect(
         OPTIONS["source"].label,
         list(titles),
-        default=[one for one in usual_sources(at.dataset, [*best]) if one != PERCEPTION],
         format_func=lambda each: titles.get(each, each),
-        key="source",
         accept_new_options=True,
         help=SOURCES,
-        bind="query-params",
+        **bind(
+            "source",
+            [one for one in usual_sources(at.dataset, [*best]) if one != PERCEPTION],
+        ),
     )
     sources = {PERCEPTION: PERCEPTION}
     for each in chosen:
@@ -110,7 +112,7 @@ def _read_typed(text: str) -> str:
     """Return the source that a typed text means: a model of the hub, a file of vectors, or pictures
     in a folder or file.
     """
-    if text in PRESETS or text.startswith((HUB, PIXELS, VECTORS)):
+    if text == PERCEPTION or text in PRESETS or text.startswith((HUB, PIXELS, VECTORS)):
         return text
     return f"{VECTORS if Path(text).suffix.lower() in FEATURES else PIXELS}{text}"
 
@@ -144,21 +146,18 @@ def _pick_reading() -> Reading:
     layer = st.selectbox(
         OPTIONS["layer"].label,
         [USUAL, LAST, LAST_FOUR],
-        key="layer",
         accept_new_options=True,
         help=controls.sentence(OPTIONS["layer"].help),
-        bind="query-params",
+        **bind("layer", USUAL),
     )
     with st.expander(OPTIONS["sentences"].label):
         written = st.text_area(
             OPTIONS["sentences"].label,
-            "\n".join(SENTENCES),
-            key="sentences",
             help=f"One per line, with {SLOT} where the color goes. A word's vectors are averaged"
             " over them.",
             label_visibility="collapsed",
             height=130,
-            bind="query-params",
+            **bind("sentences", "\n".join(SENTENCES), joint="\n"),
         )
     lines = tuple(line.strip() for line in written.splitlines() if line.strip())
     return Reading(None if layer == USUAL else layer, lines)
@@ -188,10 +187,9 @@ def _pick_palette() -> Palette:
     words = st.multiselect(
         OPTIONS["words"].label,
         every,
-        key="words",
         placeholder=f"all {len(every)}",
         help=controls.sentence(OPTIONS["words"].help),
-        bind="query-params",
+        **bind("words", [], every),
     )
     surveys: dict[Survey, str] = {"xkcd": "xkcd", "uw": "uw"}
     survey = controls.pick_labeled(OPTIONS["survey"], surveys)

@@ -14,6 +14,7 @@ from core.questions.color.geometry.words import color_words
 from pages._parts.color import turning
 from pages._parts.color.hues import Hues
 from pages._shared import exportbar, frame
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 READING = """**How to read it.** Each dot is a color, drawn in that color. Dots that are close are
@@ -32,7 +33,7 @@ these words differ. A layout has the colors that its source has:"""
 Tables = Mapping[str, pd.DataFrame]  # layouts by source
 
 
-@st.fragment
+@fragment
 def show(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw the layouts and the overlay.
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages._shared.address import bind
+
 TURN, TILT = 30, 30  # degrees at first
 _JS = """
 const CHART = ".js-plotly-plot";
@@ -133,17 +135,9 @@ def pick() -> tuple[int, int]:
     """Choose from where all panels are seen: how far they are turned around L*, and tilted toward
     the eye, in degrees.
     """
-    turn = st.slider("Turn", -180, 180, TURN, key="turn", bind="query-params", format="%d°")
-    tilt = st.slider(
-        "Tilt",
-        -90,
-        90,
-        TILT,
-        key="tilt",
-        bind="query-params",
-        format="%d°",
-        help="At 90° hues lie on a circle.",
-    )
+    around, over = bind("turn", TURN, within=(-180, 180)), bind("tilt", TILT, within=(-90, 90))
+    turn = st.slider("Turn", -180, 180, format="%d°", **around)
+    tilt = st.slider("Tilt", -90, 90, format="%d°", help="At 90° hues lie on a circle.", **over)
     return turn, tilt
 
 

@@ -25,6 +25,7 @@ from core.questions.models.question import ModelPairs, Roster
 from core.study.models import reads
 from core.study.parts import Comparison
 from pages._shared import controls, exportbar, frame, queries
+from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
@@ -39,7 +40,7 @@ Models of one {by} may be alike in both for that reason alone, so each permutati
 what a {by} has in common to another {by} as a whole."""
 
 
-@st.fragment
+@fragment
 def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
     """Draw the bins of the vision models among these, and say what is seen."""
     with frame.part():
@@ -88,13 +89,11 @@ def _pick(at: Place, models: pd.DataFrame) -> tuple[Solving, Binning]:
             options["threshold"].label,
             0.5,
             1.0,
-            options["threshold"].default,
-            0.05,
-            key="threshold",
+            step=0.05,
             help=controls.sentence(options["threshold"].help),
             format="percent",
             width=165,
-            bind="query-params",
+            **bind("threshold", options["threshold"].default, within=(0.5, 1.0)),
         )
         count = int(controls.pick_between(options["bins"], 2, 10, 1, width=95))
         by = controls.pick_labeled(options["by"], {name: GROUPS[name] for name in OFFERED})
@@ -133,10 +132,9 @@ def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:
             st.multiselect(
                 "Tasks",
                 every,
-                key="tasks",
                 placeholder=f"all {count}",
                 width=140,
-                bind="query-params",
+                **bind("tasks", [], every),
             )
         )
         or usual

@@ -23,6 +23,7 @@ from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
 from pages._shared import controls, exportbar, frame, queries
+from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 READING = """**How to read it.** Each mark is a model, large ones have more parameters: the
@@ -39,7 +40,7 @@ MEAN = (
 OF_SIGHT = "share of tasks solved"
 
 
-@st.fragment
+@fragment
 def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
     """Draw a score of these models against their alignment with one target, and say what is
     seen.
@@ -97,14 +98,8 @@ def _pick_score(at: Place, models: pd.DataFrame) -> TaskScore:
             "No score of these models is known. Measure some, or import your own below:", how
         )
     names = list({score.name: score for score in offered})
-    controls.forget("score", names)
-    name = st.selectbox(
-        controls.option_named(Downstream, "score").label,
-        names,
-        index=names.index(find_score("", offered).name),
-        key="score",
-        bind="query-params",
-    )
+    one = controls.option_named(Downstream, "score")
+    name = st.selectbox(one.label, names, **bind(one.name, find_score("", offered).name, names))
     return find_score(name, offered)
 
 
@@ -117,7 +112,6 @@ def _pick_target(at: Place) -> str:
     solved = measured.set_index("model")["solved"]
     best = str(solved.idxmax() if len(solved) else others["model"].iloc[0])
     one = controls.option_named(Downstream, "target")
-    controls.forget(one.name, list(others["model"]))
     return controls.pick_model(one.label, others, one.name, default=best)
 
 
@@ -135,11 +129,7 @@ def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
     if not coded:
         return solved, OF_SIGHT
     usual = next((name for name, score in coded.items() if score.unit == SKILL), next(iter(coded)))
-    controls.forget("rank", coded)
-    names = list(coded)
-    name = st.selectbox(
-        "Ranked by", names, index=names.index(usual), key="rank", bind="query-params"
-    )
+    name = st.selectbox("Ranked by", list(coded), **bind("rank", usual, coded))
     score = coded[name]
     values = score_of(_scores(at), score.task, origin=score.origin)
     return pd.concat([values if score.unit == SKILL else 1 - values, solved]), _rank_name(score)

@@ -11,9 +11,9 @@ from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
 from core.figures import exports
-from core.options import Option
 from core.questions.competence.question import CompetenceScores
 from pages._shared import controls, frame, queries
+from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 MOST_MEGABYTES = 10
@@ -46,7 +46,7 @@ gpt2,HellaSwag,31.6,%,my evaluation of March
 gpt2,MMLU,26.0,%,my evaluation of March"""
 
 
-@st.fragment
+@fragment
 def show(at: Place) -> None:
     """Draw the table with its filters."""
     st.subheader("Every value, and where it comes from", anchor=False)
@@ -85,24 +85,16 @@ def _pick(at: Place) -> CompetenceScores:
     table = queries.ask(at, CompetenceScores(at.scope))
     options = controls.options_by_name(CompetenceScores)
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        origin = options["origin"]
         origins = st.pills(
-            options["origin"].label,
-            ORIGINS,
-            selection_mode="multi",
-            key="origin",
-            bind="query-params",
+            origin.label, ORIGINS, selection_mode="multi", **bind(origin.name, [], ORIGINS)
         )
-        tasks = _pick_some(options["task"], table["task"])
-        models = _pick_some(options["model"], table["model"])
+        tasks, models = (
+            controls.pick_some(options[name], sorted(table[name].unique()))
+            for name in ("task", "model")
+        )
         embedded = controls.pick_switch(options["embedded"])
     return CompetenceScores(at.scope, tasks, tuple(origins), models, embedded)
-
-
-def _pick_some(one: Option, values: pd.Series) -> tuple[str, ...]:
-    names = sorted(values.unique())
-    return tuple(
-        st.multiselect(one.label, names, key=one.name, placeholder="all", bind="query-params")
-    )
 
 
 def _formats() -> dict[str, object]:

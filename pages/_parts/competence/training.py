@@ -10,6 +10,7 @@ from core.questions.competence.points import training_points
 from core.questions.competence.question import Training
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, queries
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 READING = """**How to read it.** Each line is one training, each mark a checkpoint: its mean
@@ -18,7 +19,7 @@ panel compares it with the checkpoints of the other trainings of its modality af
 exactly as many steps, so its models differ from step to step."""
 
 
-@st.fragment
+@fragment
 def show(at: Place, comparison: Comparison) -> None:
     """Draw alignment along every training that has checkpoints, and say what is seen."""
     st.subheader("Does alignment grow while a model trains?", anchor=False)

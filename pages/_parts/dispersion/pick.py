@@ -12,7 +12,8 @@ from core.metrics import METRICS
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
-from pages._shared import controls, frame, queries, spread
+from pages._shared import address, comparing, controls, frame, queries, spread
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
@@ -57,17 +58,29 @@ class Choice:
         return METRICS[measure.metric].chance_level(size, measure.settings)
 
 
+def _adopt_ranking() -> None:
+    """Take whose agreement ranks the stimuli from a question's link to its control."""
+    if address.take("cross_fitted"):
+        address.hand("ranker", ["others"])
+    tested, ranked = address.take("tested"), address.take("spaces")
+    if tested and not set(tested) & set(ranked):
+        address.hand("ranker", ["language"])
+        ranked = tested
+    if ranked:
+        address.hand("spaces", ranked)
+
+
 def choose(at: Place) -> Choice:
     """Draw the controls in the sidebar, and return what they choose."""
+    _adopt_ranking()
     with st.sidebar:
         spaces = spread.pick_spaces(at)
         ranker = st.selectbox(
             "Stimuli ranked by",
             list(RANKERS),
             format_func=RANKERS.get,
-            key="ranker",
             help=RANKING,
-            bind="query-params",
+            **bind("ranker", "own", RANKERS),
         )
         ranked = spread.of_language(at) if ranker == "language" else spaces
         if len(ranked) < 2:
@@ -78,7 +91,7 @@ def choose(at: Place) -> Choice:
         ranking = Ranking(ranked, by=spread.pick_summary(at, ranked, own=ranker != "others"))
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too
-        measure = controls.pick_measure(int(PART * size), default="cknna")
+        measure = comparing.pick_measure(int(PART * size), start="cknna")
         seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
     models = queries.models(at)
     language = set(models.loc[reads(models, "caption"), "model"])

@@ -17,6 +17,7 @@ from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
 from pages._parts.models import beside
 from pages._shared import controls, exportbar, frame, queries
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 LAYOUTS: Mapping[LayoutName, str] = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
@@ -47,7 +48,7 @@ COLORING = {
 }
 
 
-@st.fragment
+@fragment
 def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
     """Draw the map, say how far to trust it and what is seen, then what is beside the opened model.
 
@@ -68,8 +69,8 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap, opened: str | None
     """Draw the controls and the map; return the map's table."""
     options = controls.options_by_name(ModelMap)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layout = controls.pick_segment(options["layout"].label, LAYOUTS, "layout", default="umap")
-        color = controls.pick_segment("Color", COLORS, "color", default="group")
+        layout = controls.pick_segment(options["layout"].label, LAYOUTS, "layout", start="umap")
+        color = controls.pick_segment("Color", COLORS, "color", start="group")
     question = replace(question, layout=layout)
     table = _placed(at, question)
     solved = queries.ask(at, TasksSolved(at.scope))

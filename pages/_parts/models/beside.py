@@ -20,7 +20,8 @@ from core.questions.models.question import ModelMap, ModelPairs
 from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
-from pages._shared import controls, exportbar, frame, gallery, queries
+from pages._shared import exportbar, frame, gallery, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 NEAR = 6  # stimuli drawn of each model
@@ -29,15 +30,13 @@ NEAR = 6  # stimuli drawn of each model
 def pick(models: pd.DataFrame) -> str | None:
     """Choose the model that is opened; None where none is."""
     titles = models.set_index("model")["title"]
-    controls.forget("opened", titles.index)
     return st.selectbox(
         "Model",
         list(titles.index),
         index=None,
         format_func=titles.get,
-        key="opened",
-        bind="query-params",
         placeholder="click a mark above, or choose one",
+        **bind("opened", None, titles.index),
     )
 
 
@@ -50,14 +49,12 @@ def show(
     titles = models.set_index("model")["title"]
     near = [name for name in table.set_index("model").loc[first, list(NEAREST)] if name]
     others = [*near, *(name for name in titles.index if name not in (first, *near))]
-    controls.forget("beside", others)
     second = st.selectbox(
         "Compared with",
         others,
         format_func=titles.get,
-        key="beside",
-        bind="query-params",
         help="Its three nearest models come first.",
+        **bind("beside", others[0], others),
     )
     shown = [first, *dict.fromkeys((second, *near))]
     pairs = queries.ask(at, ModelPairs(at.scope, question.roster, question.comparison))

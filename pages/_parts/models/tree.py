@@ -14,6 +14,7 @@ from core.questions.models.tree_figures import tree
 from core.study.comparison.pair_table import score_matrix
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, queries
+from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 MOST = 150  # models whose names can be read beside the tree
@@ -23,7 +24,7 @@ the mean of their distances, {distance}: models that join close to the matrix ar
 alike. Blocks that stand out on the diagonal are groups of models that are alike."""
 
 
-@st.fragment
+@fragment
 def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
     """Draw the tree with the matrix in its order, and say how well a tree fits."""
     st.subheader("Which groups do they form?", anchor=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._parts.stimuli import bars, selection
-from pages._shared import frame, gallery, spread
+from pages._shared import controls, frame, gallery, spread
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
@@ -28,7 +28,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     st.html(bars.legend(spread.described(at, spaces), mode=frame.mode()))
     places = dict(zip(HEADS, st.columns(2, gap="large"), strict=True))
     pages = -(-size // PAGE)
-    number = st.pagination(pages, key="page-ends", bind="query-params") if pages > 1 else 1
+    number = controls.pick_page(pages, "page-ends")
     for name, indices in sets.items():
         with places[name]:
             st.subheader(HEADS[name], anchor=False)

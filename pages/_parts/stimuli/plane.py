@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -10,12 +10,12 @@ import streamlit as st
 
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
-from core.questions.stimuli.question import StimulusMap
+from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import selection
-from pages._shared import exportbar, frame, gallery, queries, spread
+from pages._shared import controls, exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
 
-MAPS = {
+MAPS: Mapping[Plane, str] = {
     "residuals": "mean and first component",
     "pca": "consensus by PCA",
     "umap": "consensus by UMAP",
@@ -46,16 +46,7 @@ BRUSH = (
 
 def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -> None:
     """Draw the map of the stimuli that pass the search, then those of them that are brushed."""
-    kind = st.segmented_control(
-        "Map",
-        list(MAPS),
-        default="residuals",
-        required=True,
-        format_func=MAPS.get,
-        key="map",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    kind = controls.pick_segment("Map", MAPS, "map", start="residuals", hidden=True)
     size = queries.card(at).size
     brushed = selection.brushed(size)
     question = StimulusMap(at.scope, Spaces(spaces), kind)

@@ -12,9 +12,11 @@ import streamlit as st
 
 from core.errors import StimuliError
 from core.figures import exports
+from core.questions.alignment.question import Alignment
 from core.questions.stimuli.question import StimulusList
+from core.questions.words import to_query
 from core.study.selections import decode, encode
-from pages._shared import frame, queries
+from pages._shared import address, frame, queries
 from pages._shared.queries import Place
 
 BRUSHED = "brushed"  # of the address
@@ -24,7 +26,7 @@ def brushed(size: int) -> list[int]:
     """Return the stimuli that the address names as brushed; none, and the reason, where it names no
     set of these stimuli.
     """
-    code = st.query_params.get(BRUSHED, "")
+    code = address.mark(BRUSHED)
     try:
         return decode(code, size).tolist() if code else []
     except StimuliError as error:
@@ -34,10 +36,7 @@ def brushed(size: int) -> list[int]:
 
 def brush(indices: Sequence[int], size: int) -> None:
     """Put a set of stimuli into the address; an empty one takes it away."""
-    if indices:
-        st.query_params[BRUSHED] = encode(indices, size)
-    else:
-        st.query_params.pop(BRUSHED, None)
+    address.set_mark(BRUSHED, encode(indices, size) if indices else "")
 
 
 def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
@@ -66,7 +65,7 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
             label="Use on the Alignment page",
             icon=":material/query_stats:",
             disabled=few,
-            query_params={"dataset": at.dataset, "stimuli": code},
+            query_params=to_query(Alignment(chosen.scope)),
         )
 
 

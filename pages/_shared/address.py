@@ -1,0 +1,280 @@
+"""The address holds the whole view: a link opens it, Back returns to it.
+
+Controls are bound under a key; several of a kind under KIND:NAME, which the address has as
+KIND=NAME=VALUE, as the command line has it. The address decides what they show where it is new: a
+link was opened, Back pressed, another page chosen. It is written once at the end of a redraw, so
+that what a person changes at once is one step of the browser's history.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, ParamSpec
+
+import streamlit as st
+
+from core.errors import InputError, UnknownNameError
+
+_KEY = "address"
+Texts = dict[str, list[str]]
+Range = tuple[float, float]
+P = ParamSpec("P")
+
+
+@dataclass
+class View:
+    """What the address says of a page, and what the page's controls make of it.
+
+    texts: as last read or written. settled: what the last redraw would have written. unread: what
+    no control has taken yet. fresh: whether the address decides, which it does for one whole
+    redraw. starts: by control, what it shows where nobody has chosen. seen: by control, what it
+    last showed. bound: the controls of this redraw, with what joins several values. marks: what
+    lies in the address without a control, such as the stimulus that is open. stale: by key, in
+    a sentence what a link says that is not there, and what is shown instead.
+    """
+
+    page: str
+    texts: Texts
+    unread: Texts
+    fresh: bool = True
+    drawing: bool = True
+    settled: Texts = field(default_factory=dict)
+    starts: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)
+    bound: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    stale: dict[str, tuple[str, Any]] = field(default_factory=dict)
+
+
+def begin(page: str) -> None:
+    """Begin a redraw of a page; a new address decides what it shows."""
+    view: View | None = st.session_state.get(_KEY)
+    texts = {key: st.query_params.get_all(key) for key in st.query_params}
+    if view is None or view.fresh or page != view.page or (texts != view.texts and not _moved()):
+        st.session_state[_KEY] = View(page, texts, _split(texts))
+    else:
+        view.bound, view.drawing = {}, True
+
+
+def _moved() -> bool:
+    """Return whether a control was changed: its redraw may cross an address on its way."""
+    state = st.session_state
+    return any(key in state and state[key] != value for key, value in _view().seen.items())
+
+
+def write() -> None:
+    """End a redraw: put into the address what differs from what is shown at first."""
+    view, state = _view(), st.session_state
+    view.seen |= {key: state[key] for key in view.bound if key in state}
+    chosen = {key: state[key] for key in view.bound if state.get(key) != view.starts[key]}
+    texts = _join({key: _texts(value, view.bound[key]) for key, value in chosen.items()})
+    texts |= {key: [value] for key, value in view.marks.items()}
+    if not view.fresh and texts != view.settled:
+        st.query_params.from_dict(texts)
+        view.texts = texts
+    view.settled, view.fresh, view.drawing = texts, False, False
+
+
+def write_part() -> None:
+    """End the redraw of a part of a page that was drawn by itself."""
+    if not _view().drawing:
+        write()
+
+
+def fragment(draw: Callable[P, None]) -> Callable[P, None]:
+    """Let a part of a page be drawn by itself when a control in it is changed."""
+
+    @st.fragment
+    @wraps(draw)
+    def draw_part(*args: P.args, **kwargs: P.kwargs) -> None:
+        draw(*args, **kwargs)
+        write_part()
+
+    return draw_part
+
+
+def bind(
+    key: str,
+    start: Any,
+    among: Collection[Any] | None = None,
+    *,
+    within: Range = (-math.inf, math.inf),
+    joint: str = "",
+    kind: str = "",
+    follow: bool = True,
+) -> dict[str, str]:
+    """Bind a control to the address and return its key, as a keyword of Streamlit's.
+
+    start: what it shows where nobody has chosen; a list where it takes several values. follow:
+    whether a control that nobody has set follows a start that depends on others. among: all that
+    can be chosen, where that is known. within: least and most of a number. joint: what joins
+    several values in the control's text. kind: what the values are, for a sentence. A value that
+    is not there any more, since another dataset was chosen, gives way to the start.
+    """
+    view, state = _view(), st.session_state
+    last = view.starts.get(key, start)
+    value = state[key] if key in state else view.seen.get(key, start)
+    if key in view.unread:
+        texts = view.unread.pop(key)
+        read = _Reader(kind or key.replace("_", " "), among, within)
+        value = joint.join(texts) if joint else _read(read, key, texts, start)
+    elif view.fresh or (follow and value == last) or not _fits(value, among, within):
+        value = start
+    state[key] = value
+    view.starts[key] = start
+    view.bound[key] = joint
+    return {"key": key}
+
+
+def take(key: str) -> list[str]:
+    """Return what a new address says under a key, and hand it to no control."""
+    return _view().unread.pop(key, [])
+
+
+def hand(key: str, texts: list[str]) -> None:
+    """Hand texts to the control under a key, as if the address said so."""
+    _view().unread[key] = texts
+
+
+def release(keys: Iterable[str]) -> None:
+    """Let controls follow their start again, as if nobody had set them."""
+    view = _view()
+    for key in keys:
+        if key in view.starts:
+            st.session_state[key] = view.seen[key] = view.starts[key]
+
+
+def mark(key: str) -> str:
+    """Return what the address says under a key that no control has; "" for nothing."""
+    view = _view()
+    if key in view.unread:
+        view.marks[key] = view.unread.pop(key)[-1]
+    return view.marks.get(key, "")
+
+
+def set_mark(key: str, text: str) -> None:
+    """Put a text into the address under a key that no control has; "" drops it."""
+    view = _view()
+    view.marks.pop(key, None)
+    if text:
+        view.marks[key] = text
+
+
+def chosen(key: str) -> Texts:
+    """Return what the address of another page says of the same choice; nothing where it is what
+    is shown at first.
+    """
+    view = _view()
+    if key not in view.bound:
+        return {key: [text]} if (text := mark(key)) else {}
+    value = st.session_state[key]
+    return {} if value == view.starts[key] else {key: _texts(value, view.bound[key])}
+
+
+def stale() -> list[str]:
+    """Return what the link says that is not there, in sentences, until something else is chosen."""
+    state = st.session_state
+    return [text for key, (text, value) in _view().stale.items() if state.get(key) == value]
+
+
+def _split(texts: Texts) -> Texts:
+    """Return the texts by key, with KIND=NAME=VALUE under KIND:NAME as well."""
+    named = {
+        f"{key}:{text.partition('=')[0]}": [text.partition("=")[2]]
+        for key, each in texts.items()
+        for text in each
+        if "=" in text
+    }
+    return {**texts, **named}
+
+
+def _join(texts: Texts) -> Texts:
+    """Return the texts by key, with those of KIND:NAME as NAME=VALUE under KIND."""
+    joined: Texts = {}
+    for key, each in texts.items():
+        kind, colon, name = key.partition(":")
+        joined.setdefault(kind, []).extend([f"{name}={text}" for text in each] if colon else each)
+    return joined
+
+
+def _view() -> View:
+    view: View = st.session_state[_KEY]
+    return view
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How one value of a link is read; kind, among and within as of `bind`."""
+
+    kind: str
+    among: Collection[Any] | None
+    within: Range
+
+    def __call__(self, text: str, sample: Any) -> Any:
+        """Return the value that a text says, of the sample's type; raises InputError."""
+        if self.among is not None:
+            return self._find(text, self.among)
+        if isinstance(sample, bool):
+            return text == "true"
+        if isinstance(sample, int | float):
+            return self._number(text, type(sample))
+        return text
+
+    def _find(self, text: str, among: Collection[Any]) -> Any:
+        for value in among:
+            if _text(value) == text:
+                return value
+        raise UnknownNameError(self.kind, text, map(_text, among))
+
+    def _number(self, text: str, kind: type[float]) -> float:
+        low, high = self.within
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and low <= value <= high):
+            raise InputError(f"{self.kind} is {low:g} to {high:g}, not {text!r}")
+        return value
+
+
+def _read(read: _Reader, key: str, texts: list[str], start: Any) -> Any:
+    """Return what a link says, without what is not there; the start where nothing is left."""
+    many = isinstance(start, list | tuple)
+    if many and texts == [""]:
+        return type(start)()
+    sample = (start[0] if start else "") if many else start
+    values, wrong = [], []
+    for text in texts if many else texts[-1:]:
+        try:
+            values.append(read(text, sample))
+        except InputError as error:
+            wrong.append(str(error))
+    if not values or (isinstance(start, tuple) and len(values) != len(start)):
+        value = start
+    else:
+        value = type(start)(values) if many else values[-1]
+    if wrong:
+        _view().stale[key] = "; ".join(wrong), value
+    return value
+
+
+def _fits(value: Any, among: Collection[Any] | None, within: Range) -> bool:
+    values = value if isinstance(value, list | tuple) else [value]
+    if among is not None:
+        return all(one in among or one is None for one in values)
+    low, high = within
+    return all(low <= one <= high for one in values if isinstance(one, int | float))
+
+
+def _texts(value: Any, joint: str) -> list[str]:
+    if joint:
+        return str(value).split(joint)
+    values: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
+    return [_text(one) for one in values] or [""]  # nothing chosen is a choice
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,102 @@
+"""Controls of how spaces are compared: the metric, its parameters, and which layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.study.layers import read_choice
+from core.study.parts import Comparison, Measure
+from pages._shared import controls
+from pages._shared.address import bind
+
+LAYERS = {
+    "best": "best aligned pair",
+    "best+concatenated": "best, or all side by side",
+    "last": "last layers",
+    "0.5": "middle layers",
+}
+LAYERS_HELP = """Best aligned: the pair of layers with the highest score; all layers side by side
+may be one more. Or the last layers, the middle ones (0.5), any relative depth from 0 to 1, or a
+fixed pair such as 2:3, counted from 0."""
+
+
+def pick_k(size: int) -> int:
+    """Choose how many neighbors are compared: 1 … n − 1."""
+    most = size - 1
+    one = controls.option_named(Measure, "k")
+    text = (
+        f"How many nearest neighbors of each stimulus are compared, 1 to {most:,} here. Small k"
+        " looks at the local neighborhood."
+    )
+    bound = bind(one.name, min(10, most), within=(1, most))
+    return int(st.number_input(one.label, 1, most, help=text, **bound))
+
+
+def pick_metric(*, start: str = "mutual_knn") -> str:
+    """Choose a metric by its title."""
+    titles = {name: metric.spec.title for name, metric in METRICS.items()}
+    one = controls.option_named(Measure, "metric")
+    metric = st.selectbox(
+        one.label, list(titles), format_func=titles.get, **bind(one.name, start, titles)
+    )
+    st.caption(METRICS[metric].spec.sees)
+    return metric
+
+
+def pick_parameters(metric: str, size: int) -> dict[str, Any]:
+    """Choose the parameters of a metric; k first, where it compares neighbors."""
+    chosen: dict[str, Any] = {}
+    choices = METRICS[metric].spec.choices
+    for name, start in METRICS[metric].spec.defaults.items():
+        label, key = name.capitalize(), f"set:{name}"
+        if name == "k":
+            chosen["k"] = pick_k(size)
+        elif name in choices:
+            chosen[name] = st.selectbox(label, choices[name], **bind(key, start, choices[name]))
+        else:
+            chosen[name] = st.number_input(label, **bind(key, start))
+    return chosen
+
+
+def pick_measure(size: int, *, start: str = "mutual_knn") -> Measure:
+    """Choose a metric and its parameters. size: number of stimuli."""
+    metric = pick_metric(start=start)
+    return Measure.of(metric, pick_parameters(metric, size))
+
+
+def pick_comparison(size: int) -> Comparison:
+    """Choose a metric, its parameters, and which layers stand for two models."""
+    metric = pick_metric()
+    return Comparison.of(metric, pick_parameters(metric, size), layers=pick_layers())
+
+
+def pick_layers() -> str:
+    """Choose which layers stand for two models, in the words of `core.study.layers.read_choice`."""
+    one = controls.option_named(Comparison, "layers")
+    chosen = st.selectbox(
+        one.label,
+        list(LAYERS),
+        format_func=lambda each: LAYERS.get(each, each),
+        accept_new_options=True,
+        help=LAYERS_HELP,
+        **bind(one.name, one.default),
+    )
+    try:
+        read_choice(chosen)
+    except MetricError as error:
+        st.warning(str(error))
+        return str(one.default)
+    return chosen
+
+
+def pick_size(sizes: Sequence[int], total: int) -> int:
+    """Choose on how many stimuli metrics are compared; the fewest that distinguish models at first,
+    since all take longer.
+    """
+    names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
+    return controls.pick_segment("Stimuli", names, "size", start=sizes[min(1, len(sizes) - 1)])
