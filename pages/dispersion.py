@@ -88,7 +88,7 @@ def show_effect(at: Place, choice: Choice) -> None:
     """Draw alignment on the low, random and high set with the ratio, and say what is seen."""
     question = choice.effect
     table = queries.ask(at, question)
-    points, chance = effect_points(table, queries.models(at)), choice.chance(choice.size)
+    points, chance = effect_points(table, queries.models(at)), question.measure.chance(choice.size)
     figure = figures.effect(
         points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
     )
@@ -114,7 +114,10 @@ def show_drop(at: Place, choice: Choice) -> None:
     st.subheader("What if the most dispersed stimuli are left out?", anchor=False)
     question = DropEffect(*_compared(choice.effect))
     table = queries.ask(at, question)
-    points, chance = effect_points(table, queries.models(at)), choice.chance(queries.size(at))
+    points, chance = (
+        effect_points(table, queries.models(at)),
+        question.measure.chance(queries.size(at)),
+    )
     figure = figures.drop(
         points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
     )
@@ -133,7 +136,7 @@ def show_parts(at: Place, choice: Choice) -> None:
     table = queries.ask(at, question)
     points, chance = (
         effect_points(table, queries.models(at)),
-        choice.chance(queries.size(at) // count),
+        question.measure.chance(queries.size(at) // count),
     )
     figure = figures.deciles(points, label=question.label, chance=chance, mode=frame.mode())
     exportbar.draw(at, question, figure, key="parts", table=points)

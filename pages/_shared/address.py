@@ -30,16 +30,18 @@ class View:
 
     texts: as last read or written. settled: what the last redraw would have written. unread: what
     no control has taken yet. fresh: whether the address decides, which it does for one whole
-    redraw. starts: by control, what it shows where nobody has chosen. seen: by control, what it
-    last showed. bound: the controls of this redraw, with what joins several values. marks: what
-    lies in the address without a control, such as the stimulus that is open. stale: by key, in
-    a sentence what a link says that is not there, and what is shown instead.
+    redraw, however often that is cut short. touched: whether a person changed something meanwhile.
+    starts: by control, what it shows where nobody has chosen. seen: by control, what it last
+    showed. bound: the controls of this redraw, with what joins several values. marks: what lies in
+    the address without a control, such as the stimulus that is open. stale: by key, in a sentence
+    what a link says that is not there, and what is shown instead.
     """
 
     page: str
     texts: Texts
     unread: Texts
     fresh: bool = True
+    touched: bool = False
     drawing: bool = True
     settled: Texts = field(default_factory=dict)
     starts: dict[str, Any] = field(default_factory=dict)
@@ -53,16 +55,23 @@ def begin(page: str) -> None:
     """Begin a redraw of a page; a new address decides what it shows."""
     view: View | None = st.session_state.get(_KEY)
     texts = {key: st.query_params.get_all(key) for key in st.query_params}
-    if view is None or view.fresh or page != view.page or (texts != view.texts and not _moved()):
+    changed = _take_changes(view) if view else False
+    if view is None or page != view.page or (texts != view.texts and not changed):
         st.session_state[_KEY] = View(page, texts, _split(texts))
     else:
+        view.touched |= changed
         view.bound, view.drawing = {}, True
 
 
-def _moved() -> bool:
-    """Return whether a control was changed: its redraw may cross an address on its way."""
+def _take_changes(view: View) -> bool:
+    """Return whether a control was changed since the last redraw began: its redraw may cross an
+    address on its way. Where none was, another address is Back, even if a redraw is cut short.
+    """
     state = st.session_state
-    return any(key in state and state[key] != value for key, value in _view().seen.items())
+    now = {key: state[key] for key in view.seen if key in state}
+    changed = any(view.seen[key] != value for key, value in now.items())
+    view.seen |= now
+    return changed
 
 
 def write() -> None:
@@ -72,10 +81,11 @@ def write() -> None:
     chosen = {key: state[key] for key in view.bound if state.get(key) != view.starts[key]}
     texts = _join({key: _texts(value, view.bound[key]) for key, value in chosen.items()})
     texts |= {key: [value] for key, value in view.marks.items()}
-    if not view.fresh and texts != view.settled:
+    before = view.texts if view.fresh else view.settled
+    if (view.touched or not view.fresh) and texts != before:
         st.query_params.from_dict(texts)
         view.texts = texts
-    view.settled, view.fresh, view.drawing = texts, False, False
+    view.settled, view.fresh, view.touched, view.drawing = texts, False, False, False
 
 
 def write_part() -> None:
@@ -121,9 +131,11 @@ def bind(
         texts = view.unread.pop(key)
         read = _Reader(kind or key.replace("_", " "), among, within)
         value = joint.join(texts) if joint else _read(read, key, texts, start)
-    elif view.fresh or (follow and value == last) or not _fits(value, among, within):
+    elif key not in view.starts and view.fresh:
+        value = start  # another view's value may still lie in the session
+    elif (follow and value == last) or not _fits(value, among, within):
         value = start
-    state[key] = value
+    state[key] = view.seen[key] = value
     view.starts[key] = start
     view.bound[key] = joint
     return {"key": key}
@@ -158,6 +170,7 @@ def mark(key: str) -> str:
 def set_mark(key: str, text: str) -> None:
     """Put a text into the address under a key that no control has; "" drops it."""
     view = _view()
+    view.touched = True
     view.marks.pop(key, None)
     if text:
         view.marks[key] = text
@@ -218,7 +231,7 @@ class _Reader:
         if self.among is not None:
             return self._find(text, self.among)
         if isinstance(sample, bool):
-            return text == "true"
+            return self._switch(text)
         if isinstance(sample, int | float):
             return self._number(text, type(sample))
         return text
@@ -229,6 +242,11 @@ class _Reader:
                 return value
         raise UnknownNameError(self.kind, text, map(_text, among))
 
+    def _switch(self, text: str) -> bool:
+        if text not in ("true", "false"):
+            raise InputError(f"{self.kind} is true or false, not {text!r}")
+        return text == "true"
+
     def _number(self, text: str, kind: type[float]) -> float:
         low, high = self.within
         try:
@@ -236,7 +254,8 @@ class _Reader:
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and low <= value <= high):
-            raise InputError(f"{self.kind} is {low:g} to {high:g}, not {text!r}")
+            bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
+            raise InputError(f"{self.kind} is {bounds}, not {text!r}")
         return value
 
 

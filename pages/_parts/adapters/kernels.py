@@ -39,7 +39,7 @@ def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | N
     columns = 2 if frame.narrow() else 1 + len(question.spaces)
     figure = figures.kernels(_shown(at, question, compared), columns=columns, mode=frame.mode())
     exportbar.draw(at, kernels, figure, key="kernels", table=tabulate(compared))
-    level = lessons.chance(question, test)
+    level = question.measure.chance(test)
     chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
     st.markdown(READING.format(n=len(compared.stimuli), test=test, chance=chance))
     if adapters:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.metrics import METRICS
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion, Fitting
 from core.questions.adapters.usual import usual_models
@@ -84,13 +83,18 @@ def _adopt_spaces() -> None:
     """Take the layers of models that a question's link names to their controls."""
     encoders = [*address.take("x"), *address.take("y"), *address.take("z")]
     references = address.take("ref")
-    for space in (*encoders, *references):
-        model, _, layer = space.rpartition(":")
-        address.hand(f"layer:{model}", [layer])
     if encoders:
-        address.hand("encoders", [space.rpartition(":")[0] for space in encoders])
+        address.hand("encoders", [_hand_layer(space) for space in encoders])
     if references:
-        address.hand("reference", [references[0].rpartition(":")[0]])
+        address.hand("reference", [_hand_layer(space) for space in references])
+
+
+def _hand_layer(space: str) -> str:
+    """Hand the layer of `model:layer` to its control, and return the model; it may stand alone."""
+    model, colon, layer = space.rpartition(":")
+    if colon:
+        address.hand(f"layer:{model}", [layer])
+    return model or space
 
 
 def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adaptation:
@@ -121,11 +125,6 @@ def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adapta
         seed=seed,
         pairs=None if pairs == most else pairs,
     )
-
-
-def chance(question: AdapterQuestion, n: int) -> float:
-    """Return the metric's chance over n stimuli, NaN where no formula is known."""
-    return METRICS[question.measure.metric].chance_level(n, question.measure.changed)
 
 
 def about(at: Place, spaces: tuple[str, ...], column: str) -> dict[str, str]:

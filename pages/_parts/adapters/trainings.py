@@ -137,7 +137,7 @@ def _draw(at: Place, training: Training, lesson: Lesson, looks: list[Look]) -> N
     rows = pd.DataFrame([look.figures for look in looks])
     chances = {
         "recall_10": min(1.0, 10 / validation),
-        "alignment": lessons.chance(question, validation),
+        "alignment": question.measure.chance(validation),
     }
     figure = figures.curve(
         rows, label=question.label, chances=chances, mode=frame.mode(), narrow=frame.narrow()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.metrics import METRICS
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
@@ -51,11 +50,6 @@ class Choice:
         return (
             "these models" if self.effect.ranking.spaces == self.spaces else "the language models"
         )
-
-    def chance(self, size: int) -> float:
-        """Return the metric's chance on a set of this size, NaN where no formula gives it."""
-        measure = self.effect.measure
-        return METRICS[measure.metric].chance_level(size, measure.settings)
 
 
 def _adopt_ranking() -> None:
