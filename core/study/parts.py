@@ -33,7 +33,9 @@ class Scope:
         help="share of feature values left unclamped, 1 for all",
     )
     where: tuple[tuple[str, str], ...] = option(
-        (), label="Only stimuli with", help="only the stimuli with these factors"
+        (),
+        label="Only stimuli with",
+        help="only the stimuli with these factors; of one factor, with any of its values",
     )
     stimuli: str = option(
         "", metavar="SET", help="only the stimuli of a set, in the code that a link carries"
@@ -47,7 +49,7 @@ class Scope:
             store,
             self.dataset,
             q=self.q,
-            where=dict(self.where),
+            where=_by_factor(self.where),
             stimuli=self.stimuli,
             device=device,
         )
@@ -181,6 +183,17 @@ class LayerPair:
         assert self.layer_x is not None
         assert self.layer_y is not None
         return (self.x, self.layer_x), (self.y, self.layer_y)
+
+
+def _by_factor(where: tuple[tuple[str, str], ...]) -> dict[str, str | tuple[str, ...]]:
+    """Return the value of each factor, all of them where it is named with several."""
+    values: dict[str, set[str]] = {}
+    for factor, value in where:
+        values.setdefault(factor, set()).add(value)
+    return {
+        factor: next(iter(each)) if len(each) == 1 else tuple(sorted(each))
+        for factor, each in values.items()
+    }
 
 
 def _find(metric: str) -> Metric:

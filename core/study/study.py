@@ -34,6 +34,7 @@ from core.study.models import codes_text, describe, reads
 from core.study.neighbor_lists import lists_table, read_lists, search
 from core.study.selections import decode
 
+Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 Q = 0.95
@@ -43,13 +44,13 @@ class Study:
     """A dataset's models under one preprocessing: values clamped at the model's q quantile, then
     rows of length 1.
 
-    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, as
-    text, for each factor named. stimuli: only those of a set, as `core.study.selections.encode`
-    writes it; "" for all. The study is then as if the dataset held no others. device: where models
-    are compared, as `core.metrics.engines.make_engine` reads it; scores change by rounding alone.
-    Safe to share between threads. A model that is embedded again is read again. Raises
-    UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError for a
-    text that is no set of these stimuli and where none is left.
+    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, or one
+    of several, as text, for each factor named. stimuli: only those of a set, as
+    `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
+    no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
+    scores change by rounding alone. Safe to share between threads. A model that is embedded again
+    is read again. Raises UnknownNameError for the dataset, a factor or a value, MetricError for q,
+    StimuliError for a text that is no set of these stimuli and where none is left.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Study:
         dataset: str,
         q: float | None = Q,
         *,
-        where: Mapping[str, str] | None = None,
+        where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
     ) -> None:
@@ -228,7 +229,7 @@ class Study:
 
 
 def choose_stimuli(
-    stimuli: pd.DataFrame, where: Mapping[str, str], code: str = ""
+    stimuli: pd.DataFrame, where: Where, code: str = ""
 ) -> Int64[np.ndarray, " chosen"]:
     """Return the indices of the stimuli whose factors have these values, as text, and that are in
     the set `code`, "" for all.
@@ -239,16 +240,18 @@ def choose_stimuli(
     kept = np.ones(len(stimuli), dtype=bool)
     if code:
         kept &= np.isin(np.arange(len(stimuli)), decode(code, len(stimuli)))
-    for factor, value in where.items():
+    choices = {
+        factor: (value,) if isinstance(value, str) else value for factor, value in where.items()
+    }
+    for factor, wanted in choices.items():
         if factor not in stimuli:
             raise UnknownNameError("factor", factor, stimuli.columns)
         values = stimuli[factor].dropna().astype(str)
-        if value not in set(values):
-            raise UnknownNameError(f"value of {factor}", value, values.unique())
-        kept &= stimuli.index.isin(values.index[values == value])
+        for value in wanted:
+            if value not in set(values):
+                raise UnknownNameError(f"value of {factor}", value, values.unique())
+        kept &= stimuli.index.isin(values.index[values.isin(wanted)])
     if not kept.any():
-        wanted = " and ".join(f"{factor} = {value}" for factor, value in where.items())
-        raise StimuliError(
-            f"no stimulus {'of this set ' if code else ''}has {wanted}; ask for less"
-        )
+        named = " and ".join(f"{factor} = {' or '.join(one)}" for factor, one in choices.items())
+        raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {named}; ask for less")
     return np.flatnonzero(kept)

@@ -4,6 +4,7 @@ keeps is never stale.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -23,6 +24,7 @@ from core.errors import (
 )
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset
+from core.study.parts import Scope
 from core.study.roster import known_worlds
 from core.study.selections import encode
 from core.study.study import Study
@@ -132,6 +134,17 @@ def test_a_part_that_is_not_there_is_refused_by_name(filled):
         StimuliError, match="no stimulus has scene = sea and count = 1; ask for less"
     ):
         Study(Store(filled), "counted", where={"scene": "sea", "count": "1"})
+
+
+def test_values_of_one_factor_are_alternatives(filled):
+    both = Scope("counted", where=(("scene", "hill"), ("scene", "sea"))).open(Store(filled))
+    assert both.size == sum(
+        Scope("counted", where=(("scene", scene),)).open(Store(filled)).size
+        for scene in ("hill", "sea")
+    )
+    assert json.loads(both.recipe("some", []).text)["where"] == {"scene": ["hill", "sea"]}
+    with pytest.raises(UnknownNameError, match="no value of scene named 'see'"):
+        Scope("counted", where=(("scene", "hill"), ("scene", "see"))).open(Store(filled))
 
 
 def test_readers_read_images_and_worlds_are_known(study):
