@@ -47,7 +47,7 @@ def choose_device(name: str = "auto") -> torch.device:
         device = torch.device(name)
     except RuntimeError as error:
         raise DeviceError(
-            f"{name!r} is no device; use one of {', '.join(DEVICES)}, or cuda:1"
+            f"{name!r} is not a device; use one of {', '.join(DEVICES)}, or cuda:1"
         ) from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise DeviceError(

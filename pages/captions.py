@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.metrics import find_metric
 from core.questions.asking import findings_of
 from core.questions.captions import figures, level_figures
 from core.questions.captions.answer import default_models, default_targets
@@ -45,10 +44,10 @@ THIN = (
 )
 LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
 TOLD = """ A picture is made from factors: scene, time, weather, how many things, and each
-thing's kind, color, size, direction and place. A caption tells the factors that its words
+thing's kind, color, size, direction and place. A caption mentions the factors that its words
 reveal; a word that fits several values counts in part."""
 CAP = """**How to read it.** Each mark is a group of stimuli whose captions, at one level,
-tell about the same share of the factors. Higher means that language models share more of
+mention about the same share of the factors. Higher means that language models share more of
 these stimuli's nearest neighbors with the panel's models. What captions leave out limits
 what can be shared, so lines should rise to the right even where captions are equally long.
 Marks are means without an interval: small ones stand for few stimuli and vary by chance."""
@@ -165,8 +164,7 @@ def show_alignment(at: Place, question: CaptionAlignment) -> None:
         label=question.comparison.label.replace(spec.title, spec.short),
     )
     exportbar.draw(at, per_model, figure, key="levels", table=points)
-    metric = find_metric(question.comparison.metric)
-    chance = metric.chance_level(queries.size(at), question.comparison.changed)
+    chance = question.comparison.chance(queries.size(at))
     st.markdown(
         READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
     )

@@ -31,7 +31,7 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 @pytest.mark.parametrize("given", ["cpu:", "cpu:one"])
 def test_what_torch_cannot_read_is_no_device(given: str) -> None:
     with pytest.raises(
-        DeviceError, match=rf"'{given}' is no device; use one of auto, cpu, cuda, mps, or cuda:1"
+        DeviceError, match=rf"'{given}' is not a device; use one of auto, cpu, cuda, mps, or cuda:1"
     ):
         choose_device(given)
 

@@ -31,7 +31,7 @@ def entries_to_measure(
         modality = reader_of(reads)
         wrong = next(entry for entry in entries if entry not in fitting)
         raise InputError(
-            f"{wrong.card.name!r} is no {modality.title} that can be opened again; name"
+            f"{wrong.card.name!r} is not a {modality.title} that can be opened again; name"
             f" {modality.plural} that were embedded here"
         )
     return fitting

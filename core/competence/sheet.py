@@ -78,7 +78,7 @@ def _text(data: bytes, name: str) -> str:
     if "\0" in text:
         line = data.count(b"\n", 0, data.index(0)) + 1
         raise InputError(
-            f"{name} is no text: line {line} has a NUL character; save it as CSV in UTF-8"
+            f"{name} is not text: line {line} has a NUL character; save it as CSV in UTF-8"
         )
     return text
 
@@ -103,7 +103,7 @@ def _rows(
                     _check_columns(columns, required, optional, name)
             first = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{name} is no CSV table: {error} at line {reader.line_num}") from error
+        raise InputError(f"{name} is not a CSV table: {error} at line {reader.line_num}") from error
     if not columns:
         raise InputError(
             f"{name} is empty; expected a table with the columns {', '.join(required)}"
@@ -159,7 +159,7 @@ def _mistakes(row: Row, required: Sequence[str]) -> Iterator[str]:
 def _no_number(text: str) -> str:
     """Return why a text is no number, "" where it is one."""
     if not _NUMBER.fullmatch(text):
-        return "is no plain number such as 81.2"
+        return "is not a plain number such as 81.2"
     return "" if abs(float(text)) < inf else "is too large for a number"
 
 
@@ -180,7 +180,7 @@ def _out_of_range(row: Row) -> Iterator[str]:
     if "value" in numbers and not low <= numbers["value"] <= high:
         yield f"value {row['value']} is outside its interval, {low:g} … {high:g}"
     if "n" in numbers and (numbers["n"] < 1 or numbers["n"] % 1):
-        yield f"n {row['n']} is no number of samples, 1 or more"
+        yield f"n {row['n']} is not a number of samples, 1 or more"
 
 
 def _repeated(rows: Sequence[tuple[int, Row]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from jaxtyping import Float32
 
 from core.competence.images.pictures import Pictures, as_images, draw_pictures
 from core.competence.language.completions import choose, code_endings
+from core.competence.opened import reopen
 from core.competence.probes import probe, split
 from core.competence.records import (
     ACCURACY,
@@ -35,7 +36,6 @@ from core.competence.records import (
     unmeasured,
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
-from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
 from core.progress import Progress
@@ -234,12 +234,7 @@ def _measure(
     report: Progress | None,
 ) -> list[dict[str, Any]]:
     with _OPENING:
-        encoder = open_encoder(entry.card.spec, device=device)
-    if encoder.card.weights != entry.card.weights:
-        raise EncoderError(
-            f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"
-            " embed it again"
-        )
+        encoder = reopen(entry, device)
     if modality_of(entry.card).reads == "image":
         features = {
             style: _features(encoder, rows, style, report=report)

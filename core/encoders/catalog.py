@@ -36,4 +36,4 @@ def open_encoder(spec: str, *, device: torch.device, pooling: Pooling = "mean") 
         from core.encoders.language import open_language  # as above
 
         return open_language(spec, device=device, pooling=pooling)
-    raise EncoderError(f"{spec!r} is no model spec; expected {FORMS}")
+    raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")

@@ -86,7 +86,7 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
     kind, _, place = spec.partition(":")
     if kind != "hf":
         raise EncoderError(
-            f"{spec!r} is no model that answers in text; expected hf:ID or hf:FOLDER"
+            f"{spec!r} is not a model that answers in text; expected hf:ID or hf:FOLDER"
         )
     folder = find_folder(place)
     files = [*find_weights(folder), *tokenizer_files(folder)]

@@ -38,7 +38,7 @@ def hub_errors(what: str, *, instead: str) -> Iterator[None]:
         ) from error
     except GatedRepoError as error:
         raise EncoderError(
-            f"{what} is closed on the hub; accept its terms there and log in with `hf auth login`"
+            f"{what} is gated on the hub; accept its terms there and log in with `hf auth login`"
         ) from error
     except (RepositoryNotFoundError, EntryNotFoundError, HFValidationError) as error:
         raise EncoderError(

@@ -83,7 +83,7 @@ def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS) -> Table:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise StimuliError(
-            f"{path.name} is no caption table; expected a name ending in {', '.join(_READERS)}"
+            f"{path.name} is not a caption table; expected a name ending in {', '.join(_READERS)}"
         )
     try:
         columns, rows = reader(path)
@@ -150,7 +150,7 @@ def _read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
         columns, *cells = [line for line in lines if line] or [[]]
     except csv.Error as error:
         raise StimuliError(
-            f"{path.name} is no CSV table: {error} at line {lines.line_num}"
+            f"{path.name} is not a CSV table: {error} at line {lines.line_num}"
         ) from error
     for number, line in enumerate(cells, start=1):
         if len(line) != len(columns):
@@ -178,7 +178,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
             raise StimuliError(f"line {number} of {path.name} is not JSON: {error}") from error
         if not isinstance(record, dict):
             raise StimuliError(
-                f'line {number} of {path.name} is no JSON object; expected {{"image": …,'
+                f'line {number} of {path.name} is not a JSON object; expected {{"image": …,'
                 ' "caption": …}'
             )
         yield record
@@ -195,7 +195,7 @@ def _read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
         ]  # pandas' own row numbers
         return names, table.select(names).to_pylist()
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise StimuliError(f"{path.name} is no Parquet table that can be read: {error}") from error
+        raise StimuliError(f"{path.name} is not a readable Parquet table: {error}") from error
 
 
 def _read_text(path: Path) -> str:

@@ -44,8 +44,8 @@ class LayerChoice:
         for layer, count in zip(self.pair, (layers_x, layers_y), strict=True):
             if count > 1 and not -count <= layer < count:
                 raise MetricError(
-                    f"layer {layer} was asked for, but there are {count}: 0 … {count - 1}, or"
-                    f" -{count} … -1 from the end"
+                    f"there is no layer {layer}, only 0 … {count - 1}, or -{count} … -1 from the"
+                    " end"
                 )
         return self.pair[0] % layers_x, self.pair[1] % layers_y
 

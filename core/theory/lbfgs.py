@@ -48,7 +48,7 @@ def descend(
         value = float(solver.step(evaluate).detach())  # before these steps
         if not np.isfinite(value):
             raise TrainingError(
-                "the loss is no number any more; start from smaller weights, or take a smaller step"
+                "the loss is no longer a number; start from smaller weights, or take a smaller step"
             )
         yield [weight.detach().clone() for weight in moving]
         if last - value <= _SETTLED * abs(value):

@@ -50,7 +50,7 @@ def pick_set(size: int) -> str:
         with st.container(border=True):
             st.markdown(f"**{_set_text(code, size)}**")
             st.button(
-                "Take all stimuli",
+                "Use all stimuli",
                 icon=":material/close:",
                 type="tertiary",
                 on_click=address.set_mark,

@@ -182,7 +182,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
         (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
         (
             ["embed", "--dataset", "photos", "--model", "resnet18"],
-            "'resnet18' is no model spec; expected timm:NAME",
+            "'resnet18' is not a model spec; expected timm:NAME",
         ),
         (
             ["embed", "--dataset", "photos", "--model", "timm:resnet1888"],

@@ -314,7 +314,7 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
             words(x, y, reference, "--bootstrap", "1"),
             "a 95 % interval needs 40 draws or more",
         ),
-        (words(x, y, reference, "--pairs", "800"), "800 were asked for"),
+        (words(x, y, reference, "--pairs", "800"), "got 800"),
         (words(x, y, reference, "--metric", "ckaa"), "no metric named 'ckaa'"),
         (
             words(*one, "--save", nowhere),

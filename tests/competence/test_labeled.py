@@ -168,11 +168,11 @@ def test_damaged_sets_are_refused(tmp_path):
     shard = tmp_path / "train" / "1.tar"
     whole = shard.read_bytes()
     shard.write_bytes(whole[:2000])
-    with pytest.raises(StimuliError, match=r"1.tar is no whole tar file \(.*\); fetch it again"):
+    with pytest.raises(StimuliError, match=r"1.tar is not a whole tar file \(.*\); fetch it again"):
         read_shards(tmp_path)
     shard.write_bytes(whole[: whole.index(b"s0001001.cls")])  # one of two samples
     with pytest.raises(
-        StimuliError, match=r"1.tar is no whole tar file \(its end is missing\); fetch it again"
+        StimuliError, match=r"1.tar is not a whole tar file \(its end is missing\); fetch it again"
     ):
         read_shards(tmp_path)
     shard.unlink()

@@ -112,7 +112,7 @@ def test_a_text_is_never_taken_for_anything_else(text):
 def test_only_plain_decimals_are_numbers(value):
     with pytest.raises(
         InputError,
-        match=r"nothing of s\.csv was taken: line 3: value .* is no plain number such as 81\.2",
+        match=r"nothing of s\.csv was taken: line 3: value .* is not a plain number such as 81\.2",
     ):
         read(f'{HEADER}a,x,1,points\nb,x,"{value}",points\n')
 
@@ -159,9 +159,9 @@ def test_the_ends_of_a_unit_belong_to_it(value, unit):
         ("a,x,0.5,top-1,0.6,0.7,,", r"line 2: value 0\.5 is outside its interval, 0\.6 … 0\.7"),
         ("a,x,0.5,top-1,,0.4,,", r"line 2: value 0\.5 is outside its interval, -inf … 0\.4"),
         ("a,x,0.5,top-1,,,25,", r"line 2: chance 25 is outside 0 … 1"),
-        ("a,x,0.5,top-1,,,,1.5", r"line 2: n 1\.5 is no number of samples, 1 or more"),
-        ("a,x,0.5,top-1,,,,0", "line 2: n 0 is no number of samples"),
-        ("a,x,0.5,top-1,low,,,", "line 2: low 'low' is no plain number"),
+        ("a,x,0.5,top-1,,,,1.5", r"line 2: n 1\.5 is not a number of samples, 1 or more"),
+        ("a,x,0.5,top-1,,,,0", "line 2: n 0 is not a number of samples"),
+        ("a,x,0.5,top-1,low,,,", "line 2: low 'low' is not a plain number"),
         ('"a\x07",x,0.5,top-1,,,,', "line 2: model has characters that cannot be shown"),
     ],
 )
@@ -228,10 +228,10 @@ def test_all_mistakes_are_told_at_once_and_many_are_counted():
             ),
         ),
         (HEADER + "a,x\n", "line 2 of .* has 2 fields where the header has 4"),
-        (HEADER + 'a,"x,1,points\n', r"s\.csv is no CSV table: unexpected end of data at line 2"),
+        (HEADER + 'a,"x,1,points\n', r"s\.csv is not a CSV table: unexpected end of data at"),
         (
             HEADER + f"a,{'x' * 200_000},1,points\n",
-            r"s\.csv is no CSV table: field larger than field limit .* at line 2",
+            r"s\.csv is not a CSV table: field larger than field limit .* at line 2",
         ),
         (
             f"{HEADER}a,café,1,points\n".encode("latin-1"),
@@ -243,7 +243,7 @@ def test_all_mistakes_are_told_at_once_and_many_are_counted():
         ),
         (
             f"{HEADER}a,x,1,points\n".encode("utf-16-le"),
-            r"s\.csv is no text: line 1 has a NUL character; save it as CSV in UTF-8",
+            r"s\.csv is not text: line 1 has a NUL character; save it as CSV in UTF-8",
         ),
     ],
 )

@@ -15,7 +15,7 @@ import torch
 from tiny_models import make_language, make_vision
 
 from core.cli import main
-from core.competence import suite
+from core.competence import opened, suite
 from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
 from core.competence.suite import bits_per_byte, measure_all, probe_tasks
@@ -118,7 +118,7 @@ def test_bits_per_byte_are_those_of_the_embedding(world):
 
 def test_what_is_measured_is_kept_and_not_measured_again(world, monkeypatch):
     rows = measured(world)
-    monkeypatch.setattr(suite, "open_encoder", None)
+    monkeypatch.setattr(suite, "reopen", None)
     pd.testing.assert_frame_equal(measured(world), rows)
     stored = measured_scores(Study(Store(world / "store"), "cave"))
     pd.testing.assert_frame_equal(
@@ -248,7 +248,7 @@ def test_weights_that_changed_are_refused(world, tmp_path, monkeypatch):
         num_heads=2,
     )
     changed = open_encoder(f"timm:vit_tiny_patch16_224@{tmp_path / 'other'}", device=CPU)
-    monkeypatch.setattr(suite, "open_encoder", lambda *_, **__: changed)
+    monkeypatch.setattr(opened, "open_encoder", lambda *_, **__: changed)
     with pytest.raises(EncoderError, match="other weights now than when 'tiny-vit' was embedded"):
         measured(world, "tiny-vit")
 

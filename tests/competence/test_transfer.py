@@ -193,7 +193,7 @@ def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
 
 def test_models_that_cannot_see_are_refused(world):
     with pytest.raises(
-        InputError, match="'tiny-bloom' is no vision model that can be opened again"
+        InputError, match="'tiny-bloom' is not a vision model that can be opened again"
     ):
         probed(world, "tiny-bloom")
     with pytest.raises(UnknownNameError, match="vit-a"):
@@ -202,7 +202,7 @@ def test_models_that_cannot_see_are_refused(world):
     import_features(
         world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
     )
-    with pytest.raises(InputError, match="'foreign' is no vision model that can be opened again"):
+    with pytest.raises(InputError, match="'foreign' is not a vision model that can be opened"):
         probed(world, "foreign")
 
 

@@ -104,7 +104,7 @@ def test_a_name_and_a_spec_mean_the_same_model(root):
 def test_a_table_with_a_mistake_changes_nothing(root):
     keep(root, "mae,depth,0.5,top-1\n")
     before = Store(root).digest("counted")
-    with pytest.raises(InputError, match="line 3: value 'NaN' is no plain number"):
+    with pytest.raises(InputError, match="line 3: value 'NaN' is not a plain number"):
         keep(root, "mae,depth,0.75,top-1\ntuned,depth,NaN,top-1\n")
     assert held(root) == [("mae", "depth", 0.5)]
     assert Store(root).digest("counted") == before

@@ -128,7 +128,7 @@ def test_padding_is_on_the_left() -> None:
 
 def test_models_that_cannot_answer_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        EncoderError, match="is no model that answers in text; expected hf:ID or hf:FOLDER"
+        EncoderError, match="is not a model that answers in text; expected hf:ID or hf:FOLDER"
     ):
         open_chat("timm:resnet18", device=torch.device("cpu"))
     with pytest.raises(

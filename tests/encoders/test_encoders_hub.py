@@ -24,7 +24,7 @@ from core.errors import EncoderError, OfflineError
         (
             errors.GatedRepoError,
             EncoderError,
-            "m is closed on the hub; accept its terms there and log in",
+            "m is gated on the hub; accept its terms there and log in",
         ),
         (
             errors.RepositoryNotFoundError,

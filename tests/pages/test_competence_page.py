@@ -21,7 +21,7 @@ from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
 MISTAKES = (
     (
         "model,task,value,unit\ngpt-2-s,HellaSwag,thirty,%\n",
-        "line 2: value 'thirty' is no plain number",
+        "line 2: value 'thirty' is not a plain number",
     ),
     (f"model,task,value\n{NASTY},a,1\n", "has no column 'unit'"),
 )

@@ -352,7 +352,7 @@ def test_alignment_on_a_set_of_stimuli_from_a_link_which_can_be_left(opened, dem
     assert any("A chosen set of 25 of 60 stimuli" in text.value for text in app.markdown)
     assert (app.dataframe[0].value["stimuli"] == 25).all()
     assert f"--stimuli {encode(range(25), 60)}" in app.get("code")[0].value
-    next(button for button in app.button if button.label == "Take all stimuli").click().run()
+    next(button for button in app.button if button.label == "Use all stimuli").click().run()
     assert (app.dataframe[0].value["stimuli"] == 60).all()
 
 
@@ -373,7 +373,7 @@ def test_a_metric_s_own_parameters_are_controls(opened, demo):
 def test_layers_that_are_not_there_are_told_in_a_sentence(opened, demo):
     app = opened(demo, "alignment", layers="9:0")
     assert not app.exception
-    assert "layer 9 was asked for, but there are 4" in said(app)
+    assert "there is no layer 9, only 0 … 3" in said(app)
     assert not said(opened(demo, "alignment", layers="-1:-1"))
 
 

@@ -67,7 +67,7 @@ def test_concatenated_layers_weigh_alike_and_degenerate_ones_are_left_out():
 def test_a_pair_counts_from_either_end_and_must_be_there():
     assert pick(np.zeros((3, 2)), LayerChoice(pair=(-3, -1)), spec=KNN) == (0, 1)
     with pytest.raises(
-        MetricError, match="layer 2 was asked for, but there are 2: 0 … 1, or -2 … -1 from the end"
+        MetricError, match="there is no layer 2, only 0 … 1, or -2 … -1 from the end"
     ):
         pick(np.zeros((3, 2)), LayerChoice(pair=(0, 2)), spec=KNN)
 

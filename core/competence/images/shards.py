@@ -81,7 +81,7 @@ def _read_shard(path: Path) -> list[Sample]:
             f"{path} cannot be read: {error.strerror or error}; fetch it again"
         ) from error
     except tarfile.TarError as error:
-        raise StimuliError(f"{path} is no whole tar file ({error}); fetch it again") from error
+        raise StimuliError(f"{path} is not a whole tar file ({error}); fetch it again") from error
     if odd := sorted(images.keys() ^ labels.keys()):
         raise StimuliError(
             f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png)"

@@ -48,7 +48,7 @@ def open_texts(name: str) -> Texts:
         raise UnknownNameError("text file", name, [WEB, CAVE])
     if path.suffix.lower() not in _READERS:
         raise InputError(
-            f"{path} is no text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
+            f"{path} is not a text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
             f" {CAVE}"
         )
     return Texts(
@@ -133,7 +133,7 @@ def _read_parquet(path: Path) -> Iterator[str]:
                 yield _checked(text, f"row {next(rows)} of {path}")
     except (pa.ArrowException, KeyError, OSError) as error:
         raise InputError(
-            f"{path} is no Parquet table with a column text ({error}); fetch or write it again"
+            f"{path} is not a Parquet table with a column text ({error}); fetch or write it again"
         ) from error
 
 

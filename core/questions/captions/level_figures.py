@@ -15,7 +15,7 @@ from core.figures.theme import INK, Mode, clear, heading, plain, reason, wrap
 ABOUT: Mapping[str, tuple[str, str]] = {  # heading, how a value is written
     "words": ("Words", ".1f"),
     "bytes": ("Bytes", ".0f"),
-    "facts": ("Factors told", ".0%"),
+    "facts": ("Factors mentioned", ".0%"),
 }
 
 
@@ -63,15 +63,15 @@ def _bars(table: pd.DataFrame, name: str, mode: Mode) -> dict[str, object]:
 def facts(
     points: pd.DataFrame, order: Sequence[str], *, label: str, mode: Mode, narrow: bool = False
 ) -> go.Figure:
-    """Draw alignment of single stimuli against the share of the factors that their captions tell, a
-    panel per facet.
+    """Draw alignment of single stimuli against the share of the factors that their captions
+    mention, a panel per facet.
 
     points: a row per facet, level and bin: facet, level, facts, score, stimuli, chance. order: the
     levels, fewest words first; the more words, the more a line's color stands out. Large marks hold
     many stimuli.
     """
     if points.empty:
-        return reason("Too few captions tell the same share of the factors to be compared.", mode)
+        return reason("Too few captions mention the same share of factors to be compared.", mode)
     facets = list(dict.fromkeys(points["facet"]))
     figure = grid([f"<b>{heading(facet)}</b>" for facet in facets], mode, narrow=narrow, height=250)
     colors = dict(zip(order, sample_colorscale(list(INK[mode].scale[2:]), len(order)), strict=True))
@@ -83,7 +83,7 @@ def facts(
             run = _bins(panel[panel["level"] == level], level, colors[level], mode)
             figure.add_scatter(**run, showlegend=place == 0, **at)
     figure.update_xaxes(
-        title_text="share of the factors told",
+        title_text="share of the factors mentioned",
         range=[0, 1.02],
         tickformat=".0%",
         tickvals=[0.25, 0.5, 0.75],
@@ -95,7 +95,7 @@ def facts(
 
 def _bins(run: pd.DataFrame, level: str, color: str, mode: Mode) -> dict[str, object]:
     texts = [
-        f"level {plain(level)}: {row.facts:.0%} told<br>alignment {row.score:.3f}, chance"
+        f"level {plain(level)}: {row.facts:.0%} mentioned<br>alignment {row.score:.3f}, chance"
         f" {row.chance:.3f}<br>{row.stimuli:,.0f} stimuli"
         for row in run.itertuples()
     ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 
 from core.questions.color.geometry.agreement import DISSIMILARITIES
 from core.questions.color.question import PERCEPTION, ColorAgreement, ColorModels
+from core.questions.sentences import listed
 from core.statistics.correlations import DEPENDENT, SURE, Correlation, spearman_interval
 from core.statistics.discoveries import adjust
 
@@ -89,7 +88,7 @@ def model_sentences(models: pd.DataFrame, by_competence: Correlation) -> list[st
     if not counts:
         return ["No language model here can be asked about colors."]
     return [
-        f"{_listed(counts)} order color differences as perception does (p < {SURE}, adjusted for"
+        f"{listed(counts)} order color differences as perception does (p < {SURE}, adjusted for"
         f" {len(measured)} models).",
         *_trend(by_competence),
     ]
@@ -125,13 +124,8 @@ def _about(sentence: str, rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     return sentence.format(
-        _listed(f"{row['other']} (τ {_number(row['value'])})" for row in rows.to_dict("records"))
+        listed(f"{row['other']} (τ {_number(row['value'])})" for row in rows.to_dict("records"))
     )
-
-
-def _listed(items: Iterable[str]) -> str:
-    *first, last = items
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _number(value: float) -> str:

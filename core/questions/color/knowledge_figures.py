@@ -49,7 +49,7 @@ def knowledge(
     """
     seen = points.dropna(subset=[measure])
     if seen.empty:
-        return reason(f"No language model here can be asked for colors: {_first(points)}.", mode)
+        return reason(f"No language model here can be asked about colors: {_first(points)}.", mode)
     axes = {column: title for column, title in AXES.items() if seen[column].notna().any()}
     columns = 1 if narrow else len(axes)
     figure = _panels(axes, columns, notes, mode)

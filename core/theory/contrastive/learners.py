@@ -143,7 +143,7 @@ def learn_sampled(
         schedule.step()
         losses.append(float(value.detach()))
         if not math.isfinite(losses[-1]):
-            raise TrainingError("the loss is no number any more; take a higher temperature")
+            raise TrainingError("the loss is no longer a number; take a higher temperature")
         if step % max(steps // LOOKS, 1) == 0 or step == steps:
             yield Glance(step, float(np.mean(losses)), embedding.detach().clone())
             losses.clear()

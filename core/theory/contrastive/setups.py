@@ -18,7 +18,6 @@ from core.theory.contrastive.world import (
     vary_edges,
 )
 
-EXPERIMENTS = ("learn", "modalities", "capacity", "tasks")
 MOST_TASKS = 1_000
 OPTIONAL = (  # of a question: what it leaves to the preset where it does not say
     "world",
@@ -37,9 +36,10 @@ OPTIONAL = (  # of a question: what it leaves to the preset where it does not sa
 class Setup:
     """A world, a learner, and what is done with them.
 
-    experiment: one of EXPERIMENTS. world, events: as `draw_edges`. uneven: spread of the edges'
-    weights, as `vary_edges`; at 0 a world has neighbors at equal distances. jumps, window, same: as
-    `make_chain` and `count_windows`. sampled: train on drawn pairs, not on exact expectations.
+    experiment: learn, modalities, capacity or tasks. world, events: as `draw_edges`. uneven: spread
+    of the edges' weights, as `vary_edges`; at 0 a world has neighbors at equal distances. jumps,
+    window, same: as `make_chain` and `count_windows`. sampled: train on drawn pairs, not on exact
+    expectations.
     width: of the embedding, the number of events where it is 0. loss, temperature, positives: as
     `Learner`.
     """

@@ -36,10 +36,10 @@ FEATURES = (".npy", ".safetensors", ".pt", ".parquet")  # files of vectors
 PUBLISHED = {"simcse": "SimCSE, from the hub", "roberta": "RoBERTa, from the hub"}
 USUAL = "as published, otherwise last"
 SIDES = {None: "their own size", 32: "32 pixels", 64: "64 pixels", 128: "128 pixels"}
-SOURCES = f"""What says how unlike colors are; perception is always shown. Pixels: which colors are
-seen close together. Captions: which color words share one. Language models: how far apart they
-place the words. Type {HUB}ID for another model, a folder or an .npz file for your own pictures,
-an .npy file for your own vectors."""
+SOURCES = f"""Where the dissimilarities of colors come from; perception is always shown. Pixels:
+which colors are seen close together. Captions: which color words appear in one caption. Language
+models: how far apart they place the words. Type {HUB}ID for another model, a folder or an .npz file
+for your own pictures, an .npy file for your own vectors."""
 OWN_COUNTS = """The counts of CIFAR-10 ship with the project and have their own radius, pairs and
 grid: 4, 30 million and 8."""
 

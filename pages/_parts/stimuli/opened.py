@@ -71,7 +71,7 @@ def _rank(mean: pd.Series, index: int) -> str:
 
 def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the nearest stimuli in the consensus and in each of its spaces, a row each."""
-    st.subheader("Which stimuli do models take to be like it?", anchor=False)
+    st.subheader("Which stimuli do models find similar to it?", anchor=False)
     k = min(NEAR, queries.size(at) - 1)
     st.markdown(f"The {k} stimuli at the smallest angle to it, the most similar first.")
     table = queries.ask(at, StimulusNeighbors(at.scope, Spaces(spaces), k))

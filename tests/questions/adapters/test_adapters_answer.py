@@ -268,7 +268,7 @@ def test_wrong_questions_are_refused(study: Study) -> None:
         ask(study, x=("vit-clip-mm",))
     with pytest.raises(MetricError, match="each space once expected"):
         ask(study, x=("gpt-2-m:2",))
-    with pytest.raises(InputError, match="so 2 to 75 can train; 76 were asked for"):
+    with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
         ask(study, pairs=76)
     with pytest.raises(InputError, match="at least one training expected; got 0 seeds"):
         ask(study, seeds=0)
@@ -313,7 +313,7 @@ def test_mistakes_are_refused_before_anything_is_trained(
     ):
         with pytest.raises(error, match=sentence):
             ask(study, **choices)
-    with pytest.raises(InputError, match="so 2 to 75 can train; 76 were asked for"):
+    with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
         curve(study, pairs=(30, 76))
 
 
@@ -423,7 +423,7 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
             adapters,
             Recipe.of("adapters", **{**recipe.choices, "spaces": ["gone:1", "gpt-2-m:2"]}),
         )
-    with pytest.raises(InputError, match="so 2 to 75 can train; 7500 were asked for"):
+    with pytest.raises(InputError, match="so 2 to 75 can train; got 7500"):
         check_adapters(study, adapters, Recipe.of("adapters", **{**recipe.choices, "pairs": 7500}))
 
 

@@ -141,7 +141,7 @@ def test_what_is_no_learner_is_refused() -> None:
     for choices, said in refused:
         with pytest.raises(InputError, match=said):
             Learner(**choices)
-    with pytest.raises(TrainingError, match="no number any more; take a higher temperature"):
+    with pytest.raises(TrainingError, match="no longer a number; take a higher temperature"):
         list(learn_sampled(Learner(width=2, temperature=1e-320), JOINT, steps=20))
     with pytest.raises(MetricError, match="the PMI of all pairs is the same"):
         fit_products(torch.eye(8, dtype=torch.float64), pmi_kernel(np.full((8, 8), 1 / 64)))

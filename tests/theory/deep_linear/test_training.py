@@ -155,7 +155,7 @@ def test_flow_never_raises_the_loss_and_keeps_what_is_conserved(nets) -> None:
 
 
 def test_an_objective_that_is_no_number_is_told(nets) -> None:
-    with pytest.raises(TrainingError, match="the loss is no number any more"):
+    with pytest.raises(TrainingError, match="the loss is no longer a number"):
         list(descend(nets[0].start, lambda weights: weights[0].sum() * float("nan")))
 
 

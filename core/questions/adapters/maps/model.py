@@ -54,7 +54,7 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
     if not 2 <= pairs <= most:
         raise InputError(
             f"of {n} stimuli {test} test and {validation} validate, so 2 to {most} can train;"
-            f" {pairs} were asked for"
+            f" got {pairs}"
         )
     return Parts(rest[validation : validation + pairs], rest[:validation], order[:test])
 
