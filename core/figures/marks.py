@@ -1,5 +1,8 @@
 """Parts that many figures share: hover cards, chance levels, legend entries, intervals, color bars
 and logarithmic axes.
+
+A click on a legend entry hides what it names: the entry, which often is a mark without data, and
+the traces that it names have one `legendgroup`.
 """
 
 from __future__ import annotations
@@ -43,22 +46,35 @@ def name_chance(figure: go.Figure, mode: Mode) -> go.Figure:
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def name_line(figure: go.Figure, name: str, line: Mapping[str, object]) -> go.Figure:
-    """Add a line to the legend; `name` is finished text."""
-    return figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
+def name_line(figure: go.Figure, name: str, line: Mapping[str, object], *, group: str) -> go.Figure:
+    """Add a line to the legend for the traces of a `legendgroup`; `name` is finished text."""
+    look = {"mode": "lines", "line": line, "name": name, "legendgroup": group}
+    return figure.add_scatter(x=[None], y=[None], **look)
 
 
-def name_mark(figure: go.Figure, name: str, marker: Mapping[str, object]) -> go.Figure:
-    """Add a mark to the legend; `name` is finished text. Its diameter is 10 pixels unless given."""
-    return figure.add_scatter(
-        x=[None], y=[None], mode="markers", marker={"size": 10, **marker}, name=name
-    )
+def name_mark(
+    figure: go.Figure, name: str, marker: Mapping[str, object], *, group: str
+) -> go.Figure:
+    """Add a mark to the legend for the traces of a `legendgroup`; `name` is finished text. Its
+    diameter is 10 pixels unless given.
+    """
+    look = {"mode": "markers", "marker": {"size": 10, **marker}, "name": name, "legendgroup": group}
+    return figure.add_scatter(x=[None], y=[None], **look)
 
 
 def name_groups(figure: go.Figure, groups: Iterable[object], symbol: str, mode: Mode) -> None:
-    """Add every group of models to the legend once, in its color and its modality's symbol."""
+    """Add every group of models to the legend once, in its color and its modality's symbol; its
+    name is the `legendgroup` of its traces.
+    """
     for name in dict.fromkeys(map(str, groups)):
-        name_mark(figure, plain(name), {"color": hue(name, mode), "symbol": symbol})
+        marker = {"color": hue(name, mode), "symbol": symbol}
+        name_mark(figure, plain(name), marker, group=name)
+
+
+def add_level(figure: go.Figure, x: float, name: str, line: Mapping[str, object]) -> None:
+    """Draw a vertical line from edge to edge that stands in the legend; `name` is finished text."""
+    entry = {"name": name, "showlegend": True, "legendgroup": name}
+    figure.add_vline(x=x, line=line, **entry)
 
 
 def interval(

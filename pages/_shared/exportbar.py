@@ -1,8 +1,5 @@
-"""A plot with all that can be taken away: SVG, PNG, HTML, CSV, the recipe, the link and the
+"""A plot with all that can be exported: SVG, PNG, HTML, CSV, the recipe, the link and the
 command.
-
-SVG and PNG are made by the browser from the chart that is shown: the bar presses the chart's own
-download button.
 """
 
 from __future__ import annotations
@@ -18,52 +15,8 @@ from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
-from pages._shared import frame, queries
+from pages._shared import frame, images, queries
 from pages._shared.queries import Place
-
-_HTML = """<div class="bar" role="toolbar" aria-label="Export the plot">
-<button type="button" data-format="svg" title="Vector graphic of the plot as shown">SVG</button>
-<button type="button" data-format="png" title="Image of the plot, at three times its size">PNG
-</button>
-<button type="button" data-format="link" title="Copy the address of this very view">Link</button>
-</div>"""
-_CSS = """
-.bar { display: flex; gap: 0.85rem; align-items: center; height: 2.5rem; }
-.bar button {
-  all: unset; cursor: pointer; font: inherit; font-size: 0.875rem;
-  color: var(--st-text-color); white-space: nowrap;
-}
-.bar button:hover { color: var(--st-primary-color); }
-.bar button:focus-visible {
-  outline: 2px solid var(--st-primary-color); outline-offset: 3px; border-radius: 3px;
-}
-"""
-_JS = """
-function shownChart(key) { return document.querySelector(`.st-key-${key} .js-plotly-plot`); }
-
-const DOWNLOAD = '.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download plot"]';
-
-function saveImage(chart, format, name) {
-  chart._context.toImageButtonOptions = { format, filename: name, scale: format === "png" ? 3 : 1 };
-  chart.querySelector(DOWNLOAD).click();
-}
-
-async function copyLink(button) {
-  await navigator.clipboard.writeText(window.location.href);
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = "Link"; }, 1500);
-}
-
-export default function({ data, parentElement }) {
-  for (const button of parentElement.querySelectorAll("button")) {
-    const format = button.dataset.format;
-    const save = () => saveImage(shownChart(data.chart), format, data.name);
-    button.onclick = () => format === "link" ? copyLink(button) : save();
-  }
-}
-"""
-
-_images = st.components.v2.component("platoscope_images", html=_HTML, css=_CSS, js=_JS)
 
 PRINTS_PLOT = "This prints the numbers behind the plot:"
 RUNS_IT = "This runs the same simulation; the plot shows its last state:"
@@ -165,11 +118,7 @@ def _bar(
 
     look: dict[str, Any] = {"type": "tertiary", "on_click": "ignore"}
     with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
-        _images(
-            key=f"images-{key}",
-            data={"chart": f"chart-{key}", "name": name("")[:-1]},
-            width="content",
-        )
+        images.draw(title, recipe, key=key)
         st.download_button(
             "HTML",
             lambda: exports.to_html(figure, recipe, title=title),

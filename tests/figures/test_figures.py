@@ -34,19 +34,28 @@ def chance_traces(figure):
 
 def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
-    runs = [trace for trace in figure.data if trace.customdata is not None]
-    assert [list(run.customdata[0]) for run in runs] == [
+    runs = [trace for trace in figure.data if trace.legendgroup == "runs" and trace.x[0]]
+    assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
+    assert [run.xaxis for run in runs] == ["x", "x", "x2"]
+    assert runs[1].line.width > runs[0].line.width
+
+
+def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them():
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
+    dots = [trace for trace in figure.data if trace.customdata is not None]
+    assert [(one.xaxis, one.legendgroup) for one in dots] == [
+        ("x", "GPT-2"),
+        ("x", "BLOOM"),
+        ("x2", "GPT-2"),
+        ("x2", "BLOOM"),
+    ]
+    assert [one.marker.color for one in dots] == [hue(one.legendgroup, "light") for one in dots]
+    assert [list(pair) for pair in dots[0].customdata][:2] == [
         ["gpt-s", "mae-s"],
         ["gpt-s", "mae-m"],
-        ["gpt-s", "clip-s"],
     ]
-    assert [list(run.x) for run in runs] == [[0.40, 0.45, 0.50]] * 3
-    assert runs[1].line.width > runs[0].line.width
-    assert runs[0].marker.color == (
-        hue("GPT-2", "light"),
-        hue("BLOOM", "light"),
-        hue("GPT-2", "light"),
-    )
+    assert list(dots[0].x) == [0.40, 0.40, 0.50, 0.50]
+    assert list(dots[1].x) == [0.45, 0.45]
 
 
 def test_trend_prints_fit_reason_and_chance():
@@ -201,7 +210,8 @@ def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
     assert set(strips) == {"GPT-2", "BLOOM", "MAE", "CLIP"}
     assert strips["MAE"].marker.symbol == "square"
     assert strips["GPT-2"].marker.symbol == "circle"
-    assert figure.layout.shapes[0].x0 == 0.05
+    (level,) = figure.layout.shapes
+    assert (level.x0, level.name, level.showlegend) == (0.05, "chance", True)
 
 
 def test_ranking_of_nothing_draws_its_reason():
@@ -215,7 +225,8 @@ def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
     figure = agreement(shared, chosen=3, k=2, title_x="a", title_y="b", mode="light")
     assert list(figure.data[0].y) == [1, 4, 1]
     assert figure.data[0].marker.color[2] == INK["light"].ember != figure.data[0].marker.color[1]
-    assert {trace.name for trace in figure.data} >= {"mean 1.00: alignment 0.500", "chance 0.80"}
+    levels = {shape.name: shape.x0 for shape in figure.layout.shapes if shape.showlegend}
+    assert levels == {"mean 1.00: alignment 0.500": 1, "chance 0.80": 0.8}
     assert "stimulus 3" in words(figure)
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.settings import ROOT
+from tests.pages.seen import dead_entries
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
 
 
@@ -58,7 +59,9 @@ def three(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return a function that opens a page over a store, as a link would."""
+    """Return a function that opens a page over a store, as a link would; whatever legend it shows
+    hides what it names.
+    """
     # Every opened page would look for components of others in all installed packages: half of the
     # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
@@ -68,6 +71,9 @@ def opened(monkeypatch):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update(query)
         app.run()
-        return app if page == "overview" else app.switch_page(f"pages/{page}.py").run()
+        if page != "overview":
+            app.switch_page(f"pages/{page}.py").run()
+        assert dead_entries(app) == []
+        return app
 
     return open_page

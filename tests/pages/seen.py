@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 
@@ -13,3 +17,29 @@ def said(app: AppTest) -> str:
     return " ".join(
         element.value for kind in ("info", "error", "warning") for element in app.get(kind)
     ).replace("\\", "")
+
+
+def dead_entries(app: AppTest) -> list[str]:
+    """Return the legend entries of all charts that a click does not hide all of: no trace of the
+    entry's group has data, or one of its name is of another group.
+    """
+    specs = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    return [name for spec in specs for name in dead_of(spec["data"])]
+
+
+def dead_of(traces: list[Mapping[str, Any]]) -> Iterator[str]:
+    for trace in traces:
+        group = trace.get("legendgroup", "")
+        if trace.get("showlegend", True) and "name" in trace:
+            mates = [trace, *(one for one in traces if group and one.get("legendgroup") == group)]
+            alike = [one for one in traces if one.get("name") == trace["name"] and one != trace]
+            apart = any(_has_data(one) and one not in mates for one in alike)
+            if apart or not any(map(_has_data, mates)):
+                yield trace["name"]
+
+
+def _has_data(trace: Mapping[str, Any]) -> bool:
+    values = trace.get("y", trace.get("x", ()))
+    if isinstance(values, dict):  # numbers in base64
+        return bool(values["bdata"])
+    return any(value is not None for value in values)

@@ -23,7 +23,7 @@ from core.questions.color.question import ColorAgreement, ColorLayout, ColorMode
 from core.questions.words import read_question
 from core.settings import ROOT
 from tests.pages import printed
-from tests.pages.seen import charts, said
+from tests.pages.seen import charts, dead_entries, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 PLOTS = ["layouts", "overlay", "agreement", "errors", "knowledge"]
@@ -107,7 +107,9 @@ def opened(monkeypatch):
         with monkeypatch.context() as first:
             first.setattr("pages._shared.frame.draw", lambda *_: None)
             app.run()
-        return app.switch_page("pages/color.py").run()
+        app.switch_page("pages/color.py").run()
+        assert dead_entries(app) == []
+        return app
 
     return open_page
 

@@ -144,6 +144,7 @@ def _line(run: pd.DataFrame, name: str, mode: Mode) -> dict[str, object]:
         "y": run["value"],
         "mode": "lines+markers",
         "name": plain(name),
+        "legendgroup": name,
         "line": {"color": color, "width": 3 if name == ADAPTERS else 1.5},
         "marker": {"color": color, "size": 8, "symbol": symbol},
         **cards(texts),

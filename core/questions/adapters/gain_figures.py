@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import cards, name_line, name_mark
+from core.figures.marks import add_level, cards, name_mark
 from core.figures.theme import (
     INK,
     Mode,
@@ -68,11 +68,13 @@ def before_after(
     for method in SYMBOL:
         figure.add_scatter(
             **_dots(scores, method, names, gains if method == ADAPTERS else {}),
+            legendgroup=method,
             showlegend=False,
             error_x_color=INK[mode].soft,
             marker=_marker(method, [colors[what] for what in _whats(scores, method, names)]),
         )
-        name_mark(figure, SHOWN[method], {**_marker(method, INK[mode].soft), "size": 10})
+        marker = {**_marker(method, INK[mode].soft), "size": 10}
+        name_mark(figure, SHOWN[method], marker, group=method)
     figure.update_xaxes(title_text=label, rangemode="tozero").update_layout(margin_t=16)
     order = {"categoryorder": "array", "categoryarray": list(names.values())[::-1]}
     return figure.update_yaxes(type="category", range=[-0.6, len(names) - 0.4], **order)
@@ -99,8 +101,7 @@ def _add_levels(figure: go.Figure, scores: Scores, mode: Mode) -> None:
     levels = ((dashed, "average before", BEFORE), (dotted(mode), "chance", CHANCE))
     for line, name, method in levels:
         if not math.isnan(scores[method, AVERAGE]):
-            figure.add_vline(x=scores[method, AVERAGE], line=line)
-            name_line(figure, name, line)
+            add_level(figure, scores[method, AVERAGE], name, line)
 
 
 def _dots(

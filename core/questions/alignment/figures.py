@@ -27,6 +27,8 @@ from core.figures.theme import (
 from core.modalities import LANGUAGE
 from core.statistics.fits import Fit
 
+FIT, RUNS = "fit", "runs"  # what a legend entry stands for, beside families and chance
+
 
 def trend(
     points: pd.DataFrame, fits: Mapping[str, Fit], *, label: str, mode: Mode, narrow: bool = False
@@ -50,7 +52,8 @@ def trend(
         _add_panel(figure, seen[seen["facet"] == facet], fits[facet].band, at, mode)
     _name_axes(figure, len(facets), columns, label)
     figure.update_yaxes(matches="y", range=_reach(seen))
-    _add_legend(figure, seen, mode)
+    fitted = any(len(fits[facet].band) for facet in facets)
+    _add_legend(figure, seen, mode, fitted=fitted)
     return figure
 
 
@@ -113,37 +116,53 @@ def _add_panel(
         margin = 0.04 * (ends[1] - ends[0]) or 0.02
         outer = [ends[0] - margin, ends[1] + margin]
         add_chance(figure, outer, points["chance"].iloc[0], mode, at)
-    for _, run in points.sort_values("competence").groupby("model_y", sort=False):
-        figure.add_scatter(**_run(run, color, mode), **at)
+    ordered = points.sort_values("competence", kind="stable")
+    for _, run in ordered.groupby("model_y", sort=False):
+        figure.add_scatter(**_run(run, color), **at)
+    for family, dots in ordered.groupby("group_x", sort=False):
+        figure.add_scatter(**_dots(str(family), dots, mode), **at)
 
 
 def _add_band(figure: go.Figure, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
     """Draw a fit as a dashed line in its band."""
     around = {"x": [*band["x"], *band["x"][::-1]], "y": [*band["high"], *band["low"][::-1]]}
     shade = {"fill": "toself", "fillcolor": clear(color, 0.13), "mode": "none"}
-    figure.add_scatter(**around, **shade, **SILENT, **at)
+    named = {**SILENT, "legendgroup": FIT, **at}
+    figure.add_scatter(**around, **shade, **named)
     line = {"color": clear(color, 0.9), "width": 2, "dash": "dash"}
-    figure.add_scatter(x=band["x"], y=band["fit"], mode="lines", line=line, **SILENT, **at)
+    figure.add_scatter(x=band["x"], y=band["fit"], mode="lines", line=line, **named)
 
 
-def _run(run: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
+def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
+    """Return the line of one model through all that it is compared with."""
     width = (marker_size(run["parameters_y"].iloc[0]) - 4.0) / 5.0
+    return {
+        "x": run["competence"],
+        "y": run["score"],
+        "mode": "lines",
+        "line": {"color": clear(color, 0.55), "width": min(max(width, 1.0), 4.0)},
+        "legendgroup": RUNS,
+        **SILENT,
+    }
+
+
+def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
     marker = {
-        "color": [hue(name, mode) for name in run["group_x"]],
-        "size": [0.75 * marker_size(count) for count in run["parameters_x"]],
+        "color": hue(family, mode),
+        "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
         "symbol": LANGUAGE.symbol,
         "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
     return {
-        "x": run["competence"],
-        "y": run["score"],
-        "mode": "lines+markers",
+        "x": dots["competence"],
+        "y": dots["score"],
+        "mode": "markers",
         "marker": marker,
-        "line": {"color": clear(color, 0.55), "width": min(max(width, 1.0), 4.0)},
+        "legendgroup": family,
         "showlegend": False,
-        "customdata": run[["model_x", "model_y"]].to_numpy(),
-        **cards(_card(row) for row in run.to_dict("records")),
+        "customdata": dots[["model_x", "model_y"]].to_numpy(),
+        **cards(_card(row) for row in dots.to_dict("records")),
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
@@ -189,9 +208,11 @@ def _name_axes(figure: go.Figure, panels: int, columns: int, label: str) -> None
     name_rows(figure, panels, columns, wrap(label, 34))
 
 
-def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
+def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
     name_groups(figure, points["group_x"], LANGUAGE.symbol, mode)
-    fit = {"color": INK[mode].soft, "width": 2, "dash": "dash"}
-    name_line(figure, "fit, 95 % band", fit)
+    soft = {"color": INK[mode].soft, "width": 2}
+    name_line(figure, "a compared model", soft, group=RUNS)
+    if fitted:
+        name_line(figure, "fit, 95 % band", {**soft, "dash": "dash"}, group=FIT)
     if (points.groupby("facet")["chance"].nunique() == 1).any():
         name_chance(figure, mode)

@@ -27,6 +27,8 @@ from core.figures.theme import (
 )
 from core.modalities import LANGUAGE, VISION
 
+MEANS = "means"  # what a legend entry stands for, beside families and chance
+
 
 def by_words(
     points: pd.DataFrame,
@@ -121,6 +123,7 @@ def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "x": run["words"],
         "y": run["mean"],
         "mode": "lines+markers",
+        "legendgroup": MEANS,
         "showlegend": False,
         "line": {"color": clear(color, 0.75), "width": min(max((size - 4) / 5, 1.0), 4.0)},
         "marker": {
@@ -141,7 +144,8 @@ def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
 
 
 def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    color = hue(str(run["group"].iloc[0]), mode)
+    family = str(run["group"].iloc[0])
+    color = hue(family, mode)
     texts = [
         hover_card(
             sized(row["title"], row["parameters"]),
@@ -157,6 +161,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "mode": "lines+markers",
         "line": {"color": clear(color, 0.6), "width": 1},
         "marker": {"color": color, "size": 4, "symbol": LANGUAGE.symbol},
+        "legendgroup": family,
         "showlegend": False,
         **cards(texts),
     }
@@ -171,10 +176,11 @@ def _name(figure: go.Figure, points: pd.DataFrame, lines: pd.DataFrame, mode: Mo
         line={"color": ink, "width": 2},
         marker={"color": ink, "symbol": VISION.symbol, "size": 8},
         name="a model, mean ± deviation over language models",
+        legendgroup=MEANS,
     )
     for name in dict.fromkeys(lines["group"]):
         marker = {"color": hue(name, mode), "size": 8, "symbol": LANGUAGE.symbol}
-        name_mark(figure, plain(name), marker)
+        name_mark(figure, plain(name), marker, group=name)
     if points["chance"].notna().any():
         name_chance(figure, mode)
 

@@ -30,6 +30,7 @@ from core.questions.color.figures import MEASURES
 from core.statistics.correlations import Correlation
 
 AXES: Mapping[str, str] = {"competence": COMPETENCE, "parameters": "parameters"}
+COPIES = "copies"  # what a legend entry stands for, beside families and chance
 
 
 def knowledge(
@@ -113,27 +114,27 @@ def _add_models(
     if measure != "disparity":
         ends = float(points[column].min()), float(points[column].max())
         add_chance(figure, ends, 0.0, mode, at)
-    for name, group in points.groupby("group", sort=False):
-        marker = _marker(group, hue(str(name), mode), mode)
+    for (name, copy), group in points.groupby(["group", "copy"], sort=False):
+        color = hue(str(name), mode)
+        fill = INK[mode].paper if copy else color
+        marker = {**_marker(group), "color": fill, "line": {"color": color, "width": 1.5}}
         figure.add_scatter(
             x=group[column],
             y=group[measure],
             mode="markers",
             marker=marker,
+            legendgroup=COPIES if copy else str(name),
             showlegend=False,
             **cards(_model_card(row, measure) for row in group.to_dict("records")),
             **at,
         )
 
 
-def _marker(group: pd.DataFrame, color: str, mode: Mode) -> dict[str, object]:
-    """Return the marks of a group; those of copies are hollow."""
+def _marker(group: pd.DataFrame) -> dict[str, object]:
     return {
-        "color": [INK[mode].paper if copy else color for copy in group["copy"]],
         "opacity": 1.0,
         "size": [0.75 * marker_size(count) for count in group["parameters"]],
         "symbol": LANGUAGE.symbol,
-        "line": {"color": color, "width": 1.5},
     }
 
 
@@ -149,10 +150,10 @@ def _model_card(row: Mapping[Hashable, Any], measure: str) -> str:
 
 
 def _name_marks(figure: go.Figure, points: pd.DataFrame, measure: str, mode: Mode) -> None:
-    name_groups(figure, points["group"], LANGUAGE.symbol, mode)
+    name_groups(figure, points.loc[~points["copy"], "group"], LANGUAGE.symbol, mode)
     if points["copy"].any():
         line = {"color": INK[mode].soft, "width": 1.5}
         hollow = {"color": INK[mode].paper, "symbol": LANGUAGE.symbol, "line": line}
-        name_mark(figure, "before the end of its training", hollow)
+        name_mark(figure, "before the end of its training", hollow, group=COPIES)
     if measure != "disparity":
         name_chance(figure, mode)

@@ -80,7 +80,8 @@ def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mod
     add_colors(figure, x, view, mode, {})
     for table, symbol in ((x, "circle"), (y, "square")):
         marker = {"symbol": symbol, "size": 11, "color": INK[mode].soft}
-        name_mark(figure, plain(table["source"].iloc[0]), marker)
+        source = str(table["source"].iloc[0])
+        name_mark(figure, plain(source), marker, group=source)
     _frame(figure, mode, reach=reach)
     return figure.update_layout(margin_t=12, showlegend=True)
 

@@ -100,6 +100,7 @@ def add_colors(
         mode="markers+text",
         marker=marker,
         cliponaxis=False,
+        legendgroup=str(rows["source"].iloc[0]),
         showlegend=False,
         **_texts(list(rows["color"]), words, INK[mode].text),
         customdata=_custom(list(rows["color"]), points),

@@ -81,6 +81,7 @@ def _pairs(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "mode": "markers",
         **cards(texts),
         "name": "two models of one bin",
+        "legendgroup": "pairs",
         "marker": {"color": clear(INK[mode].ember, 0.5), "size": 6, "symbol": VISION.symbol},
     }
 
@@ -110,6 +111,7 @@ def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "error_y": error,
         "error_x": width,
         "name": "mean of a bin ± standard error",
+        "legendgroup": "means",
     }
 
 

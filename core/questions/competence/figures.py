@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import add_chance, cards, color_bar, logarithmic, name_chance, name_mark
+from core.figures.marks import add_chance, add_level, cards, color_bar, logarithmic, name_mark
 from core.figures.panels import cell, panels
 from core.figures.theme import (
     INK,
@@ -57,8 +57,7 @@ def downstream(
     for fit in fits[fits["reason"] == ""].to_dict("records"):
         figure.add_scatter(**_curve(fit, seen["near"], mode))
     if seen["chance"].nunique() == 1:  # of CKA every pair has its own
-        figure.add_vline(x=seen["chance"].iloc[0], line=dotted(mode))
-        name_chance(figure, mode)
+        add_level(figure, seen["chance"].iloc[0], "chance", dotted(mode))
     ranked = seen["rank"].notna()
     unknown = {"name": "rank unknown", "showlegend": bool((~ranked).any())}
     figure.add_scatter(**_dots(seen[~ranked], mode), **unknown)
@@ -176,7 +175,8 @@ def training(
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), col=1)
     for modality, group in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
         symbol = find_modality(modality).symbol
-        name_mark(figure, heading(group), {"color": hue(group, mode), "symbol": symbol})
+        marker = {"color": hue(group, mode), "symbol": symbol}
+        name_mark(figure, heading(group), marker, group=f"{modality} {group}")
     return figure
 
 
@@ -198,7 +198,8 @@ def _panels(targets: list[str], columns: int, mode: Mode) -> go.Figure:
 
 
 def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    color = hue(str(run["group"].iloc[0]), mode)
+    group = str(run["group"].iloc[0])
+    color = hue(group, mode)
     texts = [
         hover_card(
             sized(row["title"], row["parameters"]),
@@ -221,5 +222,6 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "line": {"color": clear(color, 0.6), "width": 2},
         "marker": marker,
         **cards(texts),
+        "legendgroup": f"{run['modality'].iloc[0]} {group}",
         "showlegend": False,
     }

@@ -58,6 +58,7 @@ DROPS = Sets(
     },
 )
 RATIO = "low/high"
+MEAN = "mean"  # what a legend entry stands for, beside families and chance
 NOTHING = "No alignment can be computed on these sets: {}."
 
 
@@ -136,6 +137,7 @@ def _add_sets(
             x=part["set"].map(sets.names),
             y=part["score"],
             **_mean_look(part, INK[mode].text),
+            legendgroup=MEAN,
             showlegend=False,
             **_cards(part, sets),
             **at,
@@ -148,7 +150,8 @@ def _add_model(
     """Add a language model's score on each set; that on all stimuli cannot be compared with those
     on smaller sets and stays apart.
     """
-    color, joined = hue(str(run["group_x"].iloc[0]), mode), run[run["set"] != "full"]
+    family, joined = str(run["group_x"].iloc[0]), run[run["set"] != "full"]
+    color = hue(family, mode)
     marker = {
         "color": color,
         "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
@@ -160,6 +163,7 @@ def _add_model(
         y=joined["score"],
         mode="lines",
         line={"color": clear(color, 0.4), "width": 1.5},
+        legendgroup=family,
         **SILENT,
         **at,
     )
@@ -168,6 +172,7 @@ def _add_model(
         y=run["score"],
         mode="markers",
         marker=marker,
+        legendgroup=family,
         showlegend=False,
         **_cards(run, sets),
         **at,
@@ -282,7 +287,8 @@ def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
 
 def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
     name_groups(figure, seen.loc[seen["language"] != "", "group_x"], LANGUAGE.symbol, mode)
-    name_mark(figure, "mean, 95 % interval", {"color": INK[mode].text, "symbol": "diamond"})
+    diamond = {"color": INK[mode].text, "symbol": "diamond"}
+    name_mark(figure, "mean, 95 % interval", diamond, group=MEAN)
     if not math.isnan(chance):
         name_chance(figure, mode)
 

@@ -78,6 +78,7 @@ def _fit(x: pd.Series, fit: Mapping[Hashable, Any], mode: Mode) -> dict[str, obj
         "mode": "lines",
         "line": {"color": INK[mode].text, "width": 2, "dash": "dash"},
         "name": "least-squares fit",
+        "legendgroup": "fit",
         "hoverinfo": "skip",
     }
 

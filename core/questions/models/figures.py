@@ -38,6 +38,7 @@ LOGARITHMIC = ("parameters", "step")
 HOLLOW = "rgba(0,0,0,0)"
 SHRUNK = 0.75  # marks of one group lie close together
 MOST_NAMES = 18  # in the legend, which would leave the map no room
+MORE = "more"  # the entry of all others
 
 
 def model_map(
@@ -57,11 +58,14 @@ def model_map(
     nothing. named: the models that get a ring and their title.
     """
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
+    groups = _entries(points, color)
     for _, run in points[points["followed"]].groupby("run", sort=False):
         line = {"color": clear(hue(str(run["group"].iloc[0]), mode), 0.6), "width": 1.5}
-        figure.add_scatter(x=run["x"], y=run["y"], mode="lines", line=line, **SILENT)
+        group = groups[run["model"].iloc[-1]]
+        look = {"mode": "lines", "line": line, "legendgroup": group, **SILENT}
+        figure.add_scatter(x=run["x"], y=run["y"], **look)
     if color in NAMED:
-        _add_named(figure, points, color, mode)
+        _add_named(figure, points, color, groups, mode)
     else:
         _add_scaled(figure, points, color, mode)
     for row in points[points["model"].isin(list(named))].to_dict("records"):
@@ -116,17 +120,32 @@ def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
     )
 
 
-def _add_named(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:
+def _entries(points: pd.DataFrame, color: str) -> dict[str, str]:
+    """Return what stands for each model in the legend: its modality, or with it what it is colored
+    by; one entry stands for all that have no room.
+    """
+    if color not in NAMED:
+        return dict(zip(points["model"], points["modality"], strict=True))
+    entries: dict[str, str] = {}
+    for place, (_, kind) in enumerate(points.groupby(["modality", color], sort=False)):
+        entries |= dict.fromkeys(kind["model"], str(place) if place < MOST_NAMES else MORE)
+    return entries
+
+
+def _add_named(
+    figure: go.Figure, points: pd.DataFrame, color: str, groups: Mapping[str, str], mode: Mode
+) -> None:
     kinds = list(points.groupby(["modality", color], sort=False))
     for place, ((_, name), kind) in enumerate(kinds):
         figure.add_scatter(
             **_marks(kind, {"color": hue(str(name), mode)}, mode),
             name=heading(str(name)),
+            legendgroup=groups[kind["model"].iloc[0]],
             showlegend=place < MOST_NAMES,
         )
     if len(kinds) > MOST_NAMES:
         more = f"and {len(kinds) - MOST_NAMES} more: point at them"
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker={"color": HOLLOW}, name=more)
+        name_mark(figure, more, {"color": HOLLOW}, group=MORE)
 
 
 def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:
@@ -136,11 +155,13 @@ def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode)
         values = shown[kind.index]
         present = values.notna()
         marks = {"color": values[present], "coloraxis": "coloraxis"}
-        figure.add_scatter(**_marks(kind[present], marks, mode), showlegend=False)
+        named = {"legendgroup": str(modality), "showlegend": False}
+        figure.add_scatter(**_marks(kind[present], marks, mode), **named)
         look = find_modality(str(modality))
-        name_mark(figure, look.title, {"color": INK[mode].soft, "symbol": look.symbol})
+        marker = {"color": INK[mode].soft, "symbol": look.symbol}
+        name_mark(figure, look.title, marker, group=str(modality))
         hollow = _marks(kind[~present], {"color": HOLLOW}, mode, edge=INK[mode].soft)
-        figure.add_scatter(**hollow, showlegend=False)
+        figure.add_scatter(**hollow, **named)
     bar = color_bar(wrap(SCALED[color], 16), len=0.8, **_ticks(value, color))
     figure.update_layout(
         coloraxis={

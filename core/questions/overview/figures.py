@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from core.figures.marks import SILENT, add_level, name_chance, name_groups, name_mark
 from core.figures.theme import (
     COMPETENCE,
     INK,
@@ -62,7 +63,8 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     for place, target in enumerate(targets):
         at = {"row": place + 1, "col": 1} if narrow else {"row": 1, "col": place + 1}
         _add_target(figure, seen[seen["target"] == target], at, mode)
-    _add_names(figure, seen, mode)
+    name_groups(figure, seen["group"], LANGUAGE.symbol, mode)
+    name_chance(figure, mode)
     return figure.update_xaxes(title_text=COMPETENCE)
 
 
@@ -98,6 +100,7 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "x": group["competence"],
         "y": group["score"],
         "mode": "lines+markers",
+        "legendgroup": name,
         "line": {"color": clear(color, 0.45), "width": 1.5},
         "marker": {
             "color": color,
@@ -124,13 +127,6 @@ def _card(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _add_names(figure: go.Figure, points: pd.DataFrame, mode: Mode) -> None:
-    for name in dict.fromkeys(points["group"]):
-        marker = {"color": hue(name, mode), "size": 10, "symbol": LANGUAGE.symbol}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=plain(name))
-    figure.add_scatter(x=[None], y=[None], **chance_line(mode))
-
-
 def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
     """Draw the alignment of every model with `against` as a strip per objective (vision) or family
     (language).
@@ -150,15 +146,13 @@ def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
     figure = blank(mode, height=34 * len(order) + 150, title=f"Alignment with {against}")
     figure.update_layout(margin_t=16)
     for modality, group in zip(order["modality"], order["group"], strict=True):
-        figure.add_scatter(
-            **_strip(seen[(seen["modality"] == modality) & (seen["group"] == group)], mode)
-        )
-    figure.add_vline(x=seen["chance"].iloc[0], line=dotted(mode))
-    figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+        strip = seen[(seen["modality"] == modality) & (seen["group"] == group)]
+        figure.add_scatter(**_strip(strip, mode), legendgroup=modality)
+    add_level(figure, seen["chance"].iloc[0], "chance", dotted(mode))
     for modality in dict.fromkeys(order["modality"]):
         kind = find_modality(modality)
-        marker = {"color": INK[mode].soft, "symbol": kind.symbol, "size": 10}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=kind.title)
+        marker = {"color": INK[mode].soft, "symbol": kind.symbol}
+        name_mark(figure, kind.title, marker, group=modality)
     figure.update_xaxes(
         title_text=f"alignment (mutual k-NN, k = {seen['k'].iloc[0]})", rangemode="tozero"
     )
@@ -208,9 +202,9 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
     figure.update_yaxes(rangemode="tozero", matches="y")
     figure.update_yaxes(title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", col=1)
     for modality, name in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        marker = {"color": hue(name, mode), "size": 10, "symbol": find_modality(modality).symbol}
-        figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=heading(name))
-    return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+        marker = {"color": hue(name, mode), "symbol": find_modality(modality).symbol}
+        name_mark(figure, heading(name), marker, group=f"{modality} {name}")
+    return name_chance(figure, mode)
 
 
 def _add_growth(
@@ -227,15 +221,10 @@ def _add_growth(
         **at,
     )
     for _, run in points.groupby("line", sort=False):
-        strip = _strip(run, mode)
-        color = hue(str(run["group"].iloc[-1]), mode)
-        place = {
-            "x": run["x"],
-            "y": run["score"],
-            "mode": "lines+markers",
-            "line": {"color": clear(color, 0.55), "width": 2},
-        }
-        figure.add_scatter(**{**strip, **place}, **at)
+        figure.add_scatter(**_joined(run, mode), **at)
+    for (modality, name), group in points.groupby(["modality", "group"], sort=False):
+        place = {"x": group["x"], "y": group["score"], "legendgroup": f"{modality} {name}"}
+        figure.add_scatter(**{**_strip(group, mode), **place}, **at)
     if not logarithmic:
         figure.update_xaxes(title_text=axis, tickformat=".0%", **at)
         return
@@ -249,10 +238,22 @@ def _add_growth(
     )
 
 
+def _joined(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    """Return the line of a run in the color of its last model's group."""
+    name = str(run["group"].iloc[-1])
+    return {
+        "x": run["x"],
+        "y": run["score"],
+        "mode": "lines",
+        "line": {"color": clear(hue(name, mode), 0.55), "width": 2},
+        "legendgroup": f"{run['modality'].iloc[-1]} {name}",
+        **SILENT,
+    }
+
+
 def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
     name, modality = str(group["group"].iloc[0]), str(group["modality"].iloc[0])
     sizes = [marker_size(count) for count in group["parameters"]]
-    colors = [hue(each, mode) for each in group["group"]]
     cards = [
         hover_card(
             sized(row["title"], row["parameters"]),
@@ -268,7 +269,7 @@ def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "hovertext": cards,
         "showlegend": False,
         "marker": {
-            "color": colors,
+            "color": hue(name, mode),
             "opacity": 0.85,
             "size": sizes,
             "symbol": find_modality(modality).symbol,

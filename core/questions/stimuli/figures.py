@@ -12,12 +12,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Integer
 
-from core.figures.marks import SILENT, cards, flat_color_bar, name_line
+from core.figures.marks import SILENT, add_level, cards, flat_color_bar
 from core.figures.theme import (
     INK,
     Mode,
     blank,
-    chance_line,
     clear,
     dotted,
     hue,
@@ -188,12 +187,9 @@ def agreement(
 
 
 def _mark_levels(figure: go.Figure, *, mean: float, chance: float, k: int, mode: Mode) -> None:
-    by_chance = chance_line(mode, name=f"chance {chance:.2f}")
-    figure.add_vline(x=chance, line=dotted(mode))
+    add_level(figure, chance, f"chance {chance:.2f}", dotted(mode))
     solid = {"color": INK[mode].text, "width": 1.5}
-    figure.add_vline(x=mean, line=solid)
-    name_line(figure, f"mean {mean:.2f}: alignment {mean / k:.3f}", solid)
-    figure.add_scatter(x=[None], y=[None], **by_chance)
+    add_level(figure, mean, f"mean {mean:.2f}: alignment {mean / k:.3f}", solid)
 
 
 def _mark_stimulus(figure: go.Figure, x: int, y: int, stimulus: int, mode: Mode) -> None:

@@ -154,21 +154,20 @@ def information(points: pd.DataFrame, *, measure: str, mode: Mode) -> go.Figure:
     chance = {"cka": "chance_cka", "mutual_knn": "chance_knn"}[measure]
     for color, (view, (name, symbol)) in zip(colors, VIEWS.items(), strict=True):
         run = points[points["view"] == view].sort_values("bits")
-        look = {"legendgroup": view, "x": run["bits"]}
         if measure == "cka":
             figure.add_scatter(
+                x=run["bits"],
                 y=run["predicted"],
                 mode="lines",
                 name=f"{name}, predicted",
-                **look,
                 line={"color": color, "width": 1.5, "dash": "dash"},
             )
         figure.add_scatter(
+            x=run["bits"],
             y=run[measure],
             mode="markers",
             name=f"{name}, measured",
             cliponaxis=False,
-            **look,
             marker={"color": color, "size": 10, "symbol": symbol},
         )
         figure.add_scatter(

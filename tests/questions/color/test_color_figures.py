@@ -275,9 +275,13 @@ def test_knowledge_is_drawn_by_competence_and_by_size(narrow):
     )
     assert "<b>by competence</b><br>one" in headings(figure)
     marks = [trace for trace in figure.data if trace.hovertext is not None]
-    assert [len(trace.x) for trace in marks] == [2, 2, 1]  # C has no competence
-    assert list(marks[0].marker.color) == [hue("GPT-2", "light"), INK["light"].paper]
-    assert "B &lt;b&gt;" in marks[0].hovertext[1]
+    assert [trace.xaxis for trace in marks] == ["x", "x", "x2", "x2", "x2"]  # C has no competence
+    assert [trace.marker.color for trace in marks[:2]] == [
+        hue("GPT-2", "light"),
+        INK["light"].paper,
+    ]
+    assert [trace.legendgroup for trace in marks[:2]] == ["GPT-2", "copies"]
+    assert "B &lt;b&gt;" in marks[1].hovertext[0]
     assert figure.layout.xaxis2.type == "log"
 
 

@@ -143,6 +143,7 @@ def _dots(
     return {
         "y": part["place"],
         "mode": "markers",
+        "legendgroup": color,
         "showlegend": False,
         "marker": {"color": fill, "size": 10, "line": {"color": color, "width": 2}},
         **cards(texts),
@@ -152,4 +153,4 @@ def _dots(
 def _name(figure: go.Figure, name: str, color: str, part: pd.DataFrame) -> None:
     """Name the dots of a color in the legend, where there are any."""
     if len(part):
-        name_mark(figure, name, {"color": color})
+        name_mark(figure, name, {"color": color}, group=color)

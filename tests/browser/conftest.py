@@ -1,0 +1,87 @@
+"""A Chromium, a dashboard over a synthetic store, and a function that opens its links cold."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.pages.levels import retell
+from tests.pages.world import PaintedDataset, build
+
+# Streamlit asks under a deep link for its own address before it asks at the root; the browser logs
+# the two answers
+PROBE = re.compile(r"/_stcore/(health|host-config)$")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not CHROMIUM:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "no Chromium on this machine: install it (apt-get install chromium), or name one in"
+            " PLATOSCOPE_CHROMIUM"
+        )
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory) -> Iterator[str]:
+    dataset = PaintedDataset(80)
+    store = retell(
+        build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m")
+    )
+    with serve(store, log=store / "server.log") as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Return a function that opens a link cold; at the end no page may have shown or logged an
+    error.
+    """
+    errors: list[str] = []
+    contexts = []
+
+    def open_link(link: str, *, width: int = 1280, height: int = 800, theme: str = "light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(
+            90_000
+        )  # the first map by UMAP compiles it, which takes a busy machine a minute
+        page.on("console", lambda message: _note(errors, message))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                errors.append(request.url)
+                if not request.url.startswith((address, "data:", "blob:"))
+                else None
+            ),
+        )
+        page.goto(address + link)
+        page.wait_for_selector("h1")
+        return page
+
+    yield open_link
+    for context in contexts:
+        for page in context.pages:
+            assert page.locator("[data-testid=stException]").count() == 0
+            assert page.get_by_text("Page not found").count() == 0
+        context.close()
+    assert errors == []
+
+
+def _note(errors: list[str], message) -> None:
+    if message.type == "error" and not PROBE.search(message.location.get("url", "")):
+        errors.append(message.text)

@@ -1,0 +1,19 @@
+"""What a person sees of a page in the browser, and the files that it gives away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def chart(page, key: str):
+    found = page.locator(f".st-key-chart-{key} .js-plotly-plot .main-svg").first
+    found.wait_for()
+    return found
+
+
+def download(page, key: str, kind: str) -> tuple[str, bytes]:
+    bar = page.locator(f".st-key-bar-{key}")
+    bar.scroll_into_view_if_needed()
+    with page.expect_download() as waited:
+        bar.get_by_role("button", name=kind, exact=True).click()
+    return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
