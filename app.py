@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.settings import ROOT
-from pages._shared import address, frame
+from pages._shared import address, frame, memory
 
 st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
@@ -75,4 +75,4 @@ frame.keep_legible()
 with st.sidebar:
     frame.sidebar(PAGES, over_store=page not in PAGES["Theory"])
 page.run()
-address.write()
+memory.freeze_imports()

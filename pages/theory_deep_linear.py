@@ -119,7 +119,7 @@ def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
         0.0,
         usual[-1],
         step=1.0 if whole else usual[-1] / 20,
-        help=f"{BREAKERS[preset].unit.capitalize()}, beside those that are tried anyway.",
+        help=f"{BREAKERS[preset].unit.capitalize()}, in addition to those always tried.",
         **bind("added", 0.0, within=(0.0, usual[-1])),
     )
     added = round(added, 0 if whole else 6)  # a link may hold half a mode

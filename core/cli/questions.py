@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.catalog import QUESTIONS
+from core.catalog import QUESTIONS
 from core.cli.shared import add_command, add_json, group, print_object, print_table, report_problems
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question

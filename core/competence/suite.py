@@ -101,7 +101,7 @@ def _check(
     entries = [held.model(dataset, model) for model in models]
     if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
         raise InputError(
-            f"{closed[0]!r} has features but no model that could be asked; name models that were"
+            f"{closed[0]!r} has features only, and no model to run; name models that were"
             " embedded here"
         )
     return card, entries

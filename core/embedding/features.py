@@ -27,8 +27,7 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
     world = dataset.world
     if world is None:
         raise StimuliError(
-            f"dataset {dataset.card.name!r} does not know its factors as vectors; only a procedural"
-            " one does"
+            f"dataset {dataset.card.name!r} has no factors as vectors; only a procedural one does"
         )
     hold_dataset(store, dataset, None)
     spec = f"world:{dataset.card.name}"

@@ -66,7 +66,7 @@ def summarize(
     EncoderError where an answer is empty, StoreBusyError where another process writes the same.
     """
     if words < 1:
-        raise InputError(f"captions of one word or more expected; got {words}")
+        raise InputError(f"expected captions of one word or more; got {words}")
     reader = Store(store)
     card = reader.dataset(dataset)
     source = level or card.levels[0]

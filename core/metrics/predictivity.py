@@ -233,8 +233,8 @@ LINEAR_PREDICTIVITY = Metric(
         ordinal=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
-            "What a linear map fitted on some stimuli can tell of the others; chance is 0 or less,"
-            " however wide the spaces."
+            "What a linear map fitted on some stimuli can predict of the others; chance is 0 or"
+            " less, however wide the spaces."
         ),
         misses=(
             "Directions of little variance, and what only a curved map finds; folds go by position,"

@@ -77,8 +77,8 @@ RSA = Metric(
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees="Whether the same pairs of stimuli are far apart, in the order of all distances.",
         misses=(
-            "Who the nearest neighbors are: they are few among all pairs; and any bending that"
-            " keeps the order of distances."
+            "Which stimuli are nearest neighbors: they are few among all pairs; and any bending"
+            " that keeps the order of distances."
         ),
         defaults={"correlation": "spearman"},
         choices={"correlation": CORRELATIONS},

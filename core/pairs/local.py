@@ -77,7 +77,7 @@ class CenteredLocal:
 def _check_same_stimuli(x: LocalKernels, y: LocalKernels) -> None:
     n, m = x.lists.shape[1], y.lists.shape[1]
     if n != m:
-        raise MetricError(f"kernels over the same stimuli expected; got {n} and {m} stimuli")
+        raise MetricError(f"expected kernels over the same stimuli; got {n} and {m} stimuli")
 
 
 def _products(x: LocalKernels, y: LocalKernels) -> Float64[np.ndarray, "Lx Ly"]:

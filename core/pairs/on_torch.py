@@ -247,5 +247,5 @@ def _stacked(parts: Sequence[Tensor | None], missing: int | float) -> Tensor:
 def _check_same_stimuli(x: Tensor, y: Tensor) -> None:
     if x.shape[1] != y.shape[1]:
         raise MetricError(
-            f"layers over the same stimuli expected; got {x.shape[1]} and {y.shape[1]} stimuli"
+            f"expected layers over the same stimuli; got {x.shape[1]} and {y.shape[1]} stimuli"
         )

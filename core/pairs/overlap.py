@@ -36,7 +36,7 @@ def check_lists(
     """Refuse neighbors over other stimuli, and k outside what was kept of both."""
     if x.shape[1] != y.shape[1]:
         raise MetricError(
-            f"neighbors over the same stimuli expected; got {x.shape[1]} and {y.shape[1]} stimuli"
+            f"expected neighbors over the same stimuli; got {x.shape[1]} and {y.shape[1]} stimuli"
         )
     kept = min(x.shape[2], y.shape[2])
     if not 1 <= k <= kept:

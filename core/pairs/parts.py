@@ -34,7 +34,7 @@ def check_same_stimuli(x: Parts[T], y: Parts[T]) -> None:
     """Refuse models over other stimuli."""
     if x.stimuli != y.stimuli:
         raise MetricError(
-            f"layers over the same stimuli expected; got {x.stimuli} and {y.stimuli} stimuli"
+            f"expected layers over the same stimuli; got {x.stimuli} and {y.stimuli} stimuli"
         )
 
 

@@ -49,7 +49,7 @@ class PairRows:
         pairs_x, pairs_y = x.layers.shape[1], y.layers.shape[1]
         if pairs_x != pairs_y:
             raise MetricError(
-                f"rows over the same pairs of stimuli expected; got {pairs_x} and {pairs_y} pairs"
+                f"expected rows over the same pairs of stimuli; got {pairs_x} and {pairs_y} pairs"
             )
         values = np.zeros((len(x.layers), len(y.layers)))
         for start in range(0, pairs_x, TILE):

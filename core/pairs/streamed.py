@@ -136,7 +136,7 @@ def join(x: Streamed, y: Streamed) -> Sums:
     """Return the sums of two spaces; raises MetricError for other stimuli."""
     if len(x.space) != len(y.space):
         n, m = len(x.space), len(y.space)
-        raise MetricError(f"layers over the same stimuli expected; got {n} and {m} stimuli")
+        raise MetricError(f"expected layers over the same stimuli; got {n} and {m} stimuli")
     count = len(x.folds)
     folds = [
         _joined(x.space[fold::count], x.folds[fold], y.space[fold::count], y.folds[fold])

@@ -22,7 +22,7 @@ def check_space(space: Float[np.ndarray, "n d"]) -> None:
     n, dims = space.shape
     if n < SMALLEST or dims < 1:
         raise MetricError(
-            f"a space of at least {SMALLEST} stimuli and 1 dimension expected; got {n} × {dims}"
+            f"expected a space of at least {SMALLEST} stimuli and 1 dimension; got {n} × {dims}"
         )
     if not np.isfinite(space).all():
         row = int(np.flatnonzero(~np.isfinite(space).all(axis=1))[0])
@@ -41,7 +41,7 @@ def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> No
     """Refuse two spaces that are not over the same stimuli, and either one that is degenerate."""
     if len(x) != len(y):
         raise MetricError(
-            f"two spaces over the same stimuli expected; got {len(x)} and {len(y)} stimuli"
+            f"expected two spaces over the same stimuli; got {len(x)} and {len(y)} stimuli"
         )
     check_space(x)
     check_space(y)

@@ -45,7 +45,7 @@ def rbf(
     twice = 2 * sigma * sigma
     if not (sigma > 0 and 0 < twice < np.inf):
         raise MetricError(
-            f"a positive, finite width of the kernel expected; got bandwidth = {bandwidth}, which"
+            f"expected a positive, finite width of the kernel; got bandwidth = {bandwidth}, which"
             f" makes it {sigma}"
         )
     if np.exp(-apart.min() / twice) < np.finfo(np.float64).eps:

@@ -134,7 +134,7 @@ def _tested(r: float, n: int) -> Correlation:
 def _sound(*columns: np.ndarray) -> list[Float64[np.ndarray, " n"]]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
-            "one value of each for every model expected; got"
+            "expected one value of each for every model; got"
             f" {', '.join(str(len(column)) for column in columns)} values"
         )
     sound = np.all([np.isfinite(column) for column in columns], axis=0)

@@ -114,7 +114,7 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
     (leaving one out).
     """
     if len(x) != len(y):
-        raise InputError(f"one y for each x expected; got {len(x)} and {len(y)} values")
+        raise InputError(f"expected one y for each x; got {len(x)} and {len(y)} values")
     sound = np.isfinite(x) & np.isfinite(y)
     x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
     reason, none = _reason_against(x, y), [np.nan] * 8

@@ -46,7 +46,7 @@ def competence_fit(
     if not 0 < level < 1:
         raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
     if len(x) != len(y):
-        raise InputError(f"one competence per alignment expected; got {len(x)} and {len(y)} values")
+        raise InputError(f"expected one competence per alignment; got {len(x)} and {len(y)} values")
     points = np.stack([x, y])
     points = points[:, np.isfinite(points).all(axis=0)]
     if reason := _reason_against(points):

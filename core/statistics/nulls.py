@@ -65,7 +65,7 @@ def null_scores(
     if not (layers_x and layers_y and len(orders)):
         sizes = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
         raise MetricError(
-            f"at least one model on each side and one permutation expected; got {sizes}"
+            f"expected at least one model on each side and one permutation; got {sizes}"
         )
     ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
     batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))

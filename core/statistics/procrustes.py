@@ -63,7 +63,7 @@ def generalized_procrustes(
     shares = _shares(weights, len(spaces))
     if len(counts := {len(space) for space in spaces}) > 1:
         raise MetricError(
-            f"spaces over the same stimuli expected; got {' and '.join(map(str, sorted(counts)))}"
+            f"expected spaces over the same stimuli; got {' and '.join(map(str, sorted(counts)))}"
             " stimuli"
         )
     with one_core_each() as pool:
@@ -95,7 +95,7 @@ def turn(
 def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, " M"]:
     shares = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     if len(shares) != count:
-        raise MetricError(f"one weight for each of {count} spaces expected; got {len(shares)}")
+        raise MetricError(f"expected one weight for each of {count} spaces; got {len(shares)}")
     if not (np.isfinite(shares).all() and (shares >= 0).all()):
         raise MetricError(f"weights must be 0 or more and finite; got {shares.tolist()}")
     if (shares > 0).sum() < 2:

@@ -52,7 +52,7 @@ def luma(image: Image.Image) -> Float64[np.ndarray, "height width"]:
     """
     if not image.width * image.height:
         raise StimuliError(
-            f"an image of at least one pixel expected; got {image.width} × {image.height}"
+            f"expected an image of at least one pixel; got {image.width} × {image.height}"
         )
     return np.asarray(image.convert("L"), dtype=np.float64)
 

@@ -76,7 +76,7 @@ def count_share(share: float, n: int) -> int:
     count = round(share * n) if np.isfinite(share) else 0
     if not 1 <= count <= n // 2:
         raise StimuliError(
-            f"a share of at most a half that is 1 … {n // 2} of {n} stimuli expected; got {share}"
+            f"expected a share of at most a half that is 1 … {n // 2} of {n} stimuli; got {share}"
         )
     return count
 

@@ -51,7 +51,7 @@ def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
     places = [_find(cards, name) for name in names]
     if twice := sorted({str(one) for one in places if places.count(one) > 1}):
         raise MetricError(
-            f"each space once expected; got {', '.join(twice)} more than once: leave the second"
+            f"expected each space once; got {', '.join(twice)} more than once: leave the second"
             " one out"
         )
     return places

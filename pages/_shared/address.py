@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec
 
 import streamlit as st
 
+from core.catalog import QUESTIONS
 from core.errors import InputError, UnknownNameError
+from core.options import options_of
 
 _KEY = "address"
 Texts = dict[str, list[str]]
@@ -189,8 +191,19 @@ def chosen(key: str) -> Texts:
 
 def stale() -> list[str]:
     """Return what the link says that is not there, in sentences, until something else is chosen."""
-    state = st.session_state
-    return [text for key, (text, value) in _view().stale.items() if state.get(key) == value]
+    view, state = _view(), st.session_state
+    taken = {key.partition(":")[0] for key in view.bound}
+    unread = [key for key in view.unread if key in view.texts and key not in taken]
+    return [
+        *(text for key, (text, value) in view.stale.items() if state.get(key) == value),
+        *(f"a control for {key}" for key in unread if key in _option_names()),
+    ]
+
+
+@cache
+def _option_names() -> frozenset[str]:
+    """Return what a question's link may say; other keys are a stranger's, or of a later control."""
+    return frozenset(one.name for kind in QUESTIONS for one in options_of(kind))
 
 
 def _split(texts: Texts) -> Texts:

@@ -76,7 +76,9 @@ def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> s
 def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
     """Choose one of a model's layers by its name; at first the best one, whichever that is."""
     names = {-1: "best aligned", **dict(enumerate(layers))}
-    chosen = st.selectbox("Layer", list(names), format_func=names.get, **bind(key, -1, names))
+    chosen = st.selectbox(
+        "Layer", list(names), format_func=names.get, **bind(key, -1, names, kind="layer")
+    )
     if chosen >= 0:
         return chosen
     st.caption(f"Best aligned with the other model: {layers[best]}")
@@ -120,7 +122,7 @@ def pick_choice(
         choices,
         format_func=labels.get if labels else str,
         help=sentence(one.help),
-        **bind(one.name, one.default if usual is None else usual, choices),
+        **bind(one.name, one.default if usual is None else usual, choices, kind=one.label.lower()),
     )
 
 

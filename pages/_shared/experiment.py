@@ -26,18 +26,18 @@ if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anythin
     from core.theory.looks import Look, Run
 
 MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
-_KEY = "experiment"
+MOST_HELD = 8  # runs of one visitor
+_KEY = "experiments"
 
 
 @dataclass
 class Experiment:
     """A run under way, and what it has shown so far.
 
-    digest: of the recipe that it follows. unit: what a person calls its looks. error: what ended it
-    early. clocked: whether a clock redraws it. busy: held by whoever works.
+    unit: what a person calls its looks. error: what ended it early. clocked: whether a clock
+    redraws it. busy: held by whoever works.
     """
 
-    digest: str
     run: Run
     unit: str = "looks"
     looks: list[Look] = field(default_factory=list)
@@ -74,11 +74,15 @@ def conduct(
 ) -> None:
     """Begin the run of a question, or go on with it; draw what it has shown, with a bar of its
     progress and a button to stop it.
+
+    The runs of other questions rest meanwhile: asked again, they go on where they were.
     """
     digest = recipe_of(question).digest
-    held = st.session_state.get(_KEY)
-    if held is None or held.digest != digest:
-        held = st.session_state[_KEY] = Experiment(digest, begin())
+    runs: dict[str, Experiment] = st.session_state.setdefault(_KEY, {})
+    held = runs.pop(digest) if digest in runs else Experiment(begin())
+    runs[digest] = held  # the latest last
+    if len(runs) > MOST_HELD:
+        runs.pop(next(iter(runs)))
     go_on(held, show)
 
 

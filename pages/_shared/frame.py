@@ -28,9 +28,17 @@ _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
   const tell = () => { if (phone.matches !== data.narrow) setStateValue("narrow", phone.matches); };
+  // Plotly takes every touch for itself; the browser scrolls by a swipe and makes a click of a tap
+  const leave = event => {
+    if (phone.matches && event.target.closest(".js-plotly-plot")) event.stopImmediatePropagation();
+  };
   tell();
   phone.addEventListener("change", tell);
-  return () => phone.removeEventListener("change", tell);
+  document.addEventListener("touchstart", leave, { capture: true, passive: true });
+  return () => {
+    phone.removeEventListener("change", tell);
+    document.removeEventListener("touchstart", leave, { capture: true });
+  };
 }
 """
 _width = st.components.v2.component("platoscope_width", js=_NARROW)
@@ -198,6 +206,7 @@ def _titled(question: str) -> Iterator[None]:
     above = st.container()
     with part():
         yield
+    address.write()
     for sentence in address.stale():
         above.warning(f"Not in this view: {plain(sentence)}.", icon=":material/error:")
 

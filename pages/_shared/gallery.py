@@ -16,6 +16,14 @@ from pages._shared.queries import Place
 
 PAGE = 20
 MOST_VALUES = 24  # of a factor that can be picked from a list
+_TOP = """
+export default function({ data, parentElement }) {
+  if (parentElement.opened === data.opened) return;
+  parentElement.opened = data.opened;
+  document.querySelector("[data-testid=stMain]").scrollTo({ top: 0 });
+}
+"""
+_top = st.components.v2.component("platoscope_top", js=_TOP)
 
 
 def chosen(size: int) -> int | None:
@@ -31,6 +39,11 @@ def chosen(size: int) -> int | None:
             f" {size - 1:,}."
         )
     return None
+
+
+def show_top(opened: int) -> None:
+    """Bring the head of the page into view when another stimulus was opened."""
+    _top(key="page-top", data={"opened": opened}, height=0)
 
 
 def choose(index: int | None) -> None:

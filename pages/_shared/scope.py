@@ -25,7 +25,7 @@ def pick_scope(at: Place) -> Scope:
         list(pairs),
         placeholder="all stimuli",
         help=controls.sentence(one.help),
-        **address.bind(one.name, [], pairs),
+        **address.bind(one.name, [], pairs, kind="value of a factor"),
     )
     chosen = tuple(pairs[text] for text in where)
     return replace(at.scope, where=chosen, stimuli=pick_set(queries.card(at).size))

@@ -7,12 +7,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.errors import InputError
 from core.modalities import MODALITIES
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
 from core.study.selections import ends
 from core.study.spaces import default_language, default_spaces, describe_spaces, find_space
 from pages._shared import controls, frame, queries
-from pages._shared.address import bind
+from pages._shared.address import bind, hand, take
 from pages._shared.queries import Place
 
 SUMMARIES = {
@@ -44,12 +45,14 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         )
         raise frame.NeededError("A consensus takes at least two models: embed another one.", how)
     one = controls.option_named(Spaces, "spaces")
+    if named := take(one.name):  # a command may name a model and leave its layer out
+        hand(one.name, [_whole_name(at, name) for name in named])
     chosen = st.multiselect(
         one.label,
         list(names),
         format_func=names.get,
         help=controls.sentence(one.help),
-        **bind(one.name, _usual(at, every), names),
+        **bind(one.name, _usual(at, every), names, kind="layer of a model"),
     )
     if len(chosen) < 2:
         raise frame.NeededError(
@@ -64,6 +67,14 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     )
     st.caption(f"Read in {frame.plain(', '.join(read))}")
     return tuple(chosen)
+
+
+def _whole_name(at: Place, space: str) -> str:
+    """Return the name of a space with its layer; unchanged where there is no such space."""
+    try:
+        return str(find_space(queries.study(at), space))
+    except InputError:
+        return space
 
 
 def _usual(at: Place, every: pd.DataFrame) -> list[str]:

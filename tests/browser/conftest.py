@@ -52,7 +52,9 @@ def visit(browser, address):
 
     def open_link(link: str, *, width: int = 1280, height: int = 800, theme: str = "light"):
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=theme
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            has_touch=width < 640,
         )
         contexts.append(context)
         page = context.new_page()

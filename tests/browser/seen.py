@@ -17,3 +17,14 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
     with page.expect_download() as waited:
         bar.get_by_role("button", name=kind, exact=True).click()
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
+
+
+def field(page, label: str):
+    return page.locator("[data-testid=stSelectbox]", has=page.get_by_text(label, exact=True))
+
+
+def choose(page, label: str, text: str) -> None:
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    field(page, label).locator("input").click()
+    page.keyboard.type(text)  # a long list draws only what is in sight
+    page.get_by_role("option", name=text).first.click()

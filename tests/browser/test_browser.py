@@ -9,7 +9,7 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, download
+from tests.browser.seen import chart, choose, download, field
 
 pytestmark = pytest.mark.browser
 PAGES = {
@@ -84,17 +84,6 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
     assert shown[2].endswith("/align")
-
-
-def field(page, label: str):
-    return page.locator("[data-testid=stSelectbox]", has=page.get_by_text(label, exact=True))
-
-
-def choose(page, label: str, text: str) -> None:
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
-    field(page, label).locator("input").click()
-    page.keyboard.type(text)  # a long list draws only what is in sight
-    page.get_by_role("option", name=text).first.click()
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):

@@ -171,7 +171,7 @@ def test_all_findings(run) -> None:
         (("stimuli", "--spaces", "vit-mae-m"), "at least two spaces of a positive weight; got 1"),
         (
             ("stimuli", "--spaces", "vit-mae-m", "vit-mae-m:2"),
-            "each space once expected; got vit-mae-m:2 more than once",
+            "expected each space once; got vit-mae-m:2 more than once",
         ),
         (("stimuli", "--spaces", "vit-mae-m", "vit-clip-m:9"), "no layer of vit-clip-m named '9'"),
         (("stimuli", "--by", "worst"), "no summary of dispersion named 'worst'"),

@@ -300,9 +300,7 @@ def test_a_dataset_without_known_factors_has_no_reality(tmp_path: Path) -> None:
     class Photographs(CountedDataset):
         world = None
 
-    with pytest.raises(
-        StimuliError, match="dataset 'counted' does not know its factors as vectors"
-    ):
+    with pytest.raises(StimuliError, match="dataset 'counted' has no factors as vectors"):
         embed_world(tmp_path, Photographs())
 
 

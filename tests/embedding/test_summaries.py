@@ -167,7 +167,7 @@ def test_levels_of_two_sources_keep_their_names_and_texts(store: Path) -> None:
 
 def test_no_words_are_refused(store: Path) -> None:
     clerk = Clerk()
-    with pytest.raises(InputError, match="captions of one word or more expected; got 0"):
+    with pytest.raises(InputError, match="expected captions of one word or more; got 0"):
         summarize(store, "counted", clerk, words=0)
     assert clerk.asked == []
 

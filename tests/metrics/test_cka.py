@@ -253,7 +253,7 @@ def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, 1e-200, 1e200, math.nan, math.inf])
 def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
-    expected = f"a positive, finite width of the kernel expected; got bandwidth = {bandwidth}"
+    expected = f"expected a positive, finite width of the kernel; got bandwidth = {bandwidth}"
     with pytest.raises(MetricError, match=re.escape(expected)):
         rbf_cka(*spaces(0), bandwidth=bandwidth)
 

@@ -167,7 +167,7 @@ def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = spaces(0)
     with pytest.raises(
         MetricError,
-        match=f"two spaces over the same stimuli expected; got {N} and {N - 1} stimuli",
+        match=f"expected two spaces over the same stimuli; got {N} and {N - 1} stimuli",
     ):
         metric(x, y[:-1])
 
@@ -210,7 +210,7 @@ def test_fewer_than_three_stimuli_are_refused(metric, n):
     x, y = spaces(0)
     with pytest.raises(
         MetricError,
-        match=rf"a space of at least 3 stimuli and 1 dimension expected; got {n} × 12",
+        match=rf"expected a space of at least 3 stimuli and 1 dimension; got {n} × 12",
     ):
         metric(x[:n], y[:n])
 

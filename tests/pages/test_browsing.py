@@ -86,7 +86,7 @@ def test_the_map_lays_out_what_passes_the_search(opened, three, kind, monkeypatc
     assert not app.exception
     assert charts(app) == ["stimulus-map"]
     assert app.segmented_control(key="map").value == kind
-    assert "Draw around dots" in " ".join(text.value for text in app.markdown)
+    assert "draw around dots" in " ".join(text.value for text in app.markdown)
 
 
 def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):

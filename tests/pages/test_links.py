@@ -10,10 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.cli import make_parser
-from core.options import values_of
 from core.questions.question import Question
 from core.questions.words import read_question, to_query
-from core.study.layers import ALL
 
 NAMED = ["gpt-2-m", "vit-clip-m", "vit-mae-m"]
 VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that chooses much
@@ -52,23 +50,40 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
 def test_a_link_from_a_question_opens_its_page_with_the_same_question(opened, demo, page, address):
     first = opened(demo, page, **address)
     assert not first.exception
-    chosen = plotted(first)
-    assert chosen
-    for question in (one for one in chosen if not of_all_layers(one)):
-        links = {**marks(address), **to_query(question)}
-        again = opened(demo, page, **links)
-        assert not again.exception
-        assert not again.warning
-        assert question in plotted(again), links
+    question = plotted(first)[0]
+    links = {**marks(address), **to_query(question)}
+    again = opened(demo, page, **links)
+    assert not again.exception
+    assert not again.warning
+    assert plotted(again)[0] == question
 
 
-@pytest.mark.parametrize(("page", "address"), VIEWS)
-def test_an_address_says_what_was_chosen_and_nothing_else(opened, demo, page, address):
-    app = opened(demo, page, **address)
-    app.run()  # writes the address, from what the controls show
-    written = {key: app.query_params[key] for key in app.query_params}
-    texts = {key: one if isinstance(one, list) else [one] for key, one in address.items()}
-    assert {key: one if isinstance(one, list) else [one] for key, one in written.items()} == texts
+def test_an_address_says_what_was_chosen_and_nothing_else(opened, demo):
+    page, address = VIEWS[0]
+    app = opened(demo, page, **address, utm="foreign")
+    app.number_input(key="k").set_value(8).run()
+    assert texts(app.query_params) == texts({**address, "k": "8"})
+    app.selectbox(key="null").set_value(0).run()
+    left = {key: value for key, value in address.items() if key != "null"}
+    assert texts(app.query_params) == texts({**left, "k": "8"})
+
+
+def texts(address: Any) -> dict[str, list[str]]:
+    """Return the texts of an address by key."""
+    values = {key: address[key] for key in address}
+    return {key: one if isinstance(one, list) else [one] for key, one in values.items()}
+
+
+def test_a_choice_that_a_page_has_no_control_for_is_said(opened, demo):
+    app = opened(demo, "metrics", q="0.9", where="scene=city", set="variant=paper", utm="foreign")
+    said = [warning.value for warning in app.warning]
+    assert [text.removeprefix("Not in this view: ") for text in said] == [
+        "a control for q.",
+        "a control for where.",
+        "a control for set.",
+    ]
+    app.number_input(key="k").set_value(8).run()
+    assert not app.warning
 
 
 def plotted(app: AppTest) -> list[Question]:
@@ -76,11 +91,6 @@ def plotted(app: AppTest) -> list[Question]:
     lines = [code.value for code in app.code if code.value.startswith("platoscope ")]
     parsed = [make_parser().parse_args(shlex.split(line)[1:]) for line in lines]
     return [read_question(one.run.args[0], one) for one in parsed if isinstance(one.run, partial)]
-
-
-def of_all_layers(question: Question) -> bool:
-    """Return whether a question is of one pair's layers, for which its page has another control."""
-    return values_of(question).get("layers") == ALL
 
 
 def marks(address: dict[str, Any]) -> dict[str, Any]:

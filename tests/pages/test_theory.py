@@ -66,7 +66,7 @@ def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page
     capsys.readouterr()
     assert (program, main([*words, "--json"])) == ("platoscope", 0)
     printed = json.loads(capsys.readouterr().out)
-    shown = tabulate(app.session_state["experiment"].looks)
+    shown = tabulate(run_of(app).looks)
     pd.testing.assert_frame_equal(
         pd.DataFrame(printed["rows"]), shown, check_dtype=False, rtol=1e-9
     )
@@ -96,16 +96,34 @@ def test_deep_linear_networks_end_aligned(on_nothing):
     assert "--a 4 --b 5 4" in app.code[0].value
 
 
+def run_of(app) -> experiment.Experiment:
+    """Return the run that a page shows: the latest."""
+    return [*app.session_state["experiments"].values()][-1]
+
+
+def test_a_run_that_was_left_for_another_rests_and_goes_on_when_it_is_asked_again(on_nothing):
+    app = on_nothing("theory_deep_linear", moment=0.0)
+    app.button(key="stop").click().run()
+    first = run_of(app)
+    before = len(first.looks)
+    app.number_input(key="seed").set_value(7).run()
+    assert run_of(app) is not first
+    assert run_of(app).looks
+    app.number_input(key="seed").set_value(0).run()
+    assert run_of(app) is first
+    assert (first.state, len(first.looks)) == ("stopped", before)
+
+
 def test_a_run_can_be_stopped_and_goes_on(on_nothing):
     app = on_nothing("theory_deep_linear", moment=0.0)
-    assert app.session_state["experiment"].state == "running"
+    assert run_of(app).state == "running"
     app.button(key="stop").click().run()
-    before = len(app.session_state["experiment"].looks)
-    assert app.session_state["experiment"].state == "stopped"
+    before = len(run_of(app).looks)
+    assert run_of(app).state == "stopped"
     app.run()
-    assert len(app.session_state["experiment"].looks) == before
+    assert len(run_of(app).looks) == before
     app.button(key="go-on").click().run()
-    assert len(app.session_state["experiment"].looks) > before
+    assert len(run_of(app).looks) > before
 
 
 def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
@@ -133,7 +151,7 @@ def test_two_redraws_at_once_do_not_take_the_same_look():
         assert go.wait(10)
         yield Look({"at": 0.0})
 
-    held = experiment.Experiment("", Run(looks()))
+    held = experiment.Experiment(Run(looks()))
     first = threading.Thread(target=held.work)
     first.start()
     assert begun.wait(10)

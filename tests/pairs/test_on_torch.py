@@ -122,7 +122,7 @@ def test_spaces_over_other_stimuli_are_refused(metric):
     x, y = models(5)
     engine = on_torch_cpu(metric)
     with pytest.raises(
-        MetricError, match="layers over the same stimuli expected; got 50 and 40 stimuli"
+        MetricError, match="expected layers over the same stimuli; got 50 and 40 stimuli"
     ):
         engine.scores(engine.prepare(x), engine.prepare([layer[:40] for layer in y]))
 

@@ -111,7 +111,7 @@ def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
 
 def test_other_stimuli_are_refused():
     with pytest.raises(
-        MetricError, match="neighbors over the same stimuli expected; got 20 and 21 stimuli"
+        MetricError, match="expected neighbors over the same stimuli; got 20 and 21 stimuli"
     ):
         overlaps(lists(0, 1, 20, 5), lists(0, 1, 21, 5), k=5)
 

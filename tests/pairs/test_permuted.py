@@ -99,7 +99,7 @@ def test_tied_neighbors_keep_the_order_that_they_had():
 
 def test_other_stimuli_are_refused():
     with pytest.raises(
-        MetricError, match="neighbors over the same stimuli expected; got 20 and 21 stimuli"
+        MetricError, match="expected neighbors over the same stimuli; got 20 and 21 stimuli"
     ):
         permuted_overlaps(
             neighbors(spaces(0, 1, 20), 5), neighbors(spaces(0, 1, 21), 5), draw(0, 1, 20), k=5

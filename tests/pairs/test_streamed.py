@@ -132,11 +132,11 @@ def test_layers_over_other_stimuli_are_refused(metric):
     x, y = spaces()
     engine = make(metric)
     with pytest.raises(
-        MetricError, match="layers over the same stimuli expected; got 60 and 59 stimuli"
+        MetricError, match="expected layers over the same stimuli; got 60 and 59 stimuli"
     ):
         engine.scores(engine.prepare([x]), engine.prepare([y[:-1]]))
     with pytest.raises(
-        MetricError, match="layers over the same stimuli expected; got 60 and 59 stimuli"
+        MetricError, match="expected layers over the same stimuli; got 60 and 59 stimuli"
     ):
         join(stream(x), stream(y[:-1]))
 
@@ -156,7 +156,7 @@ def test_features_that_are_not_finite_are_refused(metric, bad):
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_fewer_than_three_stimuli_are_refused(metric, n):
     x, _ = spaces()
-    with pytest.raises(MetricError, match=f"at least 3 stimuli and 1 dimension expected; got {n}"):
+    with pytest.raises(MetricError, match=f"at least 3 stimuli and 1 dimension; got {n}"):
         make(metric).prepare([x[:n]], preprocess=as_is)
 
 

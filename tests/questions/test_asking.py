@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.catalog import QUESTIONS
+from core.catalog import QUESTIONS
 from core.errors import StoreError
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment

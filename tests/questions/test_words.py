@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.catalog import QUESTIONS
 from core.cli import make_parser
-from core.cli.catalog import QUESTIONS
 from core.options import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of

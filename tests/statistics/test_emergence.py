@@ -136,7 +136,7 @@ def test_what_cannot_be_compared_is_nan_with_the_reason():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="one y for each x expected; got 20 and 3 values"):
+    with pytest.raises(InputError, match="expected one y for each x; got 20 and 3 values"):
         compare_fits(X, X[:3])
     with pytest.raises(InputError, match="a line needs two different x"):
         fit_line(np.ones(3), np.arange(3.0))

@@ -210,7 +210,7 @@ def test_copies_of_a_stimulus_have_equal_residuals():
         (
             [family(0)[0], family(0, n=20)[0]],
             {},
-            "over the same stimuli expected; got 20 and 30 stimuli",
+            "over the same stimuli; got 20 and 30 stimuli",
         ),
         ([family(0)[0], np.ones((30, 4))], {}, "all 30 stimuli have the same vector"),
         (
@@ -219,7 +219,7 @@ def test_copies_of_a_stimulus_have_equal_residuals():
             "these 30 stimuli lie on one line",
         ),
         ([family(0)[0], family(0)[1] * np.nan], {}, "a space must be finite; stimulus 0 has NaN"),
-        (family(0), {"weights": [1.0, 1.0]}, "one weight for each of 3 spaces expected; got 2"),
+        (family(0), {"weights": [1.0, 1.0]}, "expected one weight for each of 3 spaces; got 2"),
         (family(0), {"weights": [1.0, -1.0, 1.0]}, "weights must be 0 or more and finite"),
         (family(0), {"weights": [0.0, 0.0, 1.0]}, "of a positive weight; got 1: add a model"),
         (

@@ -86,7 +86,7 @@ def test_a_line_of_pixels_has_no_edges_to_tell(size):
 
 
 def test_an_image_without_pixels_is_refused():
-    with pytest.raises(StimuliError, match="at least one pixel expected; got 0 × 3"):
+    with pytest.raises(StimuliError, match="expected an image of at least one pixel; got 0 × 3"):
         describe_images([Image.new("RGB", (0, 3))])
 
 

@@ -215,6 +215,6 @@ def test_a_level_outside_its_range_is_refused(level):
 
 def test_values_of_different_length_are_refused():
     with pytest.raises(
-        InputError, match="one competence per alignment expected; got 3 and 4 values"
+        InputError, match="expected one competence per alignment; got 3 and 4 values"
     ):
         competence_fit(np.arange(3.0), np.arange(4.0))

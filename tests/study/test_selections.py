@@ -133,15 +133,15 @@ def test_random_sets_are_seeded_and_hold_each_stimulus_with_equal_chance():
         (lambda: parts(VALUES, 1), "has 2 … 6 parts; got 1"),
         (
             lambda: count_share(0.9, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; got 0.9",
+            "share of at most a half that is 1 … 3 of 6 stimuli; got 0.9",
         ),
         (
             lambda: count_share(0.0, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; got 0.0",
+            "share of at most a half that is 1 … 3 of 6 stimuli; got 0.0",
         ),
         (
             lambda: count_share(np.nan, 6),
-            "share of at most a half that is 1 … 3 of 6 stimuli expected; got nan",
+            "share of at most a half that is 1 … 3 of 6 stimuli; got nan",
         ),
         (
             lambda: ends(VALUES * np.nan, 2),

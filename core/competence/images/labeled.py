@@ -115,7 +115,7 @@ def draw(samples: Samples, *, limit: int = LIMIT, seed: int = SEED) -> tuple[lis
         )
     if len({sample.label for sample in kept}) < 2:
         raise StimuliError(
-            "all labeled images are of one class, which nobody can get wrong; give at least two"
+            "all labeled images are of one class, so there is nothing to predict; give at least two"
             " classes"
         )
     return kept, parts

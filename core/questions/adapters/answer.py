@@ -98,7 +98,7 @@ def complete_adaptation(question: Adaptation, study: Study) -> Adaptation:
     trainings and for pairs.
     """
     if question.seeds < 1:
-        raise InputError(f"at least one training expected; got {question.seeds} seeds")
+        raise InputError(f"expected at least one training; got {question.seeds} seeds")
     complete = name_spaces(question, study)
     parts = split(study.size, pairs=question.pairs, seed=question.seed)
     return replace(complete, pairs=len(parts.train))

@@ -45,7 +45,7 @@ class CaptionAlignment(_ModelsByLevel):
 
     comparison: Comparison = part(Comparison)
     by: Literal["objective", "model"] = option(
-        "objective", label="A panel per", help="what a row is the mean over or stands for"
+        "objective", label="A panel per", help="what each row stands for, or averages over"
     )
 
     @property
@@ -56,7 +56,7 @@ class CaptionAlignment(_ModelsByLevel):
 
 @dataclass(frozen=True)
 class CaptionFacts(_ModelsByLevel):
-    """Is it what a caption tells?
+    """Does it depend on what a caption says?
 
     Alignment is that of single stimuli, by mutual k-NN in the best layers.
     """
@@ -65,7 +65,7 @@ class CaptionFacts(_ModelsByLevel):
 
     k: int = option(10, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1")
     by: Literal["objective", "model"] = option(
-        "objective", label="A panel per", help="what a row is the mean over or stands for"
+        "objective", label="A panel per", help="what each row stands for, or averages over"
     )
 
     @property

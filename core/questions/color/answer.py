@@ -103,9 +103,7 @@ def complete_agreement(question: ColorAgreement, study: Study) -> ColorAgreement
     """Name the sources; raises InputError for fewer than two, and for two of one title."""
     complete = complete_sources(question, study)
     if len(complete.source) < 2:
-        raise InputError(
-            f"at least two sources expected, to be compared; got {len(complete.source)}"
-        )
+        raise InputError(f"expected at least two sources to compare; got {len(complete.source)}")
     titles = [open_source(complete, name).title for name in complete.source]
     if twice := [title for title in titles if titles.count(title) > 1]:
         raise InputError(f"two sources are called {twice[0]!r}; rename one of the files")

@@ -38,7 +38,7 @@ def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.
     """
     measured = skill.dropna()
     if not 1 <= count <= MOST:
-        raise InputError(f"1 to {MOST} bins expected; got {count}")
+        raise InputError(f"expected 1 to {MOST} bins; got {count}")
     parts = _places(measured.to_numpy(float), count=count, equal=equal)
     if equal:
         ends = measured.groupby(parts)
@@ -124,7 +124,7 @@ def bin_trends(
     `assign_bins`.
     """
     if permutations < 1:
-        raise InputError(f"at least 1 permutation expected; got {permutations}")
+        raise InputError(f"expected at least 1 permutation; got {permutations}")
     bins = assign_bins(skill, count=count, equal=equal)
     names = {name: number for number, name in enumerate(bins.index)}
     scored = pairs[
@@ -218,7 +218,7 @@ def _mean(points: pd.DataFrame) -> tuple[Any, ...]:
     reason = (
         ""
         if np.isfinite(error)
-        else "one model is in all of these pairs, so that nothing tells how their mean varies"
+        else "one model is in all of these pairs, so the spread of their mean is unknown"
     )
     return len(scores), scores.mean(), error, naive, reason
 

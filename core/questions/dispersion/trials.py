@@ -101,12 +101,12 @@ def complete_trial(question: S, study: Study) -> S:
 def _check_models(study: Study, models: Sequence[str], language: Sequence[str]) -> None:
     if not language:
         raise MetricError(
-            f"language models to align with expected; dataset {study.dataset.name} has none: embed"
+            f"expected language models to align with; dataset {study.dataset.name} has none: embed"
             " one, or name some"
         )
     if twice := sorted({name for name in models if models.count(name) > 1}):
         raise MetricError(
-            f"each model once, tested or as a language model, expected; got {', '.join(twice)}"
+            f"expected each model once, tested or as a language model; got {', '.join(twice)}"
             " more than once"
         )
 

@@ -109,7 +109,7 @@ def _expected(placed: pd.DataFrame, kind: pd.Series) -> float:
 def tree_fit(cophenetic: float) -> str:
     """Say how well a tree keeps the distances."""
     if pd.isna(cophenetic):
-        return "With so few or so equal distances, nothing says how well a tree fits."
+        return "With so few or so equal distances, the fit of a tree cannot be judged."
     if cophenetic >= CLEAN_TREE:
         fits = "fits well"
     else:

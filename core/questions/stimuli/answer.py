@@ -113,7 +113,7 @@ def rank_residuals(
     own = table.loc[table["index"] == question.stimulus, spaces]
     if own.empty:
         raise StimuliError(
-            f"the index of a stimulus that is studied expected; got {question.stimulus}: see"
+            f"expected the index of a stimulus that is studied; got {question.stimulus}: see"
             " platoscope stimuli list"
         )
     every, values = table[spaces], own.iloc[0]

@@ -83,6 +83,8 @@ def _adopt_spaces() -> None:
     """Take the layers of models that a question's link names to their controls."""
     encoders = [*address.take("x"), *address.take("y"), *address.take("z")]
     references = address.take("ref")
+    for trained in ("before", "passes"):  # the button that trains decides, and no link presses it
+        address.take(trained)
     if encoders:
         address.hand("encoders", [_hand_layer(space) for space in encoders])
     if references:

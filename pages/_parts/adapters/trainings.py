@@ -112,7 +112,6 @@ def _begin(at: Place, question: Adaptation, lesson: Lesson) -> Training:
     training = Training(question)
     reference = queries.reference(at, question.ref[0], seed=question.seed)
     training.course = experiment.Experiment(
-        "",
         Run(_follow(at, training, lesson, reference), total=DEFAULTS.epochs + 1),
         unit="looks at most, one at the start and one after each pass",
     )

@@ -22,6 +22,7 @@ holds the middle half of all stimuli."""
 def show(at: Place, index: int) -> None:
     """Draw a stimulus large, with all its captions and factors."""
     size = queries.card(at).size
+    gallery.show_top(index)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Gallery", icon=":material/arrow_back:", on_click=gallery.choose, args=(None,))
         st.button("Previous", on_click=gallery.choose, args=((index - 1) % size,), type="tertiary")

@@ -12,7 +12,7 @@ from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import selection
-from pages._shared import controls, exportbar, frame, gallery, queries, spread
+from pages._shared import clicks, controls, exportbar, frame, gallery, queries, spread
 from pages._shared.queries import Place
 
 MAPS: Mapping[Plane, str] = {
@@ -39,8 +39,8 @@ dispersion."""
     ),
 }
 BRUSH = (
-    "**Draw around dots** to choose stimuli, or click one; the symbols above the plot switch"
-    " between lasso and box."
+    "**Click a dot** to open it, or draw around dots to choose several; the symbols above the"
+    " plot switch between lasso and box."
 )
 
 
@@ -68,6 +68,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
         on_select=partial(_brush, size),
         brush=True,
     )
+    clicks.hear("stimulus-map", gallery.choose)
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
     st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
     if brushed:
@@ -84,14 +85,17 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
 
 
 def _brush(size: int) -> None:
-    """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew."""
-    picked = [
-        point["customdata"][0]
-        for point in st.session_state["stimulus-map"].selection.points
-        if point.get("customdata")
-    ]
-    if picked:
+    """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew.
+    A dot that was clicked and not drawn around is opened.
+    """
+    selected = st.session_state["stimulus-map"].selection
+    picked = [point["customdata"][0] for point in selected.points if point.get("customdata")]
+    if not picked:
+        return
+    if selected.lasso or selected.box:
         selection.brush(sorted(set(picked)), size)
+    else:
+        gallery.choose(picked[0])
 
 
 def _points(at: Place, question: StimulusMap, by: str) -> tuple[pd.DataFrame, tuple[str, str]]:

@@ -270,7 +270,7 @@ def test_wrong_questions_are_refused(study: Study) -> None:
         ask(study, x=("gpt-2-m:2",))
     with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
         ask(study, pairs=76)
-    with pytest.raises(InputError, match="at least one training expected; got 0 seeds"):
+    with pytest.raises(InputError, match="expected at least one training; got 0 seeds"):
         ask(study, seeds=0)
     with pytest.raises(InputError, match="name --x, --y and --ref together, or none of them"):
         ask(study, ref=())

@@ -212,7 +212,7 @@ def test_ties_share_a_rank_and_the_first_of_equals_is_nearer():
 @pytest.mark.parametrize(
     ("x", "y", "k", "message"),
     [
-        (arrange(0, 6), arrange(0, 7), 3, "of the same colors expected; got 6 and 7"),
+        (arrange(0, 6), arrange(0, 7), 3, "of the same colors; got 6 and 7"),
         (arrange(0, 4), arrange(0, 4), 3, "at least 5 colors expected"),
         (arrange(0, 6), arrange(0, 6), 6, r"k must lie in 1 … 5 for 6 colors; got 6"),
         (

@@ -437,5 +437,5 @@ def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
     )
     (tmp_path / "gone.png").symlink_to(tmp_path / "nowhere.png")
     assert len(lay_out(study, f"{PIXELS}{tmp_path}", pairs=5000)) >= 5
-    with pytest.raises(InputError, match="at least one pair of pixels expected; got 0"):
+    with pytest.raises(InputError, match="expected at least one pair of pixels; got 0"):
         lay_out(study, f"{PIXELS}{tmp_path}", pairs=0)

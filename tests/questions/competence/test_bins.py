@@ -67,7 +67,7 @@ def test_bins_of_equal_size_keep_models_of_one_value_together():
 
 def test_wrong_bins_are_refused():
     for count in (0, 1001):
-        with pytest.raises(InputError, match=f"1 to 1000 bins expected; got {count}"):
+        with pytest.raises(InputError, match=f"expected 1 to 1000 bins; got {count}"):
             assign_bins(SKILL, count=count)
     with pytest.raises(InputError, match=r"got -0.5 … 0.5: ask for bins of equal size"):
         assign_bins(pd.Series([-0.5, 0.5]))
@@ -266,5 +266,5 @@ def test_without_pairs_or_differences_there_is_no_trend():
     assert flat["slope"].isna().all()
     assert (flat["reason"] == "these pairs do not differ in competence, or there are none").all()
     assert bin_trends(pairs.iloc[:0], SKILL.iloc[:0], GROUP)["p"].isna().all()
-    with pytest.raises(InputError, match="at least 1 permutation expected; got 0"):
+    with pytest.raises(InputError, match="expected at least 1 permutation; got 0"):
         bin_trends(pairs, SKILL, GROUP, permutations=0)

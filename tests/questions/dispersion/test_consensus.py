@@ -86,7 +86,7 @@ def test_a_space_that_is_not_there_is_refused_with_the_nearest(study, given, mes
 
 def test_two_names_of_one_space_are_refused(study):
     with pytest.raises(
-        MetricError, match=r"each space once expected; got vit-mae-m:2 more than once"
+        MetricError, match=r"expected each space once; got vit-mae-m:2 more than once"
     ):
         disperse(study, ["vit-mae-m", "vit-mae-m:block 2"])
 

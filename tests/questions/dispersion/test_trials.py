@@ -237,7 +237,7 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
         ),
         (
             lambda study: compare(DropEffect, study, share=np.nan),
-            "a share of at most a half .* of 80 stimuli expected; got nan",
+            "expected a share of at most a half .* of 80 stimuli; got nan",
         ),
     ],
 )
@@ -337,6 +337,6 @@ def test_a_trial_that_cannot_be_is_refused(study, options, error, message):
 def test_no_language_model_is_said(tmp_path):
     root = build(tmp_path, PaintedDataset(40), vision=VISION[:4], language=(), reality=False)
     with pytest.raises(
-        MetricError, match="language models to align with expected; dataset cave has none"
+        MetricError, match="expected language models to align with; dataset cave has none"
     ):
         compare(SetEffect, Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)

@@ -206,7 +206,7 @@ def _check(x: Arrangement, y: Arrangement, k: int) -> None:
     n, other = len(x.dissimilarities), len(y.dissimilarities)
     if n != other:
         raise MetricError(
-            f"two arrangements of the same colors expected; got {n} and {other} colors"
+            f"expected two arrangements of the same colors; got {n} and {other} colors"
         )
     if n < FEWEST:
         raise MetricError(

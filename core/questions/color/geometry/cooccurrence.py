@@ -86,7 +86,7 @@ def _check(pictures: Sequence[Picture], radius: float, pairs: int) -> None:
             f"the radius is at least 1 pixel, the distance of two neighbors; got {radius}"
         )
     if pairs < 1:
-        raise InputError(f"at least one pair of pixels expected; got {pairs}")
+        raise InputError(f"expected at least one pair of pixels; got {pairs}")
 
 
 def cells(rgb: Colors, *, grid: int = GRID) -> Int64[np.ndarray, " pairs"]:

@@ -52,7 +52,7 @@ def represent(
     """
     check_sentences(sentences)
     if not words:
-        raise InputError("at least one color word expected; got none")
+        raise InputError("expected at least one color word; got none")
     chosen = read_layers(encoder.card, layer)
     layers = encoder.encode(
         [sentence.replace(SLOT, word) for word in words for sentence in sentences]

@@ -37,7 +37,7 @@ def superpose(points: Float[np.ndarray, "n d"], onto: Float[np.ndarray, "n d"]) 
     """
     if min(np.ptp(points, axis=0).max(), np.ptp(onto, axis=0).max()) == 0:
         raise MetricError(
-            "points in different places expected; got points that are all in one, which have no"
+            "expected points in different places; got points that are all in one, which have no"
             " shape to turn"
         )
     axes = points.shape[1]

@@ -129,7 +129,7 @@ def _ranked(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
 
 def _check(target: Float64[np.ndarray, "n"], predictors: Mapping[str, pd.DataFrame]) -> None:
     if not any(len(table.columns) for table in predictors.values()):
-        raise InputError("at least one predictor expected; got none: add a factor or a statistic")
+        raise InputError("expected at least one predictor; got none: add a factor or a statistic")
     if len(target) < LEAST_STIMULI:
         raise InputError(
             f"a regression over stimuli needs at least {LEAST_STIMULI} of them; got {len(target)}"

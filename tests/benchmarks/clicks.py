@@ -1,0 +1,202 @@
+"""How long a click takes, by the clock of a real Chromium.
+
+    python -m tests.benchmarks.clicks STORE
+
+For each interaction with a page: the time of the server, from the click's message to the end of the
+last run of the script that it started, and the time until nothing moves any more. Then the time
+from an address entered to its first plot, page by page, and the server's memory before and after
+all of it.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Page, WebSocket, sync_playwright
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.server import CHROMIUM, FLAGS, serve
+
+QUIET = 700  # ms without a change: the page has settled
+PLOT = ".js-plotly-plot .main-svg, [data-testid=stImage] img"
+WATCH = """() => {
+  window.changed = performance.now();
+  new MutationObserver(() => { window.changed = performance.now(); }).observe(
+    document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+}"""
+STILL = f"performance.now() - window.changed > {QUIET}"
+NO_RUN = "!document.querySelector('[data-testid=stStatusWidget]')"
+PAGES = ("/", "/align", "/skill", "/map", "/compare", "/agree", "/levels", "/adapt", "/hues")
+
+
+@dataclass
+class Clock:
+    """When the server was last asked to run, and when it last ended, in seconds."""
+
+    asked: float = 0.0
+    ended: float = 0.0
+    waiting: bool = field(default=False)
+
+    def listen(self, socket: WebSocket) -> None:
+        """Follow a connection of the page to the server."""
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+
+    def _sent(self, payload: str | bytes) -> None:
+        if self.waiting and _kind(BackMsg, payload) == "rerun_script":
+            self.asked, self.waiting = time.perf_counter(), False
+
+    def _received(self, payload: str | bytes) -> None:
+        if _kind(ForwardMsg, payload) == "script_finished":
+            self.ended = time.perf_counter()
+
+
+def _kind(message: type[BackMsg | ForwardMsg], payload: str | bytes) -> str:
+    if isinstance(payload, str):
+        return ""
+    return message.FromString(payload).WhichOneof("type") or ""
+
+
+Act = Callable[[Page], None]
+
+
+def step(key: str) -> Act:
+    """Add one to a number."""
+    return lambda page: page.locator(
+        f".st-key-{key} [data-testid=stNumberInputStepUp]"
+    ).first.click()
+
+
+def segment(label: str) -> Act:
+    """Choose one of several values that stand side by side."""
+    return lambda page: page.get_by_role("radio", name=label, exact=True).first.click()
+
+
+def toggle(key: str) -> Act:
+    """Switch something on or off."""
+    return lambda page: page.locator(f".st-key-{key} label").first.click()
+
+
+def choose(key: str, text: str) -> Act:
+    """Choose from a list."""
+
+    def act(page: Page) -> None:
+        page.locator(f".st-key-{key} input").first.click()
+        page.keyboard.type(text)
+        page.get_by_role("option", name=text).first.click()
+
+    return act
+
+
+def press(selector: str) -> Act:
+    """Press a button."""
+    return lambda page: page.locator(selector).first.click()
+
+
+CLICKS: list[tuple[str, str, Act]] = [
+    ("/align", "k + 1", step("k")),
+    ("/align", "last layers", choose("layers", "last layers")),
+    ("/align", "one model", choose("y", "MAE")),
+    ("/skill", "k + 1", step("k")),
+    ("/skill", "three bins", step("bins")),
+    ("/map", "color by family", segment("family")),
+    ("/map", "MDS", segment("MDS")),
+    ("/map", "k + 1", step("k")),
+    ("/compare", "k + 1", step("k")),
+    ("/agree", "rank by the median", choose("by", "median")),
+    ("/levels", "a line per model", toggle("each")),
+    ("/levels", "panels by group", segment("group")),
+    ("/levels", "next stimulus", press("button:has-text('Next')")),
+    ("/adapt", "width + 64", step("width")),
+    ("/hues", "2-D", segment("2-D")),
+    ("/gallery", "a stimulus", press(".st-key-open-all-5 button")),
+    ("/gallery", "the map", segment("Map")),
+    ("/gallery?stimulus=5", "next stimulus", press("button:has-text('Next')")),
+    ("/gallery?stimulus=5", "k + 1", step("k")),
+]
+
+
+def settle(page: Page) -> float:
+    """Wait until nothing moves; return when the last change was, in ms of the page's clock."""
+    page.wait_for_function(f"{STILL} && {NO_RUN}", timeout=180_000)
+    return float(page.evaluate("window.changed"))
+
+
+def visit(page: Page, url: str) -> float:
+    """Enter an address; return the seconds until its first plot."""
+    began = time.perf_counter()
+    page.goto(url)
+    page.locator(PLOT).first.wait_for(timeout=300_000)
+    seconds = time.perf_counter() - began
+    page.evaluate(WATCH)
+    settle(page)
+    return seconds
+
+
+def click(page: Page, clock: Clock, act: Act) -> tuple[float, float]:
+    """Do something to a page; return the server's milliseconds and those until nothing moves."""
+    clock.waiting = True
+    began = float(page.evaluate("performance.now()"))
+    act(page)
+    page.wait_for_timeout(100)
+    last = settle(page)
+    return 1000 * (clock.ended - clock.asked), last - began
+
+
+def resident() -> int:
+    """Return the MB of memory that the server holds."""
+    pids = [
+        path.parent.name
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if b"pages._shared.serve" in path.read_bytes()
+    ]
+    status = Path(f"/proc/{max(pids, key=int)}/status").read_text()
+    return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) // 1024
+
+
+def main(store: Path, *, rounds: int = 3) -> None:
+    """Print a row per interaction, then the first plots and the memory."""
+    log = Path(tempfile.mkdtemp()) / "server.log"
+    with serve(store, log=log) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        clock = Clock()
+        page.on("websocket", clock.listen)
+        visit(page, address)
+        before = resident()
+        servers, whole = [], []
+        for link, name, act in CLICKS:
+            times = []
+            for _ in range(rounds):  # the first of them computes what no one has asked before
+                visit(page, address + link)
+                times.append(click(page, clock, act))
+            first, warm = (
+                times[0],
+                [statistics.median(part) for part in zip(*times[1:], strict=True)],
+            )
+            servers.append(warm[0])
+            whole.append(warm[1])
+            print(
+                f"{link:22} {name:20} server {first[0]:6.0f} then {warm[0]:6.0f} ms,"
+                f" settled {first[1]:6.0f} then {warm[1]:6.0f} ms",
+                flush=True,
+            )
+        quick = sum(time < 1000 for time in whole)
+        print(f"median server time {statistics.median(servers):.0f} ms (at most 300)")
+        print(f"{quick} of {len(whole)} settle within 1 s (nine of ten)")
+        for link in PAGES:
+            print(f"{link:22} first plot after {visit(page, address + link):.2f} s (at most 2)")
+        print(f"memory {before} MB after one visit, {resident()} MB after all")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,81 @@
+"""What pages promise of clicks, swipes and links, in a real Chromium."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.seen import chart, choose, field
+
+pytestmark = pytest.mark.browser
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
+DOT = """() => {
+  const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
+  const trace = chart._fullData.find(one => one.customdata && one.x.length > 5);
+  const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
+  return { id: trace.customdata[0][0],
+           x: left + xaxis._offset + xaxis.d2p(trace.x[0]),
+           y: top + yaxis._offset + yaxis.d2p(trace.y[0]) };
+}"""
+
+
+@pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
+def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
+    page = visit("/gallery?view=map")
+    chart(page, "stimulus-map").scroll_into_view_if_needed()
+    titles = {"box": "Box Select", "zoom": "Pan"}
+    if mode in titles:
+        page.locator(f".st-key-chart-stimulus-map [data-title='{titles[mode]}']").click()
+    page.wait_for_timeout(1000)
+    dot = page.evaluate(DOT)
+    page.mouse.click(dot["x"], dot["y"])
+    page.wait_for_url(f"**stimulus={dot['id']}*")
+
+
+def test_an_opened_neighbor_is_in_sight(visit):
+    page = visit("/gallery?stimulus=5")
+    chart(page, "agreement").scroll_into_view_if_needed()
+    page.locator("[class*=st-key-open-b-] button").first.scroll_into_view_if_needed()
+    assert page.evaluate(TOP) > 200
+    page.locator("[class*=st-key-open-b-] button").first.click()
+    page.wait_for_function("!location.search.includes('stimulus=5')")
+    page.wait_for_function(f"{TOP} === 0")
+
+
+def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
+    page = visit("/align", width=390, height=844)
+    chart(page, "trend")
+    page.wait_for_timeout(3000)  # until plots have stacked their panels
+    before = page.evaluate(TOP)
+    assert page.evaluate("document.elementFromPoint(200, 500).closest('.js-plotly-plot') !== null")
+    finger = page.context.new_cdp_session(page)
+    for kind, y in (
+        ("touchStart", 500),
+        *(("touchMove", 500 - 15 * step) for step in range(1, 13)),
+    ):
+        points = [{"x": 200, "y": y}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(f"{TOP} > {before + 100}")
+
+
+def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):
+    page = visit("/align")
+    chart(page, "layer-map")
+    before = field(page, "Language model").locator("input").input_value()
+    choose(page, "Metric", "Unbiased CKA")
+    page.wait_for_url("**metric=unbiased_cka*")
+    chart(page, "layer-map")
+    page.wait_for_timeout(1500)
+    assert field(page, "Language model").locator("input").input_value() == before
+    again = visit(page.url[page.url.index("/align") :])
+    chart(again, "layer-map")
+    assert field(again, "Language model").locator("input").input_value() == before
+
+
+def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
+    page = visit("/align?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
+    chart(page, "trend")
+    for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
+        page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
+    assert field(page, "Layers").locator("input").input_value() == "last layers"
+    assert page.locator(".st-key-x [data-tag]").all_inner_texts() == ["GPT-2 M"]
