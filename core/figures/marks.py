@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.theme import Mode, chance_line, count_text, hue, plain
+from core.figures.theme import INK, Mode, chance_line, count_text, hue, plain, symbol
+from core.modalities import Modality
 
 SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
 
@@ -62,13 +63,20 @@ def name_mark(
     return figure.add_scatter(x=[None], y=[None], **look)
 
 
-def name_groups(figure: go.Figure, groups: Iterable[object], symbol: str, mode: Mode) -> None:
+def name_groups(
+    figure: go.Figure, groups: Iterable[object], modality: Modality, mode: Mode
+) -> None:
     """Add every group of models to the legend once, in its color and its modality's symbol; its
     name is the `legendgroup` of its traces.
     """
     for name in dict.fromkeys(map(str, groups)):
-        marker = {"color": hue(name, mode), "symbol": symbol}
-        name_mark(figure, plain(name), marker, group=name)
+        name_mark(figure, plain(name), group_mark(name, modality, mode), group=name)
+
+
+def group_mark(name: str, modality: Modality, mode: Mode) -> dict[str, object]:
+    """Return the mark of a group of models."""
+    edge = {"color": INK[mode].paper, "width": 1}  # and the color of a dot within
+    return {"color": hue(name, mode), "symbol": symbol(name, modality), "line": edge}
 
 
 def add_level(figure: go.Figure, x: float, name: str, line: Mapping[str, object]) -> None:

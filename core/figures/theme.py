@@ -1,9 +1,8 @@
 """One visual language on all pages.
 
-Hue is a vision model's objective or a language model's family, the same in every figure; symbol is
-the modality, size the parameter count on a log scale, a dotted gray line is chance, a band is an
-interval. The two palettes share their hues and differ in lightness; within each, any two colors
-stay apart for people who see no red or no green.
+Hue is a vision model's objective or a language model's family, the same in every figure (see
+`core.figures.palette`); symbol is the modality, size the parameter count on a log scale, a dotted
+gray line is chance, a band is an interval.
 """
 
 from __future__ import annotations
@@ -13,9 +12,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
-from zlib import crc32
 
 import plotly.graph_objects as go
+
+from core.figures.palette import OBJECTIVES, REALITY, look_of
+from core.modalities import Modality
 
 Mode = Literal["light", "dark"]
 
@@ -57,67 +58,17 @@ INK: Mapping[Mode, Ink] = {
     ),
 }
 
-_OBJECTIVES: Mapping[str, tuple[str, str]] = {  # light, dark
-    "supervised": ("#3355CF", "#5A75F2"),
-    "masked": ("#2FA084", "#74EBA0"),
-    "self-distilled": ("#B072F3", "#DDB5FC"),
-    "clip": ("#B23C0A", "#D2652A"),
-    "clip-tuned": ("#A28A12", "#D6B13A"),
-    "multitask": ("#7A1165", "#C475A4"),
-}
-_FAMILIES: Mapping[str, tuple[str, str]] = {
-    "gpt": ("#2A5CDA", "#6A8BFA"),
-    "llama": ("#96690A", "#E9A02F"),
-    "bloom": ("#8A1060", "#C65F8B"),
-    "bert": ("#2DA096", "#5FE8D8"),
-}
-_UNTRAINED = ("#7C828A", "#9AA0A8")
-_KINDS = (  # the first word found in a lowercase objective or family decides; the order matters
-    ("untrained", "untrained"),
-    ("random", "untrained"),
-    ("fine-tun", "clip-tuned"),
-    ("finetun", "clip-tuned"),
-    ("clip-", "clip-tuned"),
-    ("clip+", "clip-tuned"),
-    ("clip", "clip"),
-    ("mae", "masked"),
-    ("masked auto", "masked"),
-    ("masked image", "masked"),
-    ("dino", "self-distilled"),
-    ("distill", "self-distilled"),
-    ("simclr", "self-distilled"),
-    ("contrast", "self-distilled"),
-    ("multi", "multitask"),
-    ("attribute", "multitask"),
-    ("task", "multitask"),
-    ("supervis", "supervised"),
-    ("classif", "supervised"),
-    ("augreg", "supervised"),
-    ("gpt", "gpt"),
-    ("llama", "llama"),
-    ("bloom", "bloom"),
-    ("bert", "bert"),
-)
-
 
 def hue(name: str, mode: Mode) -> str:
-    """Return the color of an objective or family: the same for the same name always; unknown ones
-    get a fixed color each.
-    """
-    if name.lower() in ("reality", "world"):
+    """Return the color of an objective or family, the same on all pages of its dataset."""
+    if name.lower() in REALITY:
         return INK[mode].text
-    kind = next((kind for word, kind in _KINDS if word in name.lower()), None)
-    pair = (
-        _UNTRAINED
-        if kind == "untrained"
-        else _OBJECTIVES.get(kind or "") or _FAMILIES.get(kind or "") or _stranger(name)
-    )
-    return pair[mode == "dark"]
+    return look_of(name).hue[mode == "dark"]
 
 
-def _stranger(name: str) -> tuple[str, str]:
-    colors = [*_OBJECTIVES.values(), *_FAMILIES.values()]
-    return colors[crc32(name.lower().encode()) % len(colors)]
+def symbol(name: str, modality: Modality) -> str:
+    """Return the marker of an objective or family: its modality's, another from the eleventh on."""
+    return modality.symbol + look_of(name).mark
 
 
 def marker_size(parameters: float | int | None) -> float:
@@ -208,7 +159,7 @@ def template(mode: Mode) -> go.layout.Template:
             "font": font,
             "paper_bgcolor": ink.paper,
             "plot_bgcolor": ink.paper,
-            "colorway": [hue(name, mode) for name in _OBJECTIVES],
+            "colorway": [pair[mode == "dark"] for pair in OBJECTIVES.values()],
             "xaxis": axis,
             "yaxis": axis,
             "margin": {"l": 8, "r": 12, "t": 36, "b": 8},

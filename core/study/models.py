@@ -5,14 +5,14 @@ stands in its training.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
-from core.modalities import MODALITIES, Item, Modality
+from core.modalities import MODALITIES, Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
     "model",
@@ -53,6 +53,22 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     fewer = (models["group"] == "supervised") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
     return models.assign(title=titles, group=models["group"].mask(fewer, FEWER))
+
+
+def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
+    """Return what each model of `describe` is grouped by and how, those embedded first first; one
+    that is not grouped by its family has that as well.
+
+    made_at: when each was embedded, by model.
+    """
+    ordered = models.assign(made=models["model"].map(made_at)).sort_values(["made", "model"])
+    groups: list[tuple[str, Grouping]] = []
+    for row in ordered.to_dict("records"):
+        grouping = find_modality(row["modality"]).grouping
+        groups.append((row["group"], grouping))
+        if grouping != "family":
+            groups.append((row["family"], "own"))
+    return groups
 
 
 def families(models: pd.DataFrame) -> dict[str, str]:

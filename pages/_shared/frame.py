@@ -13,6 +13,7 @@ from streamlit.navigation.page import Page
 
 from core.demo import under_way
 from core.errors import PlatoscopeError, UnknownNameError
+from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
 from core.questions.question import Question
@@ -77,7 +78,8 @@ def question_command(question: Question) -> str:
 
 
 def mode() -> Mode:
-    """Return which theme the visitor sees."""
+    """Return which theme the visitor sees; figures have the hues of the dataset from here on."""
+    palette.show(st.session_state.get("looks", {}))  # each run of a fragment is a thread of its own
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
@@ -241,7 +243,9 @@ def _place() -> Place:
             " in it:",
             command("demo"),
         )
-    return queries.place(st.session_state["dataset"])
+    at = queries.place(st.session_state["dataset"])
+    st.session_state["looks"] = queries.looks(at)
+    return at
 
 
 def need_stimuli(at: Place) -> None:

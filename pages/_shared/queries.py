@@ -18,6 +18,7 @@ import streamlit as st
 from jaxtyping import Int32
 
 from core.errors import MetricError
+from core.figures.palette import Look, assign
 from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
@@ -27,6 +28,7 @@ from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
+from core.study.models import groups_by_age
 from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
@@ -101,6 +103,13 @@ def size(at: Place) -> int:
 def models(at: Place) -> pd.DataFrame:
     """Return a row per embedded model; see `core.study.models.describe`."""
     return study(at).models()
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def looks(at: Place) -> dict[str, Look]:
+    """Return how each group of the dataset's models is drawn; see `core.figures.palette.assign`."""
+    made_at = {entry.card.name: entry.made_at for entry in Store(at.root).models(at.dataset)}
+    return assign(groups_by_age(models(at), made_at))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

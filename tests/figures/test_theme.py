@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
+from core.figures.palette import FAMILIES, OBJECTIVES, Look, assign, look_of, show
 from core.figures.theme import (
-    _FAMILIES,
-    _OBJECTIVES,
     INK,
     blank,
     count_text,
@@ -19,9 +18,11 @@ from core.figures.theme import (
     p_text,
     plain,
     reason,
+    symbol,
     template,
     wrap,
 )
+from core.modalities import LANGUAGE, VISION
 
 MODES = ("light", "dark")
 SEEN_AS = {  # Machado, Oliveira and Fernandes 2009, severity 1
@@ -65,7 +66,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("sight", SEEN_AS)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("palette", [_OBJECTIVES, _FAMILIES], ids=["objectives", "families"])
+@pytest.mark.parametrize("palette", [OBJECTIVES, FAMILIES], ids=["objectives", "families"])
 def test_any_two_hues_of_a_palette_differ_whatever_one_sees(palette, mode, sight):
     colors = [oklab(SEEN_AS[sight] @ linear(pair[MODES.index(mode)])) for pair in palette.values()]
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 0.1
@@ -74,7 +75,7 @@ def test_any_two_hues_of_a_palette_differ_whatever_one_sees(palette, mode, sight
 @pytest.mark.parametrize("mode", MODES)
 def test_marks_and_text_stand_out_from_the_paper(mode):
     ink = INK[mode]
-    marks = [pair[MODES.index(mode)] for pair in (*_OBJECTIVES.values(), *_FAMILIES.values())]
+    marks = [pair[MODES.index(mode)] for pair in (*OBJECTIVES.values(), *FAMILIES.values())]
     assert min(contrast(color, ink.paper) for color in [*marks, ink.chance]) > 3.0
     assert min(contrast(color, ink.paper) for color in (ink.text, ink.soft, ink.ember)) > 4.5
 
@@ -106,6 +107,48 @@ def test_clip_and_its_fine_tuned_form_differ():
 def test_an_unknown_family_keeps_its_hue_and_reality_is_ink():
     assert hue("Mamba", "light") == hue("mamba", "light")
     assert hue("reality", "dark") == INK["dark"].text
+
+
+REAL = ("GPT-2", "OPT", "Mistral", "T5", "Pythia", "Gemma", "Qwen", "LLaMA", "BLOOM", "RoBERTa")
+SEEING = ("DINOv2", "SimCLR", "SigLIP", "BYOL", "CLIP", "MAE", "supervised")
+
+
+@pytest.fixture
+def shown():
+    """Return a function that draws groups of one dataset as it assigns them."""
+    yield lambda names, grouping: show(assign((name, grouping) for name in names))
+    show({})
+
+
+def test_each_of_ten_groups_of_a_dataset_has_a_hue_of_its_own(shown):
+    for names, grouping in ((REAL, "family"), (SEEING, "objective")):
+        shown(names, grouping)
+        assert len({hue(name, "dark") for name in names}) == len(names)
+    assert hue("CLIP", "light") == OBJECTIVES["clip"][0]  # no stranger took the hue of a kind
+
+
+def test_further_groups_change_no_color_and_from_the_eleventh_on_the_marks_change(shown):
+    names = [f"family {place}" for place in range(25)]
+    few, many = (assign((name, "family") for name in names[:most]) for most in (7, 25))
+    assert few.items() <= many.items()
+    assert len(set(many.values())) == 25
+    shown(names, "family")
+    marks = [symbol(name, LANGUAGE) for name in names]
+    assert marks == ["circle"] * 10 + ["circle-dot"] * 10 + ["circle-open-dot"] * 5
+    assert [go.scatter.Marker(symbol=each).symbol for each in marks] == marks
+
+
+def test_more_groups_than_looks_share_the_last():
+    names = [f"family {place}" for place in range(40)]
+    assert len(assign((name, "family") for name in names)) == 40
+
+
+def test_a_part_of_a_group_has_its_look_and_untrained_ones_and_reality_none(shown):
+    shown(["supervised", "supervised, fewer tasks", "untrained", "reality"], "objective")
+    looks = {look_of(name) for name in ("supervised", "supervised, fewer tasks")}
+    assert looks == {Look(OBJECTIVES["supervised"])}
+    assert hue("untrained", "light") not in {light for light, _ in OBJECTIVES.values()}
+    assert symbol("supervised", VISION) == "square"
 
 
 def test_marker_size_grows_by_six_pixels_per_factor_of_ten():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.encoders.encoder import IMPORTED, ModelCard
-from core.study.models import FEWER, UNTRAINED, describe, families, tell_apart
+from core.study.models import FEWER, UNTRAINED, describe, families, groups_by_age, tell_apart
 
 
 def card(name, modality, family, objective, parameters=1000, training=None):
@@ -88,3 +88,20 @@ def test_imported_models_are_of_no_family_but_their_own():
         card("d", "vision", IMPORTED, "unknown"),
     ]
     assert families(describe(cards)) == {"a": "GPT-2", "b": "GPT-2", "c": "c", "d": "d"}
+
+
+def test_groups_come_in_the_order_in_which_their_first_models_were_embedded():
+    models = describe(
+        [
+            card("a-late", "language", "T5", "language"),
+            card("b-first", "vision", "ViT", "BYOL"),
+            card("c-first", "language", "OPT", "language"),
+        ]
+    )
+    made_at = {"a-late": "2026-02-01", "b-first": "2026-01-01", "c-first": "2026-01-01"}
+    assert groups_by_age(models, made_at) == [
+        ("BYOL", "objective"),
+        ("ViT", "own"),
+        ("OPT", "family"),
+        ("T5", "family"),
+    ]

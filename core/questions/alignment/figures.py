@@ -22,6 +22,7 @@ from core.figures.theme import (
     marker_size,
     reason,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import LANGUAGE
@@ -150,7 +151,7 @@ def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
     marker = {
         "color": hue(family, mode),
         "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
-        "symbol": LANGUAGE.symbol,
+        "symbol": symbol(family, LANGUAGE),
         "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
@@ -209,7 +210,7 @@ def _name_axes(figure: go.Figure, panels: int, columns: int, label: str) -> None
 
 
 def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
-    name_groups(figure, points["group_x"], LANGUAGE.symbol, mode)
+    name_groups(figure, points["group_x"], LANGUAGE, mode)
     soft = {"color": INK[mode].soft, "width": 2}
     name_line(figure, "a compared model", soft, group=RUNS)
     if fitted:

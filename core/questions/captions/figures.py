@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import add_chance, cards, name_chance, name_mark
+from core.figures.marks import add_chance, cards, name_chance, name_groups
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
@@ -23,6 +23,7 @@ from core.figures.theme import (
     plain,
     reason,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import LANGUAGE, VISION
@@ -160,7 +161,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "y": run["score"],
         "mode": "lines+markers",
         "line": {"color": clear(color, 0.6), "width": 1},
-        "marker": {"color": color, "size": 4, "symbol": LANGUAGE.symbol},
+        "marker": {"color": color, "size": 4, "symbol": symbol(family, LANGUAGE)},
         "legendgroup": family,
         "showlegend": False,
         **cards(texts),
@@ -178,9 +179,7 @@ def _name(figure: go.Figure, points: pd.DataFrame, lines: pd.DataFrame, mode: Mo
         name="a model, mean ± deviation over language models",
         legendgroup=MEANS,
     )
-    for name in dict.fromkeys(lines["group"]):
-        marker = {"color": hue(name, mode), "size": 8, "symbol": LANGUAGE.symbol}
-        name_mark(figure, plain(name), marker, group=name)
+    name_groups(figure, lines["group"], LANGUAGE, mode)
     if points["chance"].notna().any():
         name_chance(figure, mode)
 

@@ -23,6 +23,7 @@ from core.figures.theme import (
     reason,
     round_ticks,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import LANGUAGE
@@ -117,7 +118,8 @@ def _add_models(
     for (name, copy), group in points.groupby(["group", "copy"], sort=False):
         color = hue(str(name), mode)
         fill = INK[mode].paper if copy else color
-        marker = {**_marker(group), "color": fill, "line": {"color": color, "width": 1.5}}
+        look = {"color": fill, "symbol": symbol(str(name), LANGUAGE)}
+        marker = {**_marker(group), **look, "line": {"color": color, "width": 1.5}}
         figure.add_scatter(
             x=group[column],
             y=group[measure],
@@ -134,7 +136,6 @@ def _marker(group: pd.DataFrame) -> dict[str, object]:
     return {
         "opacity": 1.0,
         "size": [0.75 * marker_size(count) for count in group["parameters"]],
-        "symbol": LANGUAGE.symbol,
     }
 
 
@@ -150,7 +151,7 @@ def _model_card(row: Mapping[Hashable, Any], measure: str) -> str:
 
 
 def _name_marks(figure: go.Figure, points: pd.DataFrame, measure: str, mode: Mode) -> None:
-    name_groups(figure, points.loc[~points["copy"], "group"], LANGUAGE.symbol, mode)
+    name_groups(figure, points.loc[~points["copy"], "group"], LANGUAGE, mode)
     if points["copy"].any():
         line = {"color": INK[mode].soft, "width": 1.5}
         hollow = {"color": INK[mode].paper, "symbol": LANGUAGE.symbol, "line": line}

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import add_chance, add_level, cards, color_bar, logarithmic, name_mark
+from core.figures.marks import (
+    add_chance,
+    add_level,
+    cards,
+    color_bar,
+    group_mark,
+    logarithmic,
+    name_mark,
+)
 from core.figures.panels import cell, panels
 from core.figures.theme import (
     INK,
@@ -26,6 +34,7 @@ from core.figures.theme import (
     reason,
     round_ticks,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import find_modality
@@ -174,8 +183,7 @@ def training(
     figure.update_xaxes(**logarithmic(round_ticks(*ends)), title_text="training steps")
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), col=1)
     for modality, group in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        symbol = find_modality(modality).symbol
-        marker = {"color": hue(group, mode), "symbol": symbol}
+        marker = group_mark(group, find_modality(modality), mode)
         name_mark(figure, heading(group), marker, group=f"{modality} {group}")
     return figure
 
@@ -212,7 +220,7 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     marker = {
         "color": color,
         "size": 8,
-        "symbol": find_modality(run["modality"].iloc[0]).symbol,
+        "symbol": symbol(group, find_modality(run["modality"].iloc[0])),
         "line": {"color": INK[mode].paper, "width": 1},
     }
     return {

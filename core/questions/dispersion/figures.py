@@ -34,6 +34,7 @@ from core.figures.theme import (
     plain,
     reason,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import LANGUAGE, VISION
@@ -155,7 +156,7 @@ def _add_model(
     marker = {
         "color": color,
         "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
-        "symbol": LANGUAGE.symbol,
+        "symbol": symbol(family, LANGUAGE),
         "line": {"color": INK[mode].paper, "width": 1},
     }
     figure.add_scatter(
@@ -286,7 +287,7 @@ def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
 
 
 def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
-    name_groups(figure, seen.loc[seen["language"] != "", "group_x"], LANGUAGE.symbol, mode)
+    name_groups(figure, seen.loc[seen["language"] != "", "group_x"], LANGUAGE, mode)
     diamond = {"color": INK[mode].text, "symbol": "diamond"}
     name_mark(figure, "mean, 95 % interval", diamond, group=MEAN)
     if not math.isnan(chance):

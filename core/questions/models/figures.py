@@ -24,6 +24,7 @@ from core.figures.theme import (
     plain,
     round_ticks,
     sized,
+    symbol,
     wrap,
 )
 from core.modalities import find_modality
@@ -138,7 +139,7 @@ def _add_named(
     kinds = list(points.groupby(["modality", color], sort=False))
     for place, ((_, name), kind) in enumerate(kinds):
         figure.add_scatter(
-            **_marks(kind, {"color": hue(str(name), mode)}, mode),
+            **_marks(kind, {"color": hue(str(name), mode)}, mode, by=color),
             name=heading(str(name)),
             legendgroup=groups[kind["model"].iloc[0]],
             showlegend=place < MOST_NAMES,
@@ -185,13 +186,21 @@ def _ticks(value: pd.Series, color: str) -> dict[str, Any]:
 
 
 def _marks(
-    points: pd.DataFrame, color: Mapping[str, Any], mode: Mode, *, edge: str = ""
+    points: pd.DataFrame,
+    color: Mapping[str, Any],
+    mode: Mode,
+    *,
+    by: str = "group",
+    edge: str = "",
 ) -> dict[str, Any]:
     marker = {
         **color,
         "size": [SHRUNK * marker_size(count) for count in points["parameters"]],
         "opacity": 1.0,
-        "symbol": [find_modality(modality).symbol for modality in points["modality"]],
+        "symbol": [
+            symbol(group, find_modality(modality))
+            for group, modality in zip(points[by], points["modality"], strict=True)
+        ],
         "line": {"color": edge or INK[mode].paper, "width": 1.5 if edge else 1},
     }
     return {

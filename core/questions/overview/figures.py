@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from core.figures.marks import SILENT, add_level, name_chance, name_groups, name_mark
+from core.figures.marks import SILENT, add_level, group_mark, name_chance, name_groups, name_mark
 from core.figures.theme import (
     COMPETENCE,
     INK,
@@ -30,6 +30,7 @@ from core.figures.theme import (
     reason,
     round_ticks,
     sized,
+    symbol,
     template,
 )
 from core.modalities import LANGUAGE, find_modality
@@ -63,7 +64,7 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     for place, target in enumerate(targets):
         at = {"row": place + 1, "col": 1} if narrow else {"row": 1, "col": place + 1}
         _add_target(figure, seen[seen["target"] == target], at, mode)
-    name_groups(figure, seen["group"], LANGUAGE.symbol, mode)
+    name_groups(figure, seen["group"], LANGUAGE, mode)
     name_chance(figure, mode)
     return figure.update_xaxes(title_text=COMPETENCE)
 
@@ -105,7 +106,7 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "marker": {
             "color": color,
             "size": sizes,
-            "symbol": LANGUAGE.symbol,
+            "symbol": symbol(name, LANGUAGE),
             "opacity": 1.0,
             "line": {"color": INK[mode].paper, "width": 1.5},
         },
@@ -202,7 +203,7 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
     figure.update_yaxes(rangemode="tozero", matches="y")
     figure.update_yaxes(title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", col=1)
     for modality, name in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
-        marker = {"color": hue(name, mode), "symbol": find_modality(modality).symbol}
+        marker = group_mark(name, find_modality(modality), mode)
         name_mark(figure, heading(name), marker, group=f"{modality} {name}")
     return name_chance(figure, mode)
 
@@ -272,7 +273,7 @@ def _strip(group: pd.DataFrame, mode: Mode) -> dict[str, object]:
             "color": hue(name, mode),
             "opacity": 0.85,
             "size": sizes,
-            "symbol": find_modality(modality).symbol,
+            "symbol": symbol(name, find_modality(modality)),
             "line": {"color": INK[mode].paper, "width": 1},
         },
         "customdata": group[["model"]].to_numpy(),
