@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
-from core.metrics import METRICS
+from core.metrics import METRICS, MetricSpec
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.layer_figures import Layers, layer_grid
@@ -42,7 +42,7 @@ COLUMNS = {
 READING = """**How to read it.** Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
 dashed line is fitted to the mean of a panel; the band is its 95 % interval.
-{chance} **Click a dot** to see its layers below."""
+{chance} **Click a dot** to see its layers below; a ring marks the pair that is shown."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""
@@ -61,25 +61,36 @@ def show(at: Place) -> None:
     at = replace(at, scope=question.scope)
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, queries.competence(at), models)
+    above, below = st.container(), st.container()
+    scored = points.dropna(subset="score")
+    pair = pick_pair(at, scored, question.comparison.spec) if len(scored) else ("", "")
+    with above:
+        show_trend(at, question, points, pair)
+        for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
+            st.caption(f"Left out: {frame.plain(reason)}.")
+    if len(scored):
+        with below:
+            show_layers(at, scored, question, pair)
+    with st.expander("The table behind the plot"):
+        kept = [name for name in COLUMNS if name in points]
+        st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
+
+
+def show_trend(at: Place, question: Alignment, points: pd.DataFrame, pair: tuple[str, str]) -> None:
+    """Draw alignment against competence, with a ring around the pair that is shown below."""
     calibrated = question.calibration.null > 0
     drawn = calibrated_points(points) if calibrated else points
     figure = figures.trend(
         drawn,
-        fits(drawn, models),
+        fits(drawn, queries.models(at)),
         label=question.label,
         mode=frame.mode(),
         narrow=frame.narrow(),
+        chosen=pair,
     )
     csv = drawn.assign(metric=question.comparison.metric)
     exportbar.draw(at, question, figure, key="trend", table=csv, on_select=_open_pair)
     _explain(at, points, question.comparison.metric, calibrated=calibrated)
-    for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
-        st.caption(f"Left out: {frame.plain(reason)}.")
-    if points["score"].notna().any():
-        show_layers(at, points.dropna(subset="score"), question)
-    with st.expander("The table behind the plot"):
-        kept = [name for name in COLUMNS if name in points]
-        st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
 
 
 def pick(at: Place) -> Alignment:
@@ -146,11 +157,8 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
         st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
 
-def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
-    """Draw the layer × layer map of one pair, the best-aligned one at first; points: of `show`."""
-    st.subheader("Which layers agree?", anchor=False)
-    place = st.container()
-    comparison, spec = question.comparison, question.comparison.spec
+def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, str]:
+    """Choose two models, the best-aligned ones at first; points: that have a score."""
     ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
     best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
     models = queries.models(at)
@@ -160,6 +168,15 @@ def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
         x = controls.pick_model("Language model", sides[0], "pair_x", default=best["model_x"])
     with right:
         y = controls.pick_model("Compared with", sides[1], "pair_y", default=best["model_y"])
+    return x, y
+
+
+def show_layers(
+    at: Place, points: pd.DataFrame, question: Alignment, chosen: tuple[str, str]
+) -> None:
+    """Draw the layer × layer map of the chosen pair; points: that have a score."""
+    st.subheader("Which layers agree?", anchor=False)
+    (x, y), comparison, models = chosen, question.comparison, queries.models(at)
     pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
     pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
     about_x, about_y = (models.set_index("model").loc[name] for name in (x, y))
@@ -171,14 +188,13 @@ def show_layers(at: Place, points: pd.DataFrame, question: Alignment) -> None:
         scores.to_numpy(),
         Layers(about_x["title"], about_x["layers"]),
         Layers(about_y["title"], about_y["layers"]),
-        spec=spec,
+        spec=comparison.spec,
         chance=chance,
         mode=frame.mode(),
     )
     named = scores.set_axis(list(about_x["layers"])).set_axis(list(about_y["layers"]), axis=1)
-    with place:
-        csv = named.rename_axis("layer").reset_index()
-        exportbar.draw(at, pair, figure, key="layer-map", table=csv)
+    csv = named.rename_axis("layer").reset_index()
+    exportbar.draw(at, pair, figure, key="layer-map", table=csv)
 
 
 frame.draw("Do better language models agree more with vision models?", show)

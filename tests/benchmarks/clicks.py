@@ -106,7 +106,7 @@ CLICKS: list[tuple[str, str, Act]] = [
     ("/align", "last layers", choose("layers", "last layers")),
     ("/align", "one model", choose("y", "MAE")),
     ("/skill", "k + 1", step("k")),
-    ("/skill", "three bins", step("bins")),
+    ("/skill", "all values of models here", toggle("embedded")),
     ("/map", "color by family", segment("family")),
     ("/map", "MDS", segment("MDS")),
     ("/map", "k + 1", step("k")),
@@ -146,7 +146,8 @@ def click(page: Page, clock: Clock, act: Act) -> tuple[float, float]:
     clock.waiting = True
     began = float(page.evaluate("performance.now()"))
     act(page)
-    page.wait_for_timeout(100)
+    while clock.waiting or clock.ended < clock.asked:
+        page.wait_for_timeout(50)
     last = settle(page)
     return 1000 * (clock.ended - clock.asked), last - began
 

@@ -18,6 +18,20 @@ DOT = """() => {
 }"""
 
 
+PAIR = """() => {
+  const chart = document.querySelector(".st-key-chart-trend .js-plotly-plot");
+  const lowest = Math.min(...chart._fullData.filter(one => one.customdata).map(one => one.y[0]));
+  const trace = chart._fullData.find(one => one.customdata && one.y[0] === lowest);
+  const rings = chart._fullData.filter(one => one.marker?.symbol === "circle-open");
+  const { _xaxis: x, _yaxis: y } = { _xaxis: chart._fullLayout[trace.xaxis.replace("x", "xaxis")],
+                                     _yaxis: chart._fullLayout[trace.yaxis.replace("y", "yaxis")] };
+  const { left, top } = chart.getBoundingClientRect();
+  return { pair: trace.customdata[0], x: left + x._offset + x.d2p(trace.x[0]),
+           y: top + y._offset + y.d2p(trace.y[0]),
+           ring: rings.some(one => one.x[0] === trace.x[0] && one.y[0] === trace.y[0]) };
+}"""
+
+
 @pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
 def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     page = visit("/gallery?view=map")
@@ -56,6 +70,18 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     page.wait_for_function(f"{TOP} > {before + 100}")
+
+
+def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
+    page = visit("/align")
+    chart(page, "trend").scroll_into_view_if_needed()
+    chart(page, "layer-map")
+    page.wait_for_timeout(1500)
+    dot = page.evaluate(PAIR)
+    page.mouse.click(dot["x"], dot["y"])
+    for name, shown in zip(("pair_x", "pair_y"), dot["pair"], strict=True):
+        page.wait_for_function(f"location.search.includes('{name}={shown}')")
+    page.wait_for_function(f"({PAIR})().ring === true")
 
 
 def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):

@@ -40,6 +40,18 @@ def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
     assert runs[1].line.width > runs[0].line.width
 
 
+def test_a_ring_marks_the_chosen_pair_and_nothing_else():
+    chosen, table = ("gpt-s", "mae-m"), trend_points()
+    figure = trend(table, trend_fits(), label=LABEL, mode="light", chosen=chosen)
+    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
+    row = table[(table["model_x"] == chosen[0]) & (table["model_y"] == chosen[1])].iloc[0]
+    assert [(ring.x, ring.y, ring.hoverinfo) for ring in rings] == [
+        ((row["competence"],), (row["score"],), "skip")
+    ]
+    unmarked = trend(table, trend_fits(), label=LABEL, mode="light")
+    assert len(unmarked.data) == len(figure.data) - 1
+
+
 def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     dots = [trace for trace in figure.data if trace.customdata is not None]

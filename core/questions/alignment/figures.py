@@ -32,7 +32,13 @@ FIT, RUNS = "fit", "runs"  # what a legend entry stands for, beside families and
 
 
 def trend(
-    points: pd.DataFrame, fits: Mapping[str, Fit], *, label: str, mode: Mode, narrow: bool = False
+    points: pd.DataFrame,
+    fits: Mapping[str, Fit],
+    *,
+    label: str,
+    mode: Mode,
+    narrow: bool = False,
+    chosen: tuple[str, str] = ("", ""),
 ) -> go.Figure:
     """Draw alignment against the competence of language models, one panel per objective of the
     other model.
@@ -41,6 +47,7 @@ def trend(
     title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
     interval low and high. fits: one per facet. label: of the score. Each line is one model of the
     panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
+    chosen: model_x and model_y of the pair that a ring marks.
     """
     seen = points.dropna(subset=["competence", "score"])
     if seen.empty:
@@ -50,7 +57,9 @@ def trend(
     figure = _panels([_heading(facet, fits[facet]) for facet in facets], columns, mode)
     for place, facet in enumerate(facets):
         at = cell(place, columns)
-        _add_panel(figure, seen[seen["facet"] == facet], fits[facet].band, at, mode)
+        panel = seen[seen["facet"] == facet]
+        _add_panel(figure, panel, fits[facet].band, at, mode)
+        _add_ring(figure, panel, chosen, at, mode)
     _name_axes(figure, len(facets), columns, label)
     figure.update_yaxes(matches="y", range=_reach(seen))
     fitted = any(len(fits[facet].band) for facet in facets)
@@ -122,6 +131,22 @@ def _add_panel(
         figure.add_scatter(**_run(run, color), **at)
     for family, dots in ordered.groupby("group_x", sort=False):
         figure.add_scatter(**_dots(str(family), dots, mode), **at)
+
+
+def _add_ring(
+    figure: go.Figure,
+    points: pd.DataFrame,
+    chosen: tuple[str, str],
+    at: Mapping[str, int],
+    mode: Mode,
+) -> None:
+    """Mark the chosen pair in its panel."""
+    pair = points[(points["model_x"] == chosen[0]) & (points["model_y"] == chosen[1])]
+    if len(pair):
+        sizes = [0.75 * marker_size(count) + 9 for count in pair["parameters_x"]]
+        ring = {"symbol": "circle-open", "size": sizes, "color": INK[mode].text}
+        look = {"mode": "markers", "marker": {**ring, "line": {"width": 2}}, **SILENT}
+        figure.add_scatter(x=pair["competence"], y=pair["score"], **look, **at)
 
 
 def _add_band(figure: go.Figure, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
