@@ -97,6 +97,8 @@ def look_of(name: str) -> Look:
     if kind == _GRAY:
         return Look(UNTRAINED)
     hues = {**OBJECTIVES, **FAMILIES}
+    if kind != _kind(key):  # supervised, fewer tasks: a kind of its own
+        return Look(hues[kind])
     return _SHOWN.get().get(key) or Look(hues.get(kind) or _stranger(key))
 
 

@@ -143,10 +143,14 @@ def test_more_groups_than_looks_share_the_last():
     assert len(assign((name, "family") for name in names)) == 40
 
 
-def test_a_part_of_a_group_has_its_look_and_untrained_ones_and_reality_none(shown):
+def test_a_part_of_a_group_has_its_look_or_that_of_its_own_kind_and_untrained_ones_and_reality_none(
+    shown,
+):
     shown(["supervised", "supervised, fewer tasks", "untrained", "reality"], "objective")
-    looks = {look_of(name) for name in ("supervised", "supervised, fewer tasks")}
-    assert looks == {Look(OBJECTIVES["supervised"])}
+    looks = [
+        look_of(name) for name in ("supervised", "supervised, later", "supervised, fewer tasks")
+    ]
+    assert looks == [Look(OBJECTIVES[kind]) for kind in ("supervised", "supervised", "multitask")]
     assert hue("untrained", "light") not in {light for light, _ in OBJECTIVES.values()}
     assert symbol("supervised", VISION) == "square"
 

@@ -309,7 +309,7 @@ def test_alpha_outside_its_range_is_refused(alpha):
 def test_nothing_to_score_is_refused(sizes, count):
     given = f"got {len(sizes[0])} and {len(sizes[1])} models, {count} permutations"
     with pytest.raises(
-        MetricError, match=f"at least one model on each side and one permutation expected; {given}"
+        MetricError, match=f"expected at least one model on each side and one permutation; {given}"
     ):
         null_scores(
             knn(SOME, SOME),

@@ -266,7 +266,7 @@ def test_three_encoders_train_together(study: Study) -> None:
 def test_wrong_questions_are_refused(study: Study) -> None:
     with pytest.raises(UnknownNameError, match="no model named 'vit-clip-mm'"):
         ask(study, x=("vit-clip-mm",))
-    with pytest.raises(MetricError, match="each space once expected"):
+    with pytest.raises(MetricError, match="expected each space once"):
         ask(study, x=("gpt-2-m:2",))
     with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
         ask(study, pairs=76)

@@ -279,7 +279,7 @@ def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
 
 
 def test_what_cannot_be_compared_is_refused(study, vectors, tmp_path):
-    with pytest.raises(InputError, match="at least two sources expected"):
+    with pytest.raises(InputError, match="expected at least two sources to compare"):
         compare(study, PERCEPTION)
     with pytest.raises(InputError, match="perception is named twice; leave one out"):
         compare(study, PERCEPTION, CIFAR, PERCEPTION)

@@ -75,7 +75,7 @@ def test_presets_read_as_the_paper_did():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"words": []}, "at least one color word expected"),
+        ({"words": []}, "expected at least one color word"),
         ({"sentences": ()}, "at least one sentence expected"),
         (
             {"sentences": ("The color.",)},

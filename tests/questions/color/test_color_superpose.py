@@ -78,6 +78,6 @@ def test_stretching_one_axis_is_seen():
 
 def test_points_in_one_place_have_no_shape():
     x = np.random.default_rng(0).normal(size=(5, 3))
-    with pytest.raises(MetricError, match="points in different places expected"):
+    with pytest.raises(MetricError, match="expected points in different places"):
         superpose(np.ones((5, 3)), x)
     assert np.isnan(disparity(np.zeros((5, 3)), x))

@@ -206,7 +206,7 @@ def test_without_an_interval_nothing_is_beyond_doubt():
         ),
         (lambda target, table: (target * 0, table), "all 200 stimuli have the same value"),
         (lambda target, table: (target, table[1:]), "image has 199 rows for 200 stimuli"),
-        (lambda target, table: (target, table[[]]), "at least one predictor expected"),
+        (lambda target, table: (target, table[[]]), "expected at least one predictor; got none"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(change, why):
