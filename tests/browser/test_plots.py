@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from io import BytesIO
 
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import TimeoutError
 
 from tests.browser.seen import chart, download
 
@@ -26,12 +28,25 @@ def dots(page, key: str) -> list[str]:
     )
 
 
-def wait_for_dots(page, key: str, count: int) -> None:
+def wait_for_dots(page, key: str, count: int, *, timeout: int = 90_000) -> None:
     page.wait_for_function(
         "([key, count]) => document.querySelectorAll("
         "`.st-key-chart-${key} .scatterlayer .points path`).length === count",
         arg=[key, count],
+        timeout=timeout,
     )
+
+
+def isolate(page, key: str, name: str, count: int) -> None:
+    """Double-click an entry, again where a busy machine took it for two clicks, which undo each
+    other.
+    """
+    for _ in range(3):
+        entry(page, key, name).dblclick()
+        with suppress(TimeoutError):
+            wait_for_dots(page, key, count, timeout=5_000)
+            return
+    raise AssertionError(f"a double click on {name} does not isolate it")
 
 
 @pytest.mark.parametrize(("link", "key"), [("/align", "trend"), ("/", "headline")])
@@ -50,8 +65,7 @@ def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key
     entry(page, key, "GPT-2").click()
     wait_for_dots(page, key, len(every))
     page.wait_for_timeout(600)
-    entry(page, key, "GPT-2").dblclick()
-    wait_for_dots(page, key, every.count(color))
+    isolate(page, key, "GPT-2", every.count(color))
     assert set(dots(page, key)) == {color}
 
 

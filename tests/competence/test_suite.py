@@ -229,7 +229,7 @@ def test_what_cannot_be_measured_is_refused(world, tmp_path):
     import_features(
         world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
     )
-    with pytest.raises(InputError, match="'foreign' has features but no model"):
+    with pytest.raises(InputError, match="'foreign' has features only"):
         measured(world, "foreign")
     add_dataset(tmp_path, CountedDataset())
     with pytest.raises(InputError, match="'counted' is not made of them"):

@@ -103,7 +103,7 @@ def test_fewer_than_two_placed_models_have_no_nearest(models_placed):
         (0.9, "fits well"),
         (0.5, "no clean tree"),
         (-0.2, "does not fit: models form no tree"),
-        (np.nan, "nothing says"),
+        (np.nan, "cannot be judged"),
     ],
 )
 def test_a_tree_says_how_well_it_fits(value, said):
