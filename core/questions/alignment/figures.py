@@ -146,6 +146,7 @@ def _add_ring(
         sizes = [0.75 * marker_size(count) + 9 for count in pair["parameters_x"]]
         ring = {"symbol": "circle-open", "size": sizes, "color": INK[mode].text}
         look = {"mode": "markers", "marker": {**ring, "line": {"width": 2}}, **SILENT}
+        look["legendgroup"] = pair["group_x"].iloc[0]  # and goes when its dot does
         figure.add_scatter(x=pair["competence"], y=pair["score"], **look, **at)
 
 
