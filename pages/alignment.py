@@ -41,7 +41,8 @@ COLUMNS = {
 }
 READING = """**How to read it.** Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
-dashed line is fitted to the mean of a panel; the band is its 95 % interval.
+dashed line is fitted to the diamonds, each the mean of a language model over its panel; the band is
+its 95 % interval. Fewer than five language models have no line.
 {chance} **Click a dot** to see its layers below; a ring marks the pair that is shown."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers

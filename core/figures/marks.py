@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.theme import INK, Mode, chance_line, count_text, hue, plain, symbol
+from core.figures.numbers import count_text
+from core.figures.theme import INK, Mode, chance_line, hue, plain, symbol
 from core.modalities import Modality
 
 SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
@@ -103,6 +104,13 @@ def flat_color_bar(title: str, **look: object) -> dict[str, object]:
     """Return a slim color bar that lies down, its title on top."""
     head = {"text": title, "font": {"size": 12}, "side": "top"}
     return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
+
+
+def in_percent(*, signed: bool = False) -> dict[str, object]:
+    """Return an axis of shares whose ticks read as the sentences do: 20 %; signed: +20 %, 0 %."""
+    percents = {f"{sign}{n}%": f"{sign}{n} %" for n in range(1, 101) for sign in ("", "+", "−")}
+    zero = {"0%": "0 %", "+0%": "0 %"}
+    return {"tickformat": "+.0%" if signed else ".0%", "labelalias": {**percents, **zero}}
 
 
 def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:

@@ -15,6 +15,7 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
+from core.figures.numbers import count_text
 from core.figures.palette import OBJECTIVES, REALITY, look_of
 from core.modalities import Modality
 
@@ -78,25 +79,6 @@ def marker_size(parameters: float | int | None) -> float:
     if not parameters or math.isnan(parameters):
         return 7.0
     return min(max(10.0 + 6.0 * (math.log10(parameters) - 5.0), 7.0), 26.0)
-
-
-def count_text(number: float | int | None) -> str:
-    """Return a count for people: 950, 41k, 1.3M; an em dash where unknown."""
-    if number is None or math.isnan(number):
-        return "—"
-    for step, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if number >= step:
-            return f"{number / step:.3g}{unit}"
-    return f"{number:.0f}"
-
-
-def p_text(p: float) -> str:
-    """Return a p-value for people.
-
-    >>> p_text(0.0321), p_text(1e-9)
-    ('p = 0.032', 'p < 0.001')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def round_ticks(low: float, high: float) -> list[float]:

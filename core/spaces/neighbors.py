@@ -77,8 +77,8 @@ def check_ties(scaled: Float64[np.ndarray, "n d"], k: int) -> None:
     tied = np.mean(falling[:, 1:] == falling[:, :-1])
     if tied > MOST_TIED:
         tell = (
-            f"{tied:.0%} of this space's neighbors are as similar as the next in line, so chance"
-            " would choose them"
+            f"{100 * tied:.0f} % of this space's neighbors are as similar as the next in line, so"
+            " chance would choose them"
         )
         raise MetricError(
             f"{tell}; choose a layer with more distinct vectors, or center the features"

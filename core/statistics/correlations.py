@@ -78,7 +78,7 @@ def _interval(
 ) -> tuple[float, float, str]:
     """Return the percentile interval of a correlation over draws, or NaN and the reason."""
     if (without := float(np.isnan(draws).mean())) > UNDEFINED:
-        return np.nan, np.nan, f"so many are equal that {without:.0%} of draws have no ρ"
+        return np.nan, np.nan, f"so many are equal that {100 * without:.0f} % of draws have no ρ"
     low, high = map(float, np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2]))
     if not low - ROUNDING <= value <= high + ROUNDING:
         return np.nan, np.nan, "the interval of the draws does not hold ρ itself"

@@ -16,9 +16,9 @@ from core.errors import InputError
 class Fit:
     """A least-squares line and what it is worth; every number is NaN where `reason` says why.
 
-    n: points used. level: of the band. p: two-sided, of the Spearman correlation. band: x, fit,
-    low, high over the range of x: the line and the confidence band of the mean; empty with a
-    reason.
+    n: points used. level: of the band. p: two-sided, of the Spearman correlation. points: x and y
+    of the points used. band: x, fit, low, high over the range of x: the line and the confidence
+    band of the mean; empty with a reason.
     """
 
     n: int
@@ -28,6 +28,7 @@ class Fit:
     r2: float
     spearman: float
     p: float
+    points: pd.DataFrame
     band: pd.DataFrame
     reason: str = ""
 
@@ -40,8 +41,8 @@ def competence_fit(
     Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), where s² = SSE/(n − 2) and t is the (1
     + level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p
     is exact up to 8 points (over all orders), above that by the t approximation. x, y: one value
-    per model; points with a NaN are left out. level: in (0, 1). NaN with a reason below three
-    points and for constant x or y. Raises InputError for level or lengths.
+    per model; points with a NaN are left out. level: in (0, 1). NaN with a reason below
+    LEAST_MODELS points and for constant x or y. Raises InputError for level or lengths.
     """
     if not 0 < level < 1:
         raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
@@ -50,22 +51,12 @@ def competence_fit(
     points = np.stack([x, y])
     points = points[:, np.isfinite(points).all(axis=0)]
     if reason := _reason_against(points):
-        none = np.nan
-        return Fit(
-            points.shape[1],
-            level,
-            none,
-            none,
-            none,
-            none,
-            none,
-            pd.DataFrame(columns=list(BAND), dtype=float),
-            reason,
-        )
+        no, no_band = np.nan, pd.DataFrame(columns=list(BAND), dtype=float)
+        return Fit(points.shape[1], level, no, no, no, no, no, _tabled(points), no_band, reason)
     return _fit(points[0], points[1], level)
 
 
-LEAST_POINTS = 3  # two points lie on a line exactly, which says nothing
+LEAST_MODELS = 5  # of fewer, even a perfect order of ranks has p > 0.05: 2 of 4! orders are 0.083
 
 
 MOST_EXACT = 8  # 8! = 40,320 orders are counted at once
@@ -77,10 +68,14 @@ GRID = 50  # points of a band
 BAND = ("x", "fit", "low", "high")
 
 
+def _tabled(points: Float64[np.ndarray, "2 n"]) -> pd.DataFrame:
+    return pd.DataFrame({"x": points[0], "y": points[1]})
+
+
 def _reason_against(points: Float64[np.ndarray, "2 n"]) -> str:
-    if points.shape[1] < LEAST_POINTS:
+    if points.shape[1] < LEAST_MODELS:
         return (
-            f"a fit needs at least {LEAST_POINTS} models with both values; there are"
+            f"a fit needs at least {LEAST_MODELS} models with both values; there are"
             f" {points.shape[1]}"
         )
     for values, name in zip(points, ("competence", "alignment"), strict=True):
@@ -104,7 +99,8 @@ def _fit(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "n"], level: float)
     )
     band = pd.DataFrame(dict(zip(BAND, (at, fit, fit - half, fit + half), strict=True)))
     r2 = 1 - errors / ((y - y.mean()) ** 2).sum()
-    return Fit(n, level, float(slope), float(intercept), float(r2), *_spearman(x, y), band)
+    line = float(slope), float(intercept), float(r2)
+    return Fit(n, level, *line, *_spearman(x, y), _tabled(np.stack([x, y])), band)
 
 
 def _spearman(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "n"]) -> tuple[float, float]:

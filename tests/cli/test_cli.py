@@ -241,7 +241,7 @@ def test_the_overview_says_why_one_pair_of_models_shows_no_trend(run) -> None:
     rows = {row["group"]: row for row in json.loads(out)}
     assert code == 0
     assert rows["all vision models"]["value"] is None
-    assert "at least 3 models" in rows["all vision models"]["reason"]
+    assert "at least 5 models" in rows["all vision models"]["reason"]
 
 
 def test_findings_of_a_dataset_without_models_are_none(

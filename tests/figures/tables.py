@@ -19,6 +19,9 @@ VISION = [
 ]
 
 
+MEANS = pd.DataFrame({"x": [0.40, 0.45, 0.50], "y": [0.10, 0.1125, 0.125]})
+
+
 def trend_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
@@ -52,9 +55,9 @@ def trend_fits() -> dict[str, Fit]:
     )
     none = np.nan
     return {
-        "MAE": Fit(3, 0.95, 0.25, 0.0, 0.8, -0.5, 0.2, band),
+        "MAE": Fit(3, 0.95, 0.25, 0.0, 0.8, -0.5, 0.2, MEANS, band),
         "CLIP": Fit(
-            2, 0.95, none, none, none, none, none, band.iloc[:0], "2 points are too few for a line"
+            2, 0.95, none, none, none, none, none, MEANS[:2], band[:0], "2 are too few for a line"
         ),
     }
 

@@ -73,7 +73,7 @@ def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them()
 def test_trend_prints_fit_reason_and_chance():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="dark")
     assert "Spearman −0.50 · R² 0.80 · n = 3" in words(figure)
-    assert "2 points are too few for a line" in words(figure)
+    assert "2 are too few for a line" in words(figure)
     assert {tuple(trace.y) for trace in chance_traces(figure) if trace.y[0]} == {(0.05, 0.05)}
     assert figure.layout.yaxis.title.text == LABEL
     assert "bits per byte" in figure.layout.xaxis.title.text
@@ -85,6 +85,21 @@ def test_trend_draws_the_fit_with_its_band():
     assert max(band.y) == pytest.approx(0.5 / 4 + 0.01)
     line = next(trace for trace in figure.data if trace.line.dash == "dash" and len(trace.x) == 5)
     assert line.y[-1] == pytest.approx(0.125)
+
+
+def test_trend_draws_the_means_that_the_fit_takes():
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
+    (means,) = [one for one in figure.data if one.marker.symbol == "diamond" and one.x[0]]
+    assert [means.xaxis, *means.x, *means.y] == ["x", 0.40, 0.45, 0.50, 0.10, 0.1125, 0.125]
+    assert means.hovertext[0] == "mean of the panel 0.100<br>competence 0.40"
+    alone = trend_points()[lambda points: points["model_y"] != "mae-m"]
+    figure = trend(alone, trend_fits(), label=LABEL, mode="light")  # its dots are the means
+    assert not [one for one in figure.data if one.marker.symbol == "diamond"]
+
+
+def test_every_panel_of_the_trend_has_ticks():
+    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=True)
+    assert [axis.showticklabels for axis in figure.select_xaxes()] == [True, True]
 
 
 def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
@@ -169,7 +184,7 @@ def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
     assert (
         "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
     )
-    assert "p 0.01, adjusted for all pairs 0.02" in card
+    assert "p = 0.01, adjusted for all pairs p = 0.02" in card
 
 
 def test_trend_has_room_below_zero():
@@ -266,7 +281,7 @@ def test_growth_reads_powers_on_logarithmic_axes_and_shares_in_percent():
     assert axes["training steps"].type == "log"
     assert axes["training steps"].ticktext == ("50", "100", "200", "500", "1k", "2k")
     assert axes["supervised tasks"].ticktext == ("1", "32")
-    assert axes["share of the vision tasks solved"].tickformat == ".0%"
+    assert axes["share of the vision tasks solved"].labelalias["40%"] == "40 %"
 
 
 def test_growth_without_sizes_or_copies_says_what_is_missing():

@@ -17,14 +17,16 @@ def card(name, modality, family, objective, parameters=1000):
 
 
 MODELS = describe(
-    [card(f"gpt-{i}", "language", "GPT-2", "language") for i in range(3)]
+    [card(f"gpt-{i}", "language", "GPT-2", "language") for i in range(5)]
     + [
         card("mae-s", "vision", "ViT", "MAE"),
         card("mae-m", "vision", "ViT", "MAE"),
         card("reality", "world", "world", "reality", None),
     ]
 )
-COMPETENCE = pd.DataFrame({"model": ["gpt-0", "gpt-1", "gpt-2"], "value": [0.1, 0.2, 0.3]})
+COMPETENCE = pd.DataFrame(
+    {"model": [f"gpt-{i}" for i in range(5)], "value": [0.1, 0.2, 0.3, 0.4, 0.5]}
+)
 ALIGNMENT = pd.DataFrame(
     [
         {
@@ -37,7 +39,7 @@ ALIGNMENT = pd.DataFrame(
             "n": 11,
             "k": 1,
         }
-        for i in range(3)
+        for i in range(5)
         for y, score in (("reality", 0.5), ("mae-s", 0.1 * i), ("mae-m", 0.3 * i))
     ]
 )
@@ -45,24 +47,24 @@ ALIGNMENT = pd.DataFrame(
 
 def test_trend_points_describe_both_models_and_put_reality_last():
     points = trend_points(ALIGNMENT, COMPETENCE, MODELS)
-    assert points["facet"].tolist() == ["MAE"] * 6 + ["reality"] * 3
+    assert points["facet"].tolist() == ["MAE"] * 10 + ["reality"] * 5
     assert points["competence"].tolist()[:2] == [0.1, 0.1]
     assert points.iloc[0][["title_x", "title_y"]].tolist() == ["GPT-0", "MAE-S"]
 
 
 def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
     fit = fits(trend_points(ALIGNMENT, COMPETENCE, MODELS), MODELS)["MAE"]
-    assert fit.n == 3
+    assert fit.n == 5
     assert fit.slope == pytest.approx(
         2.0
-    )  # the means 0, 0.2, 0.4 over the competences 0.1, 0.2, 0.3
+    )  # the means 0, 0.2 … 0.8 over the competences 0.1, 0.2 … 0.5
 
 
 def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     models = MODELS.assign(copy=MODELS["model"] == "gpt-1")
     found = fits(trend_points(ALIGNMENT, COMPETENCE, models), models)
-    assert found["MAE"].n == 2
-    assert "at least 3" in found["MAE"].reason
+    assert found["MAE"].n == 4
+    assert "at least 5" in found["MAE"].reason
 
 
 def test_headline_points_hold_mean_and_range_over_the_target():
@@ -75,7 +77,7 @@ def test_headline_points_hold_mean_and_range_over_the_target():
 def test_ranking_points_are_means_over_what_a_model_was_compared_with():
     points = ranking_points(ALIGNMENT[ALIGNMENT["model_y"] != "reality"], MODELS)
     assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx(
-        {"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4}
+        {"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4, "gpt-3": 0.6, "gpt-4": 0.8}
     )
 
 

@@ -8,14 +8,13 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
+from core.figures.numbers import count_text
 from core.figures.palette import FAMILIES, OBJECTIVES, Look, assign, look_of, show
 from core.figures.theme import (
     INK,
     blank,
-    count_text,
     hue,
     marker_size,
-    p_text,
     plain,
     reason,
     symbol,
@@ -184,7 +183,3 @@ def test_a_reason_is_drawn_without_axes():
     figure = reason("Nothing <here> yet.", "light")
     assert figure.layout.annotations[0].text == "Nothing &lt;here&gt; yet."
     assert figure.layout.xaxis.visible is False
-
-
-def test_p_values_are_for_people():
-    assert (p_text(0.0321), p_text(1e-9)) == ("p = 0.032", "p < 0.001")

@@ -68,7 +68,7 @@ def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
     assert any("competence bins --equal --by family" in code for code in codes(app))
     assert "across families" in texts(app)
     app.slider(key="threshold").set_value(0.6).run()
-    assert "at least 60% of the best" in texts(app)
+    assert "at least 60 % of the best" in texts(app)
     assert any("--threshold 0.6" in code for code in codes(app))
     app.multiselect(key="tasks").set_value(["task 0", "task 2"]).run()
     assert "many of 2 tasks" in texts(app)

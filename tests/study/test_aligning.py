@@ -107,7 +107,7 @@ def test_chance_refuses_fewer_than_three_stimuli(n):
         mutual_knn_chance(k=1, n=n)
 
 
-points = st.integers(3, 30).flatmap(
+points = st.integers(5, 30).flatmap(
     lambda n: st.integers(0, 2**32 - 1).map(
         lambda seed: np.random.default_rng(seed).standard_normal((2, n))
     )
@@ -133,21 +133,21 @@ def test_fit_equals_the_normal_equations(points, level):
 
 
 def test_fit_of_a_hand_computed_case():
-    """x̄ = 2.5, ȳ = 2.5, Sxy = 4, Sxx = 5; SSE = 1.8, SST = 5; two ranks of each end swapped: ρ =
-    0.8.
-    """
-    fit = competence_fit(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
+    """x̄ = ȳ = 3, Sxy = 9, Sxx = 10; SSE = 1.9, SST = 10; two neighboring ranks swapped: ρ = 0.9."""
+    x, y = np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 3, 2, 4, 5])
+    fit = competence_fit(x, y)
     assert (fit.n, fit.slope, fit.intercept, fit.r2) == (
-        4,
-        pytest.approx(0.8),
-        pytest.approx(0.5),
-        pytest.approx(0.64),
+        5,
+        pytest.approx(0.9),
+        pytest.approx(0.3),
+        pytest.approx(0.81),
     )
-    assert fit.spearman == pytest.approx(0.8)
+    assert fit.spearman == pytest.approx(0.9)
     assert fit.p == pytest.approx(
-        8 / 24
-    )  # |ρ| ≥ 0.8 in the identity, three swaps of neighbors, and their reverses
+        10 / 120
+    )  # |ρ| ≥ 0.9 in the identity, four swaps of neighbors, and their reverses
     assert fit.reason == ""
+    assert fit.points.to_numpy().T.tolist() == [x.tolist(), y.tolist()]
 
 
 def test_band_covers_the_true_line_as_often_as_it_says():
@@ -178,24 +178,29 @@ def test_p_of_few_points_with_ties_is_exact():
 
 
 def test_points_with_a_value_missing_are_left_out():
-    x, y = np.array([0.1, 0.2, math.nan, 0.4, 0.5]), np.array([1.0, 3, 2, math.nan, 4])
-    fit = competence_fit(x, y)
-    assert fit.n == 3
-    assert fit.slope == competence_fit(x[[0, 1, 4]], y[[0, 1, 4]]).slope
+    x = np.array([0.1, 0.2, math.nan, 0.4, 0.5, 0.6, 0.7])
+    y = np.array([1.0, 3, 2, math.nan, 4, 6, 5])
+    fit, left = competence_fit(x, y), [0, 1, 4, 5, 6]
+    assert fit.n == 5
+    assert fit.slope == competence_fit(x[left], y[left]).slope
 
 
 @pytest.mark.parametrize(
     ("x", "y", "reason"),
     [
-        ([], [], "a fit needs at least 3 models with both values; there are 0"),
-        ([1.0, 2], [1.0, 2], "a fit needs at least 3 models with both values; there are 2"),
+        ([], [], "a fit needs at least 5 models with both values; there are 0"),
         (
-            [1.0, 2, math.nan],
-            [1.0, 2, 3],
-            "a fit needs at least 3 models with both values; there are 2",
+            [1.0, 2, 3, 4],
+            [1.0, 2, 3, 4],
+            "a fit needs at least 5 models with both values; there are 4",
         ),
-        ([0.1, 0.1, 0.1], [1.0, 2, 3], "all 3 models have the same competence"),
-        ([1.0, 2, 3], [0.1, 0.1, 0.1], "all 3 models have the same alignment"),
+        (
+            [1.0, 2, 3, 4, math.nan],
+            [1.0, 2, 3, 4, 5],
+            "a fit needs at least 5 models with both values; there are 4",
+        ),
+        ([0.1] * 5, [1.0, 2, 3, 4, 5], "all 5 models have the same competence"),
+        ([1.0, 2, 3, 4, 5], [0.1] * 5, "all 5 models have the same alignment"),
     ],
 )
 def test_a_fit_that_means_nothing_is_nan_with_its_reason(x, y, reason):

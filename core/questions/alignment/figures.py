@@ -9,7 +9,16 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import SILENT, add_chance, cards, name_chance, name_groups, name_line
+from core.figures.marks import (
+    SILENT,
+    add_chance,
+    cards,
+    name_chance,
+    name_groups,
+    name_line,
+    name_mark,
+)
+from core.figures.numbers import p_text
 from core.figures.panels import cell, name_rows, panels
 from core.figures.theme import (
     COMPETENCE,
@@ -28,7 +37,8 @@ from core.figures.theme import (
 from core.modalities import LANGUAGE
 from core.statistics.fits import Fit
 
-FIT, RUNS = "fit", "runs"  # what a legend entry stands for, beside families and chance
+# what a legend entry stands for, beside families and chance
+FIT, RUNS, MEANS = "fit", "runs", "means"
 
 
 def trend(
@@ -45,9 +55,9 @@ def trend(
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y,
     title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
-    interval low and high. fits: one per facet. label: of the score. Each line is one model of the
-    panel's objective, wider where it is larger. `narrow` stacks the panels for a phone.
-    chosen: model_x and model_y of the pair that a ring marks.
+    interval low and high. fits: one per facet; diamonds are its points. label: of the score. Each
+    line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels
+    for a phone. chosen: model_x and model_y of the pair that a ring marks.
     """
     seen = points.dropna(subset=["competence", "score"])
     if seen.empty:
@@ -58,7 +68,7 @@ def trend(
     for place, facet in enumerate(facets):
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
-        _add_panel(figure, panel, fits[facet].band, at, mode)
+        _add_panel(figure, panel, fits[facet], at, mode)
         _add_ring(figure, panel, chosen, at, mode)
     _name_axes(figure, len(facets), columns, label)
     figure.update_yaxes(matches="y", range=_reach(seen))
@@ -116,11 +126,11 @@ def _heading(facet: str, fit: Fit) -> str:
 
 
 def _add_panel(
-    figure: go.Figure, points: pd.DataFrame, band: pd.DataFrame, at: Mapping[str, int], mode: Mode
+    figure: go.Figure, points: pd.DataFrame, fit: Fit, at: Mapping[str, int], mode: Mode
 ) -> None:
     color = hue(points["facet"].iloc[0], mode)
-    if len(band):
-        _add_band(figure, band, color, at)
+    if len(fit.band):
+        _add_band(figure, fit.band, color, at)
     if points["chance"].nunique() == 1:  # of CKA every pair has its own, shown in its hover card
         ends = [points["competence"].min(), points["competence"].max()]
         margin = 0.04 * (ends[1] - ends[0]) or 0.02
@@ -131,6 +141,22 @@ def _add_panel(
         figure.add_scatter(**_run(run, color), **at)
     for family, dots in ordered.groupby("group_x", sort=False):
         figure.add_scatter(**_dots(str(family), dots, mode), **at)
+    if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
+        figure.add_scatter(**_means(fit.points, mode), **at)
+
+
+def _means(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    """Return the means over a panel's models, which the line is fitted to."""
+    texts = [
+        f"mean of the panel {row.y:.3f}<br>competence {row.x:.2f}" for row in points.itertuples()
+    ]
+    look = {"mode": "markers", "marker": _mean_mark(mode), "legendgroup": MEANS}
+    return {"x": points["x"], "y": points["y"], "showlegend": False, **look, **cards(texts)}
+
+
+def _mean_mark(mode: Mode) -> dict[str, object]:
+    edge = {"color": INK[mode].paper, "width": 1}
+    return {"symbol": "diamond", "size": 8, "color": INK[mode].text, "line": edge}
 
 
 def _add_ring(
@@ -213,7 +239,7 @@ def _beside(row: Mapping[Hashable, Any]) -> str:
     if "raw" not in row:
         return f"{_chance(row['chance'])}{_interval(row, '')}"
     raw = f"<br>raw score {row['raw']:.3f}{_chance(row['raw_chance'])}{_interval(row, 'raw_')}"
-    return f"{raw}<br>p {row['p']:.2g}, adjusted for all pairs {row['p_adjusted']:.2g}"
+    return f"{raw}<br>{p_text(row['p'])}, {p_text(row['p_adjusted'], 'adjusted for all pairs p')}"
 
 
 def _chance(chance: float) -> str:
@@ -229,9 +255,9 @@ def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
 
 
 def _name_axes(figure: go.Figure, panels: int, columns: int, label: str) -> None:
-    figure.update_xaxes(matches="x", showticklabels=False)
+    figure.update_xaxes(matches="x", showticklabels=True)
     for place in range(panels - columns, panels):  # the lowest panel of each column
-        figure.update_xaxes(title_text=COMPETENCE, showticklabels=True, **cell(place, columns))
+        figure.update_xaxes(title_text=COMPETENCE, **cell(place, columns))
     name_rows(figure, panels, columns, wrap(label, 34))
 
 
@@ -241,5 +267,7 @@ def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode, *, fitted: 
     name_line(figure, "a compared model", soft, group=RUNS)
     if fitted:
         name_line(figure, "fit, 95 % band", {**soft, "dash": "dash"}, group=FIT)
+        if (points.groupby("facet")["model_y"].nunique() > 1).any():
+            name_mark(figure, "mean of the panel, fitted", _mean_mark(mode), group=MEANS)
     if (points.groupby("facet")["chance"].nunique() == 1).any():
         name_chance(figure, mode)

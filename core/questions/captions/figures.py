@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.marks import add_chance, cards, name_chance, name_groups
+from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
@@ -19,7 +20,6 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
-    p_text,
     plain,
     reason,
     sized,

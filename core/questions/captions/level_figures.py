@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from core.figures.marks import add_chance, cards
+from core.figures.marks import (
+    add_chance,
+    cards,
+    in_percent,
+)
+from core.figures.numbers import share_text
 from core.figures.panels import cell, grid, name_rows, panels, per_row
 from core.figures.theme import INK, Mode, clear, heading, plain, reason, wrap
 
-ABOUT: Mapping[str, tuple[str, str]] = {  # heading, how a value is written
-    "words": ("Words", ".1f"),
-    "bytes": ("Bytes", ".0f"),
-    "facts": ("Factors mentioned", ".0%"),
+ABOUT: Mapping[str, tuple[str, Callable[[object], str]]] = {  # heading, how a value is written
+    "words": ("Words", "{:.1f}".format),
+    "bytes": ("Bytes", "{:.0f}".format),
+    "facts": ("Factors mentioned", share_text),
 }
 
 
@@ -51,7 +56,7 @@ def _bars(table: pd.DataFrame, name: str, mode: Mode) -> dict[str, object]:
         "x": table[name],
         "y": [f"level {plain(level)}" for level in table["level"]],
         "orientation": "h",
-        "text": [format(value, ABOUT[name][1]) for value in table[name]],
+        "text": [ABOUT[name][1](value) for value in table[name]],
         "textposition": "outside",
         "cliponaxis": False,
         "marker": {"color": clear(INK[mode].ember, 0.75)},
@@ -85,8 +90,8 @@ def facts(
     figure.update_xaxes(
         title_text="share of the factors mentioned",
         range=[0, 1.02],
-        tickformat=".0%",
         tickvals=[0.25, 0.5, 0.75],
+        **in_percent(),
     )
     name_rows(figure, len(facets), columns, wrap(label, 24))
     figure.update_yaxes(matches="y", rangemode="tozero")
@@ -95,8 +100,8 @@ def facts(
 
 def _bins(run: pd.DataFrame, level: str, color: str, mode: Mode) -> dict[str, object]:
     texts = [
-        f"level {plain(level)}: {row.facts:.0%} mentioned<br>alignment {row.score:.3f}, chance"
-        f" {row.chance:.3f}<br>{row.stimuli:,.0f} stimuli"
+        f"level {plain(level)}: {share_text(row.facts)} mentioned<br>alignment {row.score:.3f},"
+        f" chance {row.chance:.3f}<br>{row.stimuli:,.0f} stimuli"
         for row in run.itertuples()
     ]
     marker = {

@@ -10,7 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.marks import color_bar
-from core.figures.theme import INK, Mode, blank, hover_card, p_text, plain, wrap
+from core.figures.numbers import p_text
+from core.figures.theme import INK, Mode, blank, hover_card, plain, wrap
 from core.questions.color.space_panels import MOST_WORDS, color_card
 
 MEASURES: Mapping[str, str] = {

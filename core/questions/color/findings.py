@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from core.figures.numbers import p_text
 from core.questions.color.geometry.agreement import DISSIMILARITIES
 from core.questions.color.question import PERCEPTION, ColorAgreement, ColorModels
 from core.questions.sentences import listed
@@ -102,7 +103,7 @@ def _trend(correlation: Correlation) -> list[str]:
         ]
     rho = (
         f"Spearman {_number(correlation.value)}, {_number(correlation.low)} to"
-        f" {_number(correlation.high)}, p = {correlation.p:.2g}"
+        f" {_number(correlation.high)}, {p_text(correlation.p)}"
     )
     better = "better" if correlation.value > 0 else "worse"
     answer = (

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.marks import add_chance, cards, logarithmic, name_chance, name_groups, name_mark
+from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
 from core.figures.theme import (
     COMPETENCE,
@@ -18,7 +19,6 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
-    p_text,
     plain,
     reason,
     round_ticks,

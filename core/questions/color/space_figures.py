@@ -13,8 +13,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 
 from core.figures.marks import name_mark
+from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
-from core.figures.theme import INK, Mode, blank, p_text, plain, reason, template
+from core.figures.theme import INK, Mode, blank, plain, reason, template
 from core.questions.color.space_panels import (
     View,
     add_colors,

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 
 from core.figures.marks import SILENT, cards
+from core.figures.numbers import share_text
 from core.figures.theme import INK, Mode, clear, hover_card, plain
 from core.questions.color.turning import place_words, project
 
@@ -167,7 +168,7 @@ def color_card(row: Mapping[Hashable, Any]) -> str:
     return hover_card(
         f"<b>{plain(row['color'])}</b> by {plain(row['source'])}",
         f"{row['error']:.1f} ΔE from where perception has it",
-        f"{row['neighbors']:.0%} of its nearest colors are its nearest in perception",
+        f"{share_text(row['neighbors'])} of its nearest colors are its nearest in perception",
         *([f"seen {row['seen']:,.0f} times"] if not math.isnan(row["seen"]) else []),
         ids=row["hex"],
     )

@@ -9,9 +9,23 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import add_chance, cards
+from core.figures.marks import (
+    add_chance,
+    cards,
+    in_percent,
+)
+from core.figures.numbers import p_text, share_text
 from core.figures.panels import cell, grid, name_rows, per_row
-from core.figures.theme import INK, Mode, clear, hover_card, p_text, plain, reason, scatter_of, wrap
+from core.figures.theme import (
+    INK,
+    Mode,
+    clear,
+    hover_card,
+    plain,
+    reason,
+    scatter_of,
+    wrap,
+)
 from core.modalities import VISION
 from core.questions.competence.bins import ALL, DIFFERENT, SAME
 
@@ -46,7 +60,7 @@ def bins(
         figure.add_trace({**_pairs(chosen[kind], mode), "showlegend": named}, **at)
         means = table[(table["pairs_of"] == kind) & table["mean"].notna()]
         figure.add_scatter(**_means(means, mode), showlegend=named, **at)
-    figure.update_xaxes(title_text=SOLVED, tickformat=".0%", range=[-0.02, right], nticks=6)
+    figure.update_xaxes(title_text=SOLVED, **in_percent(), range=[-0.02, right], nticks=6)
     figure.update_yaxes(rangemode="tozero", matches="y")
     name_rows(figure, len(kinds), columns, wrap(label, 34))
     return figure.update_layout(meta={"title": "Alignment within bins of competence"})
@@ -69,7 +83,7 @@ def _pairs(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
         hover_card(
             f"<b>{plain(row.title_x)}</b> × <b>{plain(row.title_y)}</b>",
             f"alignment {row.score:.3f}",
-            f"{row.skill:.0%} of the tasks solved, mean of both",
+            f"{share_text(row.skill)} of the tasks solved, mean of both",
             ids=f"{row.model_x} × {row.model_y}",
         )
         for row in points.itertuples(index=False)
@@ -89,8 +103,9 @@ def _pairs(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
 def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ink = INK[mode].text
     texts = [
-        f"<b>{row['low']:.0%} to {row['high']:.0%} of the tasks solved</b><br>{row['models']}"
-        f" models, {row['pairs']} pairs<br>mean alignment {row['mean']:.3f}{_error(row['se'])}"
+        f"<b>{share_text(row['low'])} to {share_text(row['high'])} of the tasks solved</b>"
+        f"<br>{row['models']} models, {row['pairs']} pairs"
+        f"<br>mean alignment {row['mean']:.3f}{_error(row['se'])}"
         for row in means.to_dict("records")
     ]
     width = {

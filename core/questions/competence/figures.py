@@ -19,6 +19,7 @@ from core.figures.marks import (
     logarithmic,
     name_mark,
 )
+from core.figures.numbers import counted, share_text
 from core.figures.panels import cell, panels
 from core.figures.theme import (
     INK,
@@ -125,7 +126,7 @@ def _score_card(row: Mapping[Hashable, Any]) -> str:
     rank = (
         ""
         if math.isnan(row["rank"])
-        else f"rank {row['rank']:.0%} of the way from the least to the most competent"
+        else f"rank {share_text(row['rank'])} of the way from the least to the most competent"
     )
     chance = "" if math.isnan(row["chance"]) else f", chance {row['chance']:.3f}"
     return hover_card(
@@ -211,7 +212,7 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     texts = [
         hover_card(
             sized(row["title"], row["parameters"]),
-            f"after {row['step']:,.0f} steps",
+            f"after {counted(row['step'], 'step', 'steps')}",
             f"alignment {row['score']:.3f}, mean over {row['models']}",
             ids=row["model"],
         )

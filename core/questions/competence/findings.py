@@ -16,6 +16,7 @@ import pandas as pd
 
 from core.competence.records import BITS
 from core.encoders.encoder import REALITY
+from core.figures.numbers import p_text
 from core.questions.competence.prediction import Prediction, predict
 from core.questions.competence.question import Bins, Downstream, Grouping, Training
 from core.statistics.correlations import DEPENDENT, SURE, Correlation
@@ -90,7 +91,7 @@ def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     if pd.isna(row["p"]):
         return f"no trend, since {row['trend_reason']}"
     slope = f"slope {row['slope']:+.2f} from no task to all".replace("-", "−")
-    numbers = f"{slope}, p = {row['p']:.2g}, q = {row['q']:.2g}".replace("-", "−")
+    numbers = f"{slope}, {p_text(row['p'])}, {p_text(row['q'], 'q')}"
     if row["q"] > SURE:
         return f"no significant trend ({numbers})"
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"

@@ -13,6 +13,7 @@ import pandas as pd
 from core.competence.records import MEASURED
 from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
+from core.figures.numbers import share_text
 from core.modalities import Item, reader_of
 from core.progress import Progress
 from core.questions.asking import ask
@@ -109,7 +110,8 @@ def _bin_rows(table: pd.DataFrame, pairs_of: dict[str, str]) -> Iterator[Row]:
     for row in table.itertuples():
         yield {
             "finding": BINS,
-            "group": f"{row.low:.0%} to {row.high:.0%}, {pairs_of[str(row.pairs_of)]}",
+            "group": f"{share_text(row.low)} to {share_text(row.high)},"
+            f" {pairs_of[str(row.pairs_of)]}",
             "models": row.models,
             "value": row.mean,
             "se": row.se,

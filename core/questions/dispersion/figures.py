@@ -21,6 +21,7 @@ from core.figures.marks import (
     name_groups,
     name_mark,
 )
+from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
@@ -206,7 +207,7 @@ def _card(row: Mapping[Hashable, Any], name: str) -> str:
         f"{who} × {plain(row['title_y'])}",
         f"{name}, {row['size']:,} stimuli compared",
         f"alignment {row['score']:.3f}{_interval(row)}",
-        *([f"p {row['p']:.2g} against random sets"] if not math.isnan(row["p"]) else []),
+        *([f"{p_text(row['p'])} against random sets"] if not math.isnan(row["p"]) else []),
         ids=f"{row['language'] or 'mean'} × {row['vision']}",
     )
 

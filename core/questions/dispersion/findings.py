@@ -14,17 +14,17 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 
+from core.figures.numbers import share_text
 from core.questions.dispersion.residuals import SHUFFLES
 from core.questions.sentences import listed
 from core.statistics.discoveries import adjust
-from core.statistics.fits import Fit, competence_fit
+from core.statistics.fits import LEAST_MODELS, Fit, competence_fit
 
 PUBLISHED_RATIO = 2.0  # of CKNNA
 PUBLISHED_PEARSON = (0.21, 0.43)
 LEVEL = 0.05  # of p: at most this is beyond chance
 LEAST_SETS = 39  # random ones for a two-sided p-value of LEVEL
 WITHOUT_HIGH, WITHOUT_LOW = "without high", "without low"
-LEAST_PARTS = 5  # for a rank correlation
 MOST_NAMED = 3  # predictors, and words of each set
 BETTER = "the low set is better aligned than the high one"
 
@@ -147,7 +147,7 @@ def parts(table: pd.DataFrame) -> list[str]:
     """
     fits = _fits(table)
     if not fits:
-        return [f"No trend can be tested: it takes {LEAST_PARTS} parts with different scores."]
+        return [f"No trend can be tested: it takes {LEAST_MODELS} parts with different scores."]
     p = adjust(np.array([fit.p for fit in fits.values()]))
     sure = {vision for vision, one in zip(fits, p, strict=True) if one <= LEVEL}
     falls = [vision for vision in fits if vision in sure and fits[vision].spearman < 0]
@@ -172,7 +172,6 @@ def _fits(table: pd.DataFrame) -> dict[str, Fit]:
     fits = {
         str(vision): competence_fit(*run[["set", "score"]].to_numpy(np.float64).T)
         for vision, run in mean.groupby("vision", sort=False)
-        if len(run) >= LEAST_PARTS
     }
     return {vision: fit for vision, fit in fits.items() if not fit.reason}
 
@@ -201,7 +200,7 @@ def prediction(table: pd.DataFrame) -> str:
         return f"No predictor can be used: {table['reason'].iloc[0]}."
     if not low > 0:  # NaN is not above 0 either
         return f"Together these predictors have no significant predictive power: {span}."
-    return f"Together these predictors predict {r2:.0%} of the variance: {span}."
+    return f"Together these predictors predict {share_text(r2)} of the variance: {span}."
 
 
 def needed(table: pd.DataFrame) -> str:

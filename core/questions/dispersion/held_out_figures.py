@@ -10,16 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.marks import cards
+from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, name_rows, per_row
-from core.figures.theme import (
-    INK,
-    Mode,
-    clear,
-    hue,
-    p_text,
-    plain,
-    scatter_of,
-)
+from core.figures.theme import INK, Mode, clear, hue, plain, scatter_of
 
 
 def held_out(

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float64
 
 from core.figures.marks import cards, color_bar
+from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, blank, plain, reason, wrap
 from core.metrics import METRICS
@@ -160,4 +161,4 @@ def _null_card(row: Mapping[Hashable, Any]) -> str:
     if row["reason"]:
         return f"{title}<br>{wrap(plain(row['reason']))}"
     null = f"chance {row['null_mean']:.3g} ± {row['null_sd']:.2g}, threshold {row['threshold']:.3g}"
-    return f"{title}<br>{null}<br>calibrated {row['calibrated']:.3g}, p = {row['p']:.2g}"
+    return f"{title}<br>{null}<br>calibrated {row['calibrated']:.3g}, {p_text(row['p'])}"

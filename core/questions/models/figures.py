@@ -11,12 +11,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.marks import SILENT, cards, color_bar, name_mark
+from core.figures.numbers import count_text, counted
 from core.figures.theme import (
     INK,
     Mode,
     blank,
     clear,
-    count_text,
     heading,
     hover_card,
     hue,
@@ -216,7 +216,7 @@ def _marks(
 
 
 def _card(row: Mapping[Hashable, Any]) -> str:
-    step = "" if math.isnan(row["step"]) else f", after {row['step']:,.0f} steps"
+    step = "" if math.isnan(row["step"]) else f", after {counted(row['step'], 'step', 'steps')}"
     return hover_card(
         sized(row["title"], row["parameters"]),
         f"{plain(row['family'])}, {plain(row['objective'])}{step}",

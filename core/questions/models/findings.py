@@ -7,6 +7,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.errors import InputError
+from core.figures.numbers import share_text
 from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelMap, ModelPairs
@@ -87,8 +88,8 @@ def nearest_kinds(table: pd.DataFrame) -> str:
         return "Fewer than two models are on the map, so none has a nearest model."
     about = table.set_index("model")
     shares = [
-        f"{name} for {_share(placed, about[column]):.0%} (by chance"
-        f" {_expected(placed, about[column]):.0%})"
+        f"{name} for {share_text(_share(placed, about[column]))} (by chance"
+        f" {share_text(_expected(placed, about[column]))})"
         for column, name in KINDS
     ]
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
 from core.study.skill import skill_ranks
 
@@ -24,7 +25,7 @@ def map_points(
         for row in competence.dropna(subset="value").itertuples()
     }
     skill |= {
-        row.model: f"solves {row.solved:.0%} of the vision tasks"
+        row.model: f"solves {share_text(row.solved)} of the vision tasks"
         for row in solved.dropna(subset="solved").itertuples()
     }
     placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")

@@ -12,7 +12,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from core.figures.marks import SILENT, add_level, group_mark, name_chance, name_groups, name_mark
+from core.figures.marks import (
+    SILENT,
+    add_level,
+    group_mark,
+    in_percent,
+    name_chance,
+    name_groups,
+    name_mark,
+)
+from core.figures.numbers import count_text
 from core.figures.theme import (
     COMPETENCE,
     INK,
@@ -20,7 +29,6 @@ from core.figures.theme import (
     blank,
     chance_line,
     clear,
-    count_text,
     dotted,
     heading,
     hover_card,
@@ -227,7 +235,7 @@ def _add_growth(
         place = {"x": group["x"], "y": group["score"], "legendgroup": f"{modality} {name}"}
         figure.add_scatter(**{**_strip(group, mode), **place}, **at)
     if not logarithmic:
-        figure.update_xaxes(title_text=axis, tickformat=".0%", **at)
+        figure.update_xaxes(title_text=axis, **in_percent(), **at)
         return
     ticks = sorted(set(points["x"])) if panel == "tasks" else round_ticks(*ends)
     figure.update_xaxes(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.figures.numbers import p_text
 from core.questions.overview.question import Overview
 from core.questions.overview.trends import OVERALL, TREND
 
@@ -23,6 +25,6 @@ def overview_findings(_: Overview, table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _trend(row: dict[Hashable, object]) -> str:
-    numbers = f"{row['value']:.2f} over {row['models']} models (p = {row['p']:.2g})"
+def _trend(row: Mapping[Hashable, Any]) -> str:
+    numbers = f"{row['value']:.2f} over {row['models']} models ({p_text(row['p'])})"
     return f"with {row['group']}: {row['reason'] or numbers}"

@@ -27,7 +27,7 @@ def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFra
 
     The targets are each group of trained vision models, all of them, and reality; a language
     model's alignment with a target is its mean over the target's models, so that ρ counts language
-    models and not pairs. p is two-sided. NaN with a reason where fewer than three models have both
+    models and not pairs. p is two-sided. NaN with a reason where fewer than five models have both
     values. alignment: model_x (language), model_y, score, chance. competence: model, value. models:
     as `core.study.models.describe` gives them.
     """

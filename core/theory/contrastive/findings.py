@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from core.figures.numbers import counted
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.runs import Kernel, describe
 from core.theory.contrastive.setups import Setup, make_setup
@@ -48,8 +49,8 @@ def fit_findings(setup: Setup, looks: pd.DataFrame) -> list[str]:
     last, learner = looks.iloc[-1], setup.learner
     offset = "" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}"
     return [
-        f"After {last['at']:,.0f} steps the products follow the PMI kernel with slope"
-        f" {last['slope']:.3f}, offset {last['offset']:.3g} and R² = {near_one(last['r2'])}.",
+        f"After {counted(last['at'], 'step', 'steps')} the products follow the PMI kernel with"
+        f" slope {last['slope']:.3f}, offset {last['offset']:.3g} and R² = {near_one(last['r2'])}.",
         f"The theory predicts slope {learner.slope:g}{offset} where the kernel is an inner"
         " product.",
     ]

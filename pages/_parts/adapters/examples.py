@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
+from core.figures.numbers import share_text
 from core.questions.adapters.lesson import Lesson
 from core.questions.adapters.maps.model import Adapters
 from core.questions.adapters.measures import views_after
@@ -63,10 +64,14 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
         ("Found at once", np.flatnonzero(places == 1)),
         (f"Not among the first {NEAR}", np.flatnonzero(places > NEAR)),
     ]
+    first, among, chance = (
+        share_text(share, 1)
+        for share in (recall(ranks, 1), recall(ranks, 10), min(1, 10 / len(test)))
+    )
     st.markdown(
-        f"**What is seen.** The right stimulus comes first for {recall(ranks, 1):.1%} of the"
-        f" {len(test):,} test stimuli and is among the first 10 for {recall(ranks, 10):.1%} (chance"
-        f" {min(1, 10 / len(test)):.1%}); its median place is {median_rank(ranks):g}."
+        f"**What is seen.** The right stimulus comes first for {first} of the {len(test):,} test"
+        f" stimuli and is among the first 10 for {among} (chance {chance}); its median place is"
+        f" {median_rank(ranks):g}."
     )
     for kind, (title, rows) in enumerate(picked):
         st.caption(f"**{title}**: {len(rows):,} of {len(test):,}")

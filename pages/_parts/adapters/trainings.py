@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import FeatureError, PlatoscopeError
+from core.figures.numbers import counted
 from core.questions.adapters import figures
 from core.questions.adapters.answer import settings_of
 from core.questions.adapters.course import follow
@@ -38,7 +39,7 @@ When it stops falling for the validation pairs, training ends and the best adapt
 Recall and alignment are theirs, on the {validation:,} validation stimuli; what counts are the
 {test:,} test stimuli below. This curve shows alignment with {reference}, measured as it was chosen
 when the training began: {measured}."""
-SEEN = """**What is seen.** After {last:.0f} passes the best adapters are those of pass {epoch:.0f}:
+SEEN = """**What is seen.** After {last} the best adapters are those of pass {epoch:.0f}:
 validation loss {validation:.3f}, recall at 10 of {recall_10:.2f} (chance {chance:.2f}),
 alignment of {alignment:.3f}."""
 
@@ -152,7 +153,8 @@ def _draw(at: Place, training: Training, lesson: Lesson, looks: list[Look]) -> N
         )
     )
     best = rows.iloc[int(rows["validation"].to_numpy().argmin())]
-    st.markdown(SEEN.format(last=rows["epoch"].iloc[-1], chance=chances["recall_10"], **best))
+    passes = counted(rows["epoch"].iloc[-1], "pass", "passes")
+    st.markdown(SEEN.format(last=passes, chance=chances["recall_10"], **best))
 
 
 def recipe_of(at: Place, question: Adaptation, lesson: Lesson, stopped: int | None) -> Recipe:

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import ACCURACY, MEASURED
+from core.figures.numbers import share_text
 from core.questions.asking import findings_of
 from core.questions.competence import bin_figures as figures
 from core.questions.competence.answer import contending
@@ -30,7 +31,7 @@ from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
 READING = """**How to read it.** Vision models are binned by how many of {tasks} tasks they
-solve: solving a task takes a score of at least {threshold:.0%} of the best, and
+solve: solving a task takes a score of at least {threshold} of the best, and
 beyond chance. A diamond is the mean alignment of all pairs of models within a bin, its
 bar ± one standard error over models, its width the bin; small squares are the pairs. If
 all strong models are alike and each weak one is weak in its own way, diamonds rise to
@@ -71,7 +72,7 @@ def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
     exportbar.draw(at, question, figure, key="competence-bins", table=table)
     reading = READING.format(
         tasks=int(solved["tasks"].max()),
-        threshold=question.solving.threshold,
+        threshold=share_text(question.solving.threshold),
         permutations=question.permutations,
         by=by,
     )

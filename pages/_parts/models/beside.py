@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import MEASURED
-from core.figures.theme import count_text
+from core.figures.numbers import count_text
 from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores

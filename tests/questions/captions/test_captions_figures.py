@@ -177,7 +177,7 @@ def test_levels_are_bars_and_what_is_unknown_has_no_panel():
     assert [list(bar.text) for bar in figure.data] == [
         ["5.6", "40.9"],
         ["28", "211"],
-        ["15%", "72%"],
+        ["15 %", "72 %"],
     ]
     assert list(figure.data[0].y) == ["level 5", "level &lt;40&gt;"]
     assert len(levels(table.assign(facts=np.nan), mode="dark", narrow=True).data) == 2

@@ -108,7 +108,7 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
     ].to_numpy(float)
     assert np.sign(counted.loc[GAIN, "value"]) == np.sign(errors[0] - errors[1])
     assert counted.loc[GAIN, "se"] > 0
-    assert table[table["finding"] == BINS]["group"].str.contains("40% to 60%, all pairs").any()
+    assert table[table["finding"] == BINS]["group"].str.contains("40 % to 60 %, all pairs").any()
 
 
 @pytest.mark.usefixtures("competent")

@@ -160,7 +160,7 @@ def test_scores_are_dots_of_the_models_size_in_the_color_of_their_rank():
     assert list(dots.marker.size) == [marker_size(1e5 * 10**i) for i in range(8)]
     assert list(dots.marker.color) == pytest.approx([i / 7 for i in range(8)])
     assert "<b>M &lt;3&gt;</b>" in dots.hovertext[3]
-    assert "alignment 0.300, chance 0.010<br>score 0.1<br>rank 43%" in dots.hovertext[3]
+    assert "alignment 0.300, chance 0.010<br>score 0.1<br>rank 43 %" in dots.hovertext[3]
 
 
 def test_the_line_and_the_stick_are_drawn_with_their_errors_and_the_stick_bends_at_its_knot():

@@ -93,7 +93,7 @@ def test_the_hover_card_tells_set_interval_p_and_ids():
     ).hovertext[0]
     assert (
         "dispersion: low, 20 stimuli compared<br>alignment 0.310, 95 % interval 0.250 to 0.350<br>p"
-        " 0.02" in card
+        " = 0.02" in card
     )
     assert "gpt × mae:2" in card
 

@@ -81,9 +81,9 @@ def test_the_nearest_models_are_counted_by_kind_beside_chance():
     # of a, b, c, d: three lie beside one of their modality, one beside one of its group; a random
     # other one: 4 of 12, and 2 of 12
     sentences = nearest_kinds(mapped())
-    assert "the same modality for 75% (by chance 33%)" in sentences
-    assert "for 25% (by chance 17%)" in sentences
-    assert "of the same training for 0% (by chance 0%), over 4 models" in sentences
+    assert "the same modality for 75 % (by chance 33 %)" in sentences
+    assert "for 25 % (by chance 17 %)" in sentences
+    assert "of the same training for 0 % (by chance 0 %), over 4 models" in sentences
 
 
 @pytest.mark.parametrize("models_placed", [0, 1])

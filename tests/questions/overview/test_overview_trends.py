@@ -11,7 +11,7 @@ MODELS = pd.DataFrame(
     [  # model, modality, group, family, copy, tasks, size
         *(
             (f"gpt-{i}", "language", "GPT-2", "GPT-2", False, np.nan, size)
-            for i, size in enumerate(("XS", "S", "M"))
+            for i, size in enumerate(("XS", "S", "M", "L", "XL"))
         ),
         ("gpt-1-step00010", "language", "GPT-2", "GPT-2", True, np.nan, "S"),
         ("gpt-raw", "language", UNTRAINED, "GPT-2", False, np.nan, "S"),
@@ -25,8 +25,10 @@ MODELS = pd.DataFrame(
     ],
     columns=["model", "modality", "group", "family", "copy", "tasks", "size"],
 ).assign(parameters=1.0)
-LANGUAGE = ["gpt-0", "gpt-1", "gpt-2", "gpt-1-step00010", "gpt-raw"]
-SKILL = pd.DataFrame({"model": LANGUAGE, "value": [0.1, 0.2, 0.3, 0.15, -0.5]})
+LANGUAGE = ["gpt-0", "gpt-1", "gpt-2", "gpt-3", "gpt-4", "gpt-1-step00010", "gpt-raw"]
+SKILL = pd.DataFrame({"model": LANGUAGE, "value": [0.1, 0.2, 0.3, 0.4, 0.5, 0.15, -0.5]})
+
+RISING = [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
 def pairs(**scores: list[float]) -> pd.DataFrame:
@@ -42,31 +44,31 @@ def pairs(**scores: list[float]) -> pd.DataFrame:
 
 def test_copies_and_untrained_models_do_not_take_part_in_a_trend():
     found = trends(
-        pairs(mae=[0.1, 0.2, 0.3, 0.9, 0.9], reality=[0.3, 0.2, 0.1, 0.9, 0.9]), SKILL, MODELS
+        pairs(mae=[*RISING, 0.9, 0.9], reality=[*RISING[::-1], 0.9, 0.9]), SKILL, MODELS
     ).set_index("group")
-    assert found.loc["MAE", ["models", "value"]].tolist() == [3, 1.0]
-    assert found.loc["reality", "value"] == -1.0
-    assert found.loc["MAE", "p"] == pytest.approx(1 / 3)  # two of the six orders of three models
+    assert found.loc["MAE", ["models", "value"]].tolist() == [5, pytest.approx(1)]
+    assert found.loc["reality", "value"] == pytest.approx(-1)
+    assert found.loc["MAE", "p"] == pytest.approx(1 / 60)  # two of the 120 orders
 
 
 def test_all_vision_models_count_once_per_language_model():
     found = trends(
-        pairs(mae=[0.1, 0.2, 0.3, 0, 0], clip=[0.5, 0.0, 0.1, 0, 0]), SKILL, MODELS
+        pairs(mae=[*RISING, 0, 0], clip=[1.1, 0.2, 0.3, 0.4, 0.5, 0, 0]), SKILL, MODELS
     ).set_index("group")
-    assert found.loc[OVERALL, "models"] == 3
-    assert found.loc[OVERALL, "value"] == pytest.approx(-0.5)  # the means are 0.3, 0.1, 0.2
+    assert found.loc[OVERALL, "models"] == 5
+    assert found.loc[OVERALL, "value"] == pytest.approx(0)  # the means are 0.6, 0.2 … 0.5
 
 
 def test_too_few_models_give_a_reason_and_no_number():
     few = MODELS[MODELS["model"] != "gpt-0"]
-    row = trends(pairs(mae=[0.1, 0.2, 0.3, 0, 0]), SKILL, few).iloc[0]
+    row = trends(pairs(mae=[*RISING, 0, 0]), SKILL, few).iloc[0]
     assert np.isnan(row["value"])
-    assert "at least 3 models" in row["reason"]
+    assert "at least 5 models" in row["reason"]
 
 
 NEAR = pd.DataFrame(
     {
-        "model_x": MODELS["model"][:-1],
+        "model_x": [name for name in MODELS["model"][:-1] if name not in ("gpt-3", "gpt-4")],
         "chance": 0.01,
         "score": [0.1, 0.2, 0.6, 0.9, 0.02, 0.03, 0.2, 0.4, 0.6, 0.5, 0.1],
     }
@@ -104,9 +106,9 @@ def test_numbers_of_tasks_are_compared_within_one_size_and_family():
 
 
 def test_solved_tasks_are_ranked_against_alignment_of_vision_models():
-    vision = ["mae-s", "clip-s", "vit-s", "vit-m"]
+    vision = ["mae-s", "clip-s", "vit-s", "resnet-s", "vit-m"]
     row = solving(
-        NEAR, pd.DataFrame({"model": vision, "solved": [0.1, 0.2, 0.3, 0.4]}), MODELS
+        NEAR, pd.DataFrame({"model": vision, "solved": [0.1, 0.2, 0.3, 0.35, 0.4]}), MODELS
     ).iloc[0]
-    assert (row["models"], row["value"]) == (4, 1.0)
+    assert (row["models"], row["value"]) == (5, pytest.approx(1))
     assert solving(NEAR, pd.DataFrame({"model": [], "solved": []}), MODELS).empty

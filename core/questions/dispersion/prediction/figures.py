@@ -10,7 +10,14 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.marks import SILENT, cards, interval, name_mark
+from core.figures.marks import (
+    SILENT,
+    cards,
+    in_percent,
+    interval,
+    name_mark,
+)
+from core.figures.numbers import p_text
 from core.figures.theme import INK, Mode, blank, chance_line, plain, reason, wrap
 
 DISCOVERY = 0.05  # share of the discoveries that may be false
@@ -77,8 +84,8 @@ def _predictor_card(row: Mapping[Hashable, Any]) -> str:
     elif row["test"]:
         rho = f"Spearman {row['spearman']:.2f}" if row["test"] == "Spearman" else row["test"]
         lines.append(
-            f"by itself: {rho}, p = {row['p']:.2g}, adjusted {row['p_adjusted']:.2g}, {row['n']}"
-            " stimuli"
+            f"by itself: {rho}, {p_text(row['p'])}, {p_text(row['p_adjusted'], 'adjusted p')},"
+            f" {row['n']} stimuli"
         )
     return "<br>".join(lines)
 
@@ -111,7 +118,7 @@ def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int =
         "share of captions that have the word: of the low set less that of the high set",
         36 if narrow else 90,
     )
-    return figure.update_xaxes(title_text=axis, tickformat="+.0%")
+    return figure.update_xaxes(title_text=axis, **in_percent(signed=True))
 
 
 def _word_card(row: Mapping[Hashable, Any]) -> str:
@@ -120,8 +127,8 @@ def _word_card(row: Mapping[Hashable, Any]) -> str:
         " captions"
     )
     return (
-        f"<b>{plain(row['word'])}</b><br>{counts}<br>odds ratio {row['odds_ratio']:.2g}, adjusted p"
-        f" = {row['p_adjusted']:.2g}"
+        f"<b>{plain(row['word'])}</b><br>{counts}<br>odds ratio {row['odds_ratio']:.2g},"
+        f" {p_text(row['p_adjusted'], 'adjusted p')}"
     )
 
 

@@ -90,7 +90,7 @@ def test_predictors_stand_in_order_and_whole_kinds_below_them(mode, narrow):
 def test_cards_tell_what_a_predictor_says_by_itself():
     _, alone, _, together, _ = importances(predictors(), mode="light").data
     assert "bright &lt;b&gt;" in alone.hovertext[0]
-    assert "Spearman 0.40, p = 0.001, adjusted 0.002, 50 stimuli" in alone.hovertext[0]
+    assert "Spearman 0.40, p = 0.001, adjusted p = 0.002, 50 stimuli" in alone.hovertext[0]
     assert "by itself: Kruskal-Wallis, p = 0.3" in alone.hovertext[1]
     assert "2 predictors permuted together" in together.hovertext[0]
 

@@ -1,0 +1,42 @@
+"""Numbers as people read them, the same in sentences, hover cards and headings."""
+
+from __future__ import annotations
+
+import math
+
+
+def count_text(number: float | int | None) -> str:
+    """Return a count for people: 950, 41k, 1.3M; an em dash where unknown."""
+    if number is None or math.isnan(number):
+        return "—"
+    for step, unit in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if number >= step:
+            return f"{number / step:.3g}{unit}"
+    return f"{number:.0f}"
+
+
+def p_text(p: float, name: str = "p") -> str:
+    """Return a p-value, or what else has this name, for people.
+
+    >>> p_text(0.0321), p_text(1e-9), p_text(0.2, "q")
+    ('p = 0.032', 'p < 0.001', 'q = 0.2')
+    """
+    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.2g}"
+
+
+def share_text(share: object, digits: int = 0) -> str:
+    """Return a share, a number or the cell of a table, in percent for people.
+
+    >>> share_text(0.953), share_text(0.953, 1)
+    ('95 %', '95.3 %')
+    """
+    return f"{share:.{digits}%}".replace("%", " %")
+
+
+def counted(number: float | int, one: str, many: str) -> str:
+    """Return how many there are of something, with its word.
+
+    >>> counted(1, "pass", "passes"), counted(1500, "pass", "passes")
+    ('1 pass', '1,500 passes')
+    """
+    return f"{number:,.0f} {one if number == 1 else many}"

@@ -1,0 +1,53 @@
+"""Numbers are written in one way wherever a person reads them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from core.figures.numbers import count_text, counted, p_text, share_text
+from core.settings import ROOT
+
+SOURCES = [path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py")]
+TEXTS = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]
+
+
+def formats(tree: ast.AST) -> Iterator[str]:
+    """Return the formats of the values in all f-strings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FormattedValue) and node.format_spec:
+            yield ast.unparse(node.format_spec)
+
+
+def sentences(tree: ast.AST) -> Iterator[str]:
+    """Return all strings that have words; a style sheet has none."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from (line for line in node.value.split("\n") if not re.search(r"[{};]", line))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_percentage_has_a_space_in_every_sentence(path):
+    tree = ast.parse(path.read_text())
+    if path.parent.name == "figures" and path.name in ("numbers.py", "marks.py"):
+        return  # where they are made
+    assert [one for one in formats(tree) if "%" in one] == []
+    assert [one for one in sentences(tree) if re.search(r"\d%(?!%)", one)] == []
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_a_percentage_has_a_space_in_every_document(path):
+    assert [line for line in path.read_text().split("\n") if re.search(r"\d%", line)] == []
+
+
+def test_numbers_are_written_as_people_read_them():
+    assert (share_text(0.953), share_text(0.953, 1)) == ("95 %", "95.3 %")
+    assert (p_text(0.0321), p_text(1e-9), p_text(0.2, "q")) == ("p = 0.032", "p < 0.001", "q = 0.2")
+    assert (counted(1, "pass", "passes"), counted(1500, "pass", "passes")) == (
+        "1 pass",
+        "1,500 passes",
+    )
+    assert (count_text(950), count_text(41_000), count_text(None)) == ("950", "41k", "—")
