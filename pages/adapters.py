@@ -65,7 +65,7 @@ def show(at: Place) -> None:
 
 def show_verdict(at: Place, question: Adaptation, test: int) -> None:
     """Measure over several trainings where that is chosen, and say what becomes of the proposal."""
-    st.subheader("Does the proposal hold?", anchor=False)
+    st.header("Does the proposal hold?", anchor=False)
     question = _pick_trainings(question)
     if not question.seeds:
         return

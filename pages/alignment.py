@@ -176,7 +176,7 @@ def show_layers(
     at: Place, points: pd.DataFrame, question: Alignment, chosen: tuple[str, str]
 ) -> None:
     """Draw the layer × layer map of the chosen pair; points: that have a score."""
-    st.subheader("Which layers agree?", anchor=False)
+    st.header("Which layers agree?", anchor=False)
     (x, y), comparison, models = chosen, question.comparison, queries.models(at)
     pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
     pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))

@@ -174,7 +174,7 @@ def show_alignment(at: Place, question: CaptionAlignment) -> None:
 def show_levels(at: Place) -> None:
     """Draw what the levels are."""
     question = CaptionLevels(at.scope)
-    st.subheader(question.title(), anchor=False)
+    st.header(question.title(), anchor=False)
     table = queries.ask(at, question)
     figure = level_figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="words", table=table)
@@ -183,7 +183,7 @@ def show_levels(at: Place) -> None:
 
 def show_facts(at: Place, question: CaptionFacts) -> None:
     """Draw alignment of single stimuli against what their captions tell."""
-    st.subheader(question.title(), anchor=False)
+    st.header(question.title(), anchor=False)
     table = queries.ask(at, question)
     points = facts_points(table)
     order = queries.ask(at, CaptionLevels(at.scope))["level"]

@@ -80,7 +80,7 @@ def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:
 
 def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw how similar every two sources are, and say what is seen."""
-    st.subheader("How similar are they?", anchor=False)
+    st.header("How similar are they?", anchor=False)
     if len(tables) < 2:
         raise frame.NeededError("Choose a source beside perception: one alone agrees with itself.")
     measure, of = _pick_measure()
@@ -128,7 +128,7 @@ def show_errors(at: Place, hues: Hues, tables: Tables) -> None:
     others = {name: table for name, table in tables.items() if name != PERCEPTION}
     if not others:
         return
-    st.subheader("Which colors are where perception has them?", anchor=False)
+    st.header("Which colors are where perception has them?", anchor=False)
     figure = figures.errors(list(others.values()), mode=frame.mode(), narrow=frame.narrow())
     spaces.draw(at, hues, figure, others, key="errors")
     st.markdown(ERRORS)
@@ -136,7 +136,7 @@ def show_errors(at: Place, hues: Hues, tables: Tables) -> None:
 
 def show_knowledge(at: Place, hues: Hues) -> None:
     """Draw what each language model knows of color against its competence and size."""
-    st.subheader("Do better language models know color better?", anchor=False)
+    st.header("Do better language models know color better?", anchor=False)
     frame.need_readers(at, "caption")
     models = queries.ask(at, hues.models)
     measures = {name: title for name, title in figures.MEASURES.items() if name in models}

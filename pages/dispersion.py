@@ -111,7 +111,7 @@ def show_effect(at: Place, choice: Choice) -> None:
 
 def show_drop(at: Place, choice: Choice) -> None:
     """Draw supplement 1."""
-    st.subheader("What if the most dispersed stimuli are left out?", anchor=False)
+    st.header("What if the most dispersed stimuli are left out?", anchor=False)
     question = DropEffect(*_compared(choice.effect))
     table = queries.ask(at, question)
     points, chance = (
@@ -130,7 +130,7 @@ def show_parts(at: Place, choice: Choice) -> None:
     """Draw alignment by tenth of dispersion; by fewer parts where a tenth holds too few stimuli for
     their neighbors.
     """
-    st.subheader("Does alignment fall step by step?", anchor=False)
+    st.header("Does alignment fall step by step?", anchor=False)
     count = _count_parts(queries.size(at), choice.effect.measure.settings.get("k"))
     question = PartEffect(*_compared(choice.effect), count)
     table = queries.ask(at, question)

@@ -108,7 +108,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     if language.empty or not vision:
         return
     question = Neighborhoods(at.scope)
-    st.subheader(question.title(), anchor=False)
+    st.header(question.title(), anchor=False)
     scores = queries.ask(at, question)
     points = scores.merge(language[["model", "title", "parameters", "competence"]], on="model")
     smallest = language.set_index("model")["title"][answer.smallest_scored(scores)]
@@ -123,15 +123,15 @@ def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
     """Draw one pair of layers over k, over the number of stimuli, and under every metric beside its
     chance: the slowest is last.
     """
-    st.subheader("One pair of layers as the neighborhood grows", anchor=False)
+    st.header("One pair of layers as the neighborhood grows", anchor=False)
     left, right = st.columns(2)
     pair = pick_pair(at, models, k=k, left=left, right=right)
     _plot(at, NeighborhoodSweep(at.scope, pair), curve_figures.over_k, "over-k")
     st.markdown(OVER_K)
-    st.subheader("The same pair on fewer stimuli", anchor=False)
+    st.header("The same pair on fewer stimuli", anchor=False)
     _plot(at, SampleSize(at.scope, pair, k), curve_figures.over_size, "over-n")
     st.markdown(OVER_N)
-    st.subheader("The same pair under every metric", anchor=False)
+    st.header("The same pair under every metric", anchor=False)
     question = CalibratedMetrics(at.scope, pair, k, null=null)
     _plot(at, question, figures.calibrated, "calibrated")
     st.markdown(CHANCE.format(null=null))
@@ -145,7 +145,7 @@ def _plot(at: Place, question: StudyQuestion, draw: Callable[..., go.Figure], ke
 
 def show_specs() -> None:
     """Say what each metric can and cannot see; its formula and source are one click away."""
-    st.subheader("What each metric can and cannot see", anchor=False)
+    st.header("What each metric can and cannot see", anchor=False)
     for metric in METRICS.values():
         spec = metric.spec
         with st.expander(

@@ -100,7 +100,7 @@ def show_ranking(at: Place, models: pd.DataFrame, question: Overview) -> None:
     """
     reality = REALITY in set(models["model"])
     title = "Who is closest to reality?" if reality else "Who agrees most with vision models?"
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     vision = _names(models, "image")
     ranking = Alignment(
         at.scope,
@@ -140,7 +140,7 @@ def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:
     points = growth_points(ranking, queries.ask(at, TasksSolved(at.scope)))
     if points.empty:
         return
-    st.subheader("What brings models closer?", anchor=False)
+    st.header("What brings models closer?", anchor=False)
     figure = figures.growth(
         points, against=_yardstick(models), mode=frame.mode(), narrow=frame.narrow()
     )

@@ -87,7 +87,7 @@ def show_pair(at: Place, index: int, k: int) -> None:
             "Neighbors are compared between two models: embed another one.",
             frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2"),
         )
-    st.subheader(f"Its {k} nearest neighbors in two models", anchor=False)
+    st.header(f"Its {k} nearest neighbors in two models", anchor=False)
     left, right = st.columns(2, gap="large")
     pair = pick_pair(at, models, k=k, left=left, right=right)
     (x, layer_x), (y, layer_y) = pair.places
@@ -107,7 +107,7 @@ def show_pair(at: Place, index: int, k: int) -> None:
 
 def show_agreement(at: Place, index: int, models: pd.DataFrame, question: SharedNeighbors) -> None:
     """Draw on how many neighbors the two layers agree, for all stimuli."""
-    st.subheader("Do they agree here more than elsewhere?", anchor=False)
+    st.header("Do they agree here more than elsewhere?", anchor=False)
     table, titles = queries.ask(at, question), models.set_index("model")["title"]
     title_x, title_y = (titles[model] for model in question.models())
     figure = figures.agreement(

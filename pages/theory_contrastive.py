@@ -53,7 +53,7 @@ def show() -> None:
     name = experiment.pick_preset(OPTIONS["preset"], titles, sets=OPTIONAL)
     with st.sidebar:
         question = pick(name)
-    st.subheader(PRESETS[name].title, anchor=False)
+    st.header(PRESETS[name].title, anchor=False)
     st.markdown(frame.plain(PRESETS[name].claim))
     st.latex(FORMULAS[name])
     setup = make_setup(question)

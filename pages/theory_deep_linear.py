@@ -59,7 +59,7 @@ def show() -> None:
     name = experiment.pick_preset(OPTIONS["preset"], titles)
     with st.sidebar:
         question = pick(name)
-    st.subheader(titles[name], anchor=False)
+    st.header(titles[name], anchor=False)
     st.markdown(frame.plain(BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim))
     if name in FORMULAS:
         st.latex(FORMULAS[name])
@@ -153,7 +153,7 @@ def show_training(question: DeepLinear, last: Look, table: pd.DataFrame) -> None
     exportbar.draw_alone(question, figure, key="training", table=table)
     show_layers(question, last, "Layer by layer")
     if linear:
-        st.subheader("What happens on the way", anchor=False)
+        st.header("What happens on the way", anchor=False)
         way = figures.on_the_way(table, steps=steps, mode=mode, narrow=frame.narrow())
         exportbar.draw_alone(question, way, key="way", table=table)
 
@@ -169,7 +169,7 @@ def show_layers(question: DeepLinear, look: Look, title: str) -> None:
         for network, widths in (("a", question.a), ("b", question.b))
     )
     rows, columns = ([*a, *b], [*a, *b]) if len(look.matrix) == len(a) + len(b) else (a, b)
-    st.subheader(title, anchor=False)
+    st.header(title, anchor=False)
     figure = figures.layer_map(look.matrix.numpy(), rows=rows, columns=columns, mode=frame.mode())
     matrix = pd.DataFrame(look.matrix.numpy(), rows, columns).rename_axis("layer").reset_index()
     note = exportbar.RUNS_IT

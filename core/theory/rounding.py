@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from core.figures.numbers import small_text
+
 ROUNDING = 1e-12  # of a CKA or an R²
 
 
@@ -13,4 +15,4 @@ def near_one(value: float) -> str:
         return f"{value:.3f}"
     if abs(1 - value) <= ROUNDING:
         return "1"
-    return f"1 {'−' if value < 1 else '+'} {abs(1 - value):.1g}"
+    return f"1 {'−' if value < 1 else '+'} {small_text(abs(1 - value), 1)}"

@@ -28,6 +28,11 @@ if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anythin
 MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
 MOST_HELD = 8  # runs of one visitor
 _KEY = "experiments"
+# the browser keeps a former button, marked stale, until the run that draws the next one has ended
+_ONE_BUTTON = """<style>
+[data-testid=stMain]:has(.st-key-stop):has(.st-key-go-on, .st-key-train)
+  :is(.st-key-stop, .st-key-go-on, .st-key-train)[data-stale=true] { display: none }
+</style>"""
 
 
 @dataclass
@@ -91,6 +96,7 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
     let it work while it runs.
     """
     held.clocked = held.state == "running"
+    st.html(_ONE_BUTTON)
 
     @st.fragment(run_every=0.1 if held.clocked else None)
     def redraw() -> None:

@@ -99,7 +99,7 @@ def narrow() -> bool:
 
 def keep_legible() -> None:
     """Outline chosen values in lists and letter main buttons like paper: white on the dark theme's
-    orange is hard to read.
+    orange is hard to read. Captions are of the figures' gray, and what has the focus is ringed.
     """
     ink, chip, button = (
         INK[mode()],
@@ -107,9 +107,13 @@ def keep_legible() -> None:
         "[data-testid=stBaseButton-primary]",
     )
     outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember}"
+    caption = "[data-testid=stCaptionContainer]"
+    ring = f"outline: 2px solid {ink.ember} !important; outline-offset: 2px"
     st.html(
         f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }} {button} {{ color:"
-        f" {ink.paper} !important }}</style>"
+        f" {ink.paper} !important }} {caption}, {caption} * {{ opacity: 1; color: {ink.soft} }}"
+        f" :is(a, button, summary, [role], [tabindex]):focus-visible, :is(div, label):has(> "
+        f"input:focus-visible) {{ {ring} }}</style>"
     )
 
 

@@ -2,12 +2,41 @@
 in a folder called `pages`.
 
 Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page
-discovery and answers the first deep link of a fresh server with "Page not found".
+discovery and answers the first deep link of a fresh server with "Page not found". And its browser
+part looks for the server below the address of the page first, which costs every deep link two
+requests that fail: here the page names its server.
 """
 
+from pathlib import Path
+
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
+from streamlit.web.server.starlette import starlette_static_routes as routes
+
+NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
+_make = routes.create_streamlit_static_handler
+
+
+def name_server(directory: str, base_url: str | None) -> StaticFiles:
+    """Return Streamlit's handler of its own files, whose page names its server."""
+    files = _make(directory, base_url)
+    answer = files.get_response
+
+    async def get_response(path: str, scope: Scope) -> Response:
+        given = await answer(path, scope)
+        if Path(getattr(given, "path", "")).name != "index.html":
+            return given
+        page = Path(directory, "index.html").read_text().replace("<head>", f"<head>{NAMED}", 1)
+        return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+
+    files.get_response = get_response
+    return files
+
 
 if __name__ == "__main__":
     PagesManager.uses_pages_directory = False
+    routes.create_streamlit_static_handler = name_server
     main(prog_name="streamlit")

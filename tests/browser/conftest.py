@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -11,10 +10,6 @@ import pytest
 from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.pages.levels import retell
 from tests.pages.world import PaintedDataset, build
-
-# Streamlit asks under a deep link for its own address before it asks at the root; the browser logs
-# the two answers
-PROBE = re.compile(r"/_stcore/(health|host-config)$")
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +57,7 @@ def visit(browser, address):
             90_000
         )  # the first map by UMAP compiles it, which takes a busy machine a minute
         page.on("console", lambda message: _note(errors, message))
+        page.on("response", lambda response: _refused(errors, response))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "request",
@@ -84,6 +80,11 @@ def visit(browser, address):
     assert errors == []
 
 
+def _refused(errors: list[str], response) -> None:
+    if response.status >= 400:
+        errors.append(f"{response.status} {response.url}")
+
+
 def _note(errors: list[str], message) -> None:
-    if message.type == "error" and not PROBE.search(message.location.get("url", "")):
+    if message.type == "error":
         errors.append(message.text)

@@ -105,3 +105,27 @@ def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
         page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
     assert field(page, "Layers").locator("input").input_value() == "last layers"
     assert page.locator(".st-key-x [data-tag]").all_inner_texts() == ["GPT-2 M"]
+
+
+MOST_BUTTONS = """() => {
+  const keys = ["train", "stop", "go-on"].map(key => `.st-key-${key} button`).join();
+  window.most = 0;
+  window.watch = setInterval(() => {
+    const shown = [...document.querySelectorAll(keys)].filter(one => one.checkVisibility());
+    window.most = Math.max(window.most, shown.length);
+  }, 10);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("link", "clicks"),
+    [("/theory-noise?preset=sgd", ("stop", "go-on")), ("/adapt", ("train", "stop", "go-on"))],
+)
+def test_the_button_that_was_pressed_gives_way_to_the_next(visit, link, clicks):
+    page = visit(link)
+    page.locator(f".st-key-{clicks[0]} button").wait_for()
+    page.evaluate(MOST_BUTTONS)
+    for key in clicks:
+        page.locator(f".st-key-{key} button").click()
+    page.wait_for_timeout(2000)
+    assert page.evaluate("window.most") == 1

@@ -104,14 +104,14 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert seen > 1
     assert charts(app) == ["course", "kernels"]
     assert "Kernels before" in [
-        head.value for head in app.subheader
+        head.value for head in app.header
     ]  # what comes after would be out of date at once
     assert "its median place is" not in words(app)
     app.button(key="stop").click().run()
     stopped = len(training.course.looks)
     app.run()
     assert len(training.course.looks) == stopped
-    assert "Kernels before and after" in [head.value for head in app.subheader]
+    assert "Kernels before and after" in [head.value for head in app.header]
     assert "its median place is" in words(app)
     assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
     assert len(app.code) == 2

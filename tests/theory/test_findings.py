@@ -27,7 +27,7 @@ def test_a_breaker_is_told_with_its_prediction_and_what_diverged() -> None:
     )
     assert (
         verdict("labels", table)
-        == "The least alignment of the two networks is 1 − 1e-06 at strength 0, 0.800 at"
+        == "The least alignment of the two networks is 1 − 10⁻⁶ at strength 0, 0.800 at"
         " strength 1. "
         "Where the theory predicts a number, the measured one is at most 0.01 away."
     )
@@ -56,9 +56,9 @@ def test_a_value_that_is_none_is_not_told_as_one() -> None:
 def test_a_value_beyond_one_is_told_as_it_is() -> None:
     for value, said in (
         (1.5, "1.500"),
-        (1 + 1e-6, "1 + 1e-06"),
+        (1 + 1e-6, "1 + 10⁻⁶"),
         (1 + 1e-15, "1."),
-        (1 - 4e-10, "1 − 4e-10"),
+        (1 - 4e-10, "1 − 4\u202f×\u202f10⁻¹⁰"),
     ):
         looks = pd.DataFrame({"at": [0], "min_alignment": [value]})
         assert f"went from {value:.3f} to {said}" in verdict("tanh", looks)
@@ -92,7 +92,8 @@ def test_minima_and_activations_are_told() -> None:
         " predicts 1 only for the minimum of least entropy."
     )
     drawn = (
-        "2 other minima are aligned to at most 0.700 (median 0.600), their loss within 3e-14 of"
+        "2 other minima are aligned to at most 0.700 (median 0.600), their loss within"
+        " 3\u202f×\u202f10⁻¹⁴ of"
         " that of the noise."
     )
     assert verdict("minima", minima) == f"{drawn} {noise}"

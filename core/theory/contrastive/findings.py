@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from core.figures.numbers import counted
+from core.figures.numbers import counted, small_text
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.runs import Kernel, describe
 from core.theory.contrastive.setups import Setup, make_setup
@@ -67,7 +67,8 @@ def view_findings(table: pd.DataFrame) -> list[str]:
     return [
         f"One-to-one observations are aligned to {near_one(whole)}; the theory predicts 1.",
         f"With the most lost so far, CKA is: {ends}.",
-        f"The CKA of the embeddings is at most {apart:.2g} away from that of the exact kernels.",
+        f"The CKA of the embeddings is at most {small_text(apart)} away from that of the exact"
+        " kernels.",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.figures.numbers import small_text
 from core.theory.deep_linear.breakers import BREAKERS
 from core.theory.deep_linear.question import DeepLinear
 from core.theory.rounding import near_one
@@ -31,9 +32,9 @@ def _outcome(last: pd.Series) -> str:
         for name in ("excess_loss", "entropy", "distance")
     )
     return (
-        f"The loss is at most {excess:.2g} above that of the noise, the entropy at most {most:.4g}"
-        f" times the least of minima, and no layer is farther than {apart:.2g} from the closed"
-        " form."
+        f"The loss is at most {small_text(excess)} above that of the noise, the entropy at most"
+        f" {most:.4g} times the least of minima, and no layer is farther than"
+        f" {small_text(apart)} from the closed form."
     )
 
 
@@ -41,8 +42,8 @@ def _minima(table: pd.DataFrame) -> list[str]:
     drawn, noise = (table[table["by"] == by] for by in ("chance", "SGD"))
     sentences = [_other_minima(drawn)] if len(drawn) else []
     sentences += [
-        f"SGD ends at an alignment of {row.min_alignment:.3f}, its loss {row.excess_loss:.2g} above"
-        " that of the noise."
+        f"SGD ends at an alignment of {row.min_alignment:.3f}, its loss"
+        f" {small_text(row.excess_loss)} above that of the noise."
         for row in noise.itertuples()
     ]
     return [*sentences, "Theorem 1 predicts 1 only for the minimum of least entropy."]
@@ -53,7 +54,7 @@ def _other_minima(drawn: pd.DataFrame) -> str:
     excess = drawn["excess_loss"].abs().max(skipna=False)
     return (
         f"{len(drawn)} other minima are aligned to at most {near_one(most)} (median {middle:.3f}),"
-        f" their loss within {excess:.2g} of that of the noise."
+        f" their loss within {small_text(excess)} of that of the noise."
     )
 
 
@@ -78,4 +79,6 @@ def _prediction(table: pd.DataFrame) -> str:
     if both.empty:
         return "Nothing was measured where the theory predicts a number."
     apart = (both["measured"] - both["predicted"]).abs().max()
-    return f"Where the theory predicts a number, the measured one is at most {apart:.2g} away."
+    return (
+        f"Where the theory predicts a number, the measured one is at most {small_text(apart)} away."
+    )

@@ -42,7 +42,7 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
     """Draw hits and misses of one direction; a fragment, so that another direction draws nothing
     else anew.
     """
-    st.subheader("Does one encoder find what the other saw?", anchor=False)
+    st.header("Does one encoder find what the other saw?", anchor=False)
     titles, test = lessons.about(at, question.spaces, "title"), lesson.parts.test
     names = {
         f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(question.spaces, 2)

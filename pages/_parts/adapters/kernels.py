@@ -28,7 +28,7 @@ stimuli{chance}."""
 def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | None) -> None:
     """Draw the kernels, and say what this one training changed."""
     adapters = training.adapters if training else None
-    st.subheader("Kernels before and after" if adapters else "Kernels before", anchor=False)
+    st.header("Kernels before and after" if adapters else "Kernels before", anchor=False)
     reference = queries.reference(at, question.ref[0], seed=question.seed)
     name, test = question.ref[0], len(lesson.parts.test)
     compared = compare_kernels(lesson, name, reference, question.measure, adapters)

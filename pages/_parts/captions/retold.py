@@ -22,7 +22,7 @@ def show(at: Place, rows: pd.DataFrame) -> None:
     """Draw one stimulus; rows: the answer of `CaptionScores` by mutual k-NN. A
     fragment: another draws nothing else.
     """
-    st.subheader("One stimulus at every level", anchor=False)
+    st.header("One stimulus at every level", anchor=False)
     scored = rows.dropna(subset="score")
     if scored.empty:
         raise frame.NeededError("No layers of these models have neighbors to show.")

@@ -40,7 +40,7 @@ def show(at: Place, hues: Hues, tables: Tables) -> None:
     A fragment: turning them, or choosing what is overlaid, draws nothing else anew.
     """
     dims, above = hues.question.dims, st.container()
-    st.subheader("Two layouts overlaid", anchor=False)
+    st.header("Two layouts overlaid", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         x, y = _pick_two(hues, list(tables))
     with above:

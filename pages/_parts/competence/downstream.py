@@ -45,7 +45,7 @@ def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
     """Draw a score of these models against their alignment with one target, and say what is
     seen.
     """
-    st.subheader("Does alignment predict what a model can do?", anchor=False)
+    st.header("Does alignment predict what a model can do?", anchor=False)
     with frame.part():
         models = contending(queries.models(at), contenders)
         with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -49,7 +49,7 @@ gpt2,MMLU,26.0,%,my evaluation of March"""
 @fragment
 def show(at: Place) -> None:
     """Draw the table with its filters."""
-    st.subheader("Every value, and where it comes from", anchor=False)
+    st.header("Every value, and where it comes from", anchor=False)
     with frame.part():
         question = _pick(at)
         table, every = queries.ask(at, question), queries.ask(at, CompetenceScores(at.scope))

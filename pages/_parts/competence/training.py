@@ -22,7 +22,7 @@ exactly as many steps, so its models differ from step to step."""
 @fragment
 def show(at: Place, comparison: Comparison) -> None:
     """Draw alignment along every training that has checkpoints, and say what is seen."""
-    st.subheader("Does alignment grow while a model trains?", anchor=False)
+    st.header("Does alignment grow while a model trains?", anchor=False)
     with frame.part():
         draw(at, Training(at.scope, comparison))
 

@@ -36,7 +36,7 @@ COLUMNS = {
 
 def show(at: Place, choice: Choice) -> None:
     """Draw the plot of all stimuli, then the correlations."""
-    st.subheader("Is it a property of the stimulus, or of these models?", anchor=False)
+    st.header("Is it a property of the stimulus, or of these models?", anchor=False)
     if len(choice.spaces) < 3:
         st.markdown("Choose at least three models: the others need a consensus of their own.")
         return

@@ -24,7 +24,7 @@ false discovery rate over all words. Each distinct caption counts once per set."
 
 def show_predictors(at: Place, choice: Choice) -> None:
     """Draw the predictors of dispersion."""
-    st.subheader("What makes a stimulus dispersed?", anchor=False)
+    st.header("What makes a stimulus dispersed?", anchor=False)
     question = DispersionPredictors(at.scope, choice.effect.ranking)
     table = queries.ask(at, question)
     figure = figures.importances(table, mode=frame.mode(), narrow=frame.narrow())
@@ -35,7 +35,7 @@ def show_predictors(at: Place, choice: Choice) -> None:
 
 def show_words(at: Place, choice: Choice) -> None:
     """Draw the words that captions of the low or of the high set have more often."""
-    st.subheader("Which words do captions of the two sets have?", anchor=False)
+    st.header("Which words do captions of the two sets have?", anchor=False)
     question = DispersionWords(at.scope, choice.effect.ranking, choice.size)
     table = queries.ask(at, question)
     figure = figures.words(table, mode=frame.mode(), narrow=frame.narrow())

@@ -57,7 +57,7 @@ def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
     """
     with frame.part():
         above = st.container()
-        st.subheader("Side by side", anchor=False)
+        st.header("Side by side", anchor=False)
         opened = beside.pick(models)
         with above:
             table = draw(at, models, question, opened)

@@ -27,7 +27,7 @@ alike. Blocks that stand out on the diagonal are groups of models that are alike
 @fragment
 def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
     """Draw the tree with the matrix in its order, and say how well a tree fits."""
-    st.subheader("Which groups do they form?", anchor=False)
+    st.header("Which groups do they form?", anchor=False)
     with frame.part():
         if len(models) > MOST:
             raise frame.NeededError(

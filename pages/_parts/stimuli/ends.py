@@ -31,7 +31,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     number = controls.pick_page(pages, "page-ends")
     for name, indices in sets.items():
         with places[name]:
-            st.subheader(HEADS[name], anchor=False)
+            st.header(HEADS[name], anchor=False)
             selection.offer(at, indices, name=name)
             gallery.grid(
                 at, indices[(number - 1) * PAGE : number * PAGE], key=name, width=112, about=about

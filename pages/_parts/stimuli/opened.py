@@ -53,7 +53,7 @@ def show(at: Place, index: int) -> None:
 
 def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the residual in each space with its rank among all stimuli."""
-    st.subheader("Do models agree on it?", anchor=False)
+    st.header("Do models agree on it?", anchor=False)
     question = StimulusResiduals(at.scope, Spaces(spaces), index)
     rows = spread.described(at, spaces).merge(queries.ask(at, question), on="space")
     figure = figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow())
@@ -72,7 +72,7 @@ def _rank(mean: pd.Series, index: int) -> str:
 
 def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
     """Draw the nearest stimuli in the consensus and in each of its spaces, a row each."""
-    st.subheader("Which stimuli do models find similar to it?", anchor=False)
+    st.header("Which stimuli do models find similar to it?", anchor=False)
     k = min(NEAR, queries.size(at) - 1)
     st.markdown(f"The {k} stimuli at the smallest angle to it, the most similar first.")
     table = queries.ask(at, StimulusNeighbors(at.scope, Spaces(spaces), k))

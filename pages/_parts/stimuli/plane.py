@@ -72,7 +72,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
     st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
     if brushed:
-        st.subheader(f"{len(brushed):,} chosen", anchor=False)
+        st.header(f"{len(brushed):,} chosen", anchor=False)
         st.button(
             "Choose none",
             icon=":material/close:",

@@ -1,0 +1,77 @@
+"""What a page owes to eyes, keyboards and screen readers, in a real Chromium."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.browser.seen import chart
+from tests.browser.test_browser import PAGES
+
+pytestmark = pytest.mark.browser
+HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
+# the color that is seen through each opacity, on the first ground that is not clear; WCAG 2.2
+CONTRASTS = """selector => {
+  const parse = color => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  return [...document.querySelectorAll(selector)].filter(e => e.innerText?.trim()).map(e => {
+    let opacity = 1, ground = null;
+    for (let at = e; at instanceof Element; at = at.parentElement) {
+      const style = getComputedStyle(at), back = parse(style.backgroundColor);
+      if (!ground) opacity *= style.opacity;
+      if (!ground && (back.length === 3 || back[3] === 1)) ground = back;
+    }
+    const ink = parse(getComputedStyle(e).color);
+    const share = opacity * (ink[3] ?? 1);
+    const seen = ink.slice(0, 3).map((c, i) => share * c + (1 - share) * ground[i]);
+    const [low, high] = [luminance(seen), luminance(ground)].sort((a, b) => a - b);
+    return [(high + 0.05) / (low + 0.05), e.innerText.slice(0, 40)];
+  });
+}"""
+RINGED = """() => {
+  let at = document.activeElement;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  for (let step = 0; step < 3 && at; step++, at = at.parentElement) {
+    const { outlineStyle, outlineWidth } = getComputedStyle(at);
+    if (outlineStyle === "solid" && parseFloat(outlineWidth) >= 2) return true;
+  }
+  return false;
+}"""
+
+
+@pytest.mark.parametrize("link", PAGES)
+def test_headings_leave_no_level_out(visit, link):
+    page = visit(link)
+    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    levels = page.evaluate(HEADINGS)
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(low - high <= 1 for high, low in pairwise(levels))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_captions_stand_out_from_their_ground(visit, theme):
+    page = visit("/align", theme=theme)
+    chart(page, "trend")
+    page.locator("[data-testid=stCaptionContainer] p").first.wait_for()
+    contrasts = page.evaluate(CONTRASTS, "[data-testid=stCaptionContainer] p")
+    assert len(contrasts) >= 4  # the groups of pages, at least
+    assert [text for contrast, text in contrasts if contrast < 4.5] == []
+
+
+def test_what_has_the_focus_is_ringed(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    seen = set()
+    for _ in range(45):
+        page.keyboard.press("Tab")
+        what = page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        if not what.startswith("<body"):
+            seen.add(what.split()[0])
+            assert page.evaluate(RINGED), what
+    assert {"<a", "<button", "<input"} <= seen
