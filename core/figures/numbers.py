@@ -33,7 +33,7 @@ def share_text(share: object, digits: int = 0) -> str:
     return f"{share:.{digits}%}".replace("%", " %")
 
 
-def small_text(number: float, digits: int = 2) -> str:
+def small_text(number: object, digits: int = 2) -> str:
     """Return a small number for people: 0.012, 4.8 × 10⁻⁶, 10⁻⁹; no line breaks within."""
     mantissa, _, power = f"{number:.{digits}g}".partition("e")
     if not power:
@@ -42,7 +42,7 @@ def small_text(number: float, digits: int = 2) -> str:
     return f"10{raised}" if mantissa == "1" else f"{mantissa}\u202f×\u202f10{raised}"
 
 
-def counted(number: float | int, one: str, many: str) -> str:
+def counted(number: object, one: str, many: str) -> str:
     """Return how many there are of something, with its word.
 
     >>> counted(1, "pass", "passes"), counted(1500, "pass", "passes")
