@@ -3,13 +3,14 @@
 import streamlit as st
 
 from core.settings import ROOT
-from pages._shared import address, frame, memory
+from pages._server import memory
+from pages._shared import address, frame
 
 st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
 )
 
-# Each url_path differs from its file's stem: see pages/_shared/serve.py for what Streamlit does
+# Each url_path differs from its file's stem: see pages/_server/serve.py for what Streamlit does
 # with a folder of this name.
 PAGES = {
     "": [
@@ -70,7 +71,7 @@ PAGES = {
 
 page = st.navigation(PAGES, position="hidden")
 address.begin(page.url_path)
-frame.watch_width()
+frame.watch_window(page.url_path)
 frame.keep_legible()
 with st.sidebar:
     frame.sidebar(PAGES, over_store=page not in PAGES["Theory"])

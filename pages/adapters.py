@@ -12,15 +12,15 @@ from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
 from pages._parts.adapters import examples, kernels, lessons, trainings
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
 WHY = """An adapter is one matrix per encoder. The encoders stay frozen; the adapters learn from
 pairs alone that a picture and its caption belong in the same place of a common space. **The
-proposal:** that space is nearer to a strong model, the reference, than the encoders are on average,
-because what they share is what is real."""
-READING = """**How to read it.** Filled dots are alignment with the reference in the common space,
+proposal:** that space is nearer to a strong model, the reference, which takes no part in training,
+than the encoders are on average, because what they share is what is real."""
+READING = """Filled dots are alignment with the reference in the common space,
 by one encoder's adapter or by the mean of all, over {trainings}; hollow circles are the encoders
 before. The proposal says that filled dots lie right of the dashed line, the average before. The bar
 is the 95 % **interval** of that gain, drawn around the value reached: where it crosses the line,
@@ -30,10 +30,7 @@ BASELINES = """Retrieval of {test:,} test stimuli beside methods that are not tr
 canonical correlation, orthogonal Procrustes, ridge regression, relative representations
 (similarities to the training stimuli) and the raw vectors; means over {trainings}. A median rank of
 1 is best."""
-COST = (
-    "**How to read it.** The same for ever fewer training pairs, with the same test stimuli. Means"
-    " over trainings."
-)
+COST = "The same for ever fewer training pairs, with the same test stimuli. Means over trainings."
 COLUMNS = {
     "recall_1": "recall at 1",
     "recall_5": "recall at 5",
@@ -51,7 +48,6 @@ def show(at: Place) -> None:
     question = lessons.pick(at)
     pairs = question.pairs
     lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
-    st.markdown(WHY)
     training = trainings.show(at, question, lesson)
     with frame.part():
         kernels.show(at, question, lesson, training)
@@ -75,9 +71,9 @@ def show_verdict(at: Place, question: Adaptation, test: int) -> None:
     figure = before_after(table, titles, groups, label=question.label, mode=frame.mode())
     exportbar.draw(at, question, figure, key="gains", table=table)
     names = {**titles, question.ref[0]: lessons.reference_title(at, question)}
-    frame.say(findings_of(question, table.replace({"what": names, "reference": names})))
+    prose.answer(findings_of(question, table.replace({"what": names, "reference": names})))
     trainings_text = "one training" if seeds == 1 else f"{seeds} trainings"
-    st.markdown(READING.format(trainings=trainings_text))
+    prose.explain(f"{WHY}\n\n{READING.format(trainings=trainings_text)}")
     st.dataframe(_baselines(table, titles), hide_index=True, height="content", placeholder="")
     if missing := _missing(table):
         st.caption(missing)
@@ -105,8 +101,7 @@ def show_cost(at: Place, question: Adaptation) -> None:
     table = queries.ask(at, curve)
     figure = figures.cost(table, label=curve.label, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, curve, figure, key="worth", table=table)
-    st.markdown(COST)
-    frame.say(findings_of(curve, table))
+    prose.explain(COST, findings_of(curve, table))
 
 
 def _baselines(table: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:

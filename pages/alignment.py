@@ -11,6 +11,7 @@ from core.encoders.encoder import REALITY
 from core.metrics import METRICS, MetricSpec
 from core.options import options_of
 from core.questions.alignment import figures
+from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
@@ -18,7 +19,7 @@ from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration
-from pages._shared import comparing, controls, exportbar, frame, queries, scope
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.queries import Place
 
 COLUMNS = {
@@ -39,7 +40,7 @@ COLUMNS = {
     "k": "k",
     "n": "stimuli",
 }
-READING = """**How to read it.** Each dot is a language model, each line a model that it is compared
+READING = """Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
 dashed line is fitted to the diamonds, each the mean of a language model over its panel; the band is
 its 95 % interval. Fewer than five language models have no line.
@@ -57,11 +58,15 @@ def show(at: Place) -> None:
     """Draw the trend, then the layers of one pair, then the table."""
     frame.need_readers(at, "caption", "image")
     frame.need_stimuli(at)
-    with st.sidebar:
+    answer = st.container()
+    with bar.controls_bar():
         question = pick(at)
     at = replace(at, scope=question.scope)
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, queries.competence(at), models)
+    with answer:
+        high = question.comparison.spec.higher_is_more_aligned
+        prose.answer(trend_findings(points, models, aligned_high=high))
     above, below = st.container(), st.container()
     scored = points.dropna(subset="score")
     pair = pick_pair(at, scored, question.comparison.spec) if len(scored) else ("", "")
@@ -98,21 +103,23 @@ def pick(at: Place) -> Alignment:
     """Draw the controls of the question."""
     options = {one.name: one for one in options_of(Alignment)}
     every = queries.models(at)
-    unfinished = controls.pick_unfinished(options["unfinished"], every)
+    with bar.more():
+        unfinished = controls.pick_unfinished(options["unfinished"], every)
+        studied = scope.pick_scope(at)
+        calibration = Calibration(
+            null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
+            bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
+        )
     models = every if unfinished else trained(every)
     language = reads(models, "caption")
     usual = reads(models, "image") | is_reality(models)
-    studied = scope.pick_scope(at)
     return Alignment(
         x=controls.pick_models(options["x"], models[language]),
         y=controls.pick_models(options["y"], models[~language], usual=int(usual.sum())),
         unfinished=unfinished,
         scope=studied,
         comparison=comparing.pick_comparison(queries.size(replace(at, scope=studied))),
-        calibration=Calibration(
-            null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
-            bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
-        ),
+        calibration=calibration,
     )
 
 
@@ -141,7 +148,7 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
             if has_chance
             else "Calibrate by permutations to see chance for this metric."
         )
-    st.markdown(READING.format(chance=chance))
+    prose.explain(READING.format(chance=chance))
     with st.expander("The metric"):
         spec = METRICS[metric].spec
         st.latex(spec.formula)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
 from core.questions.captions import figures, level_figures
@@ -21,14 +22,14 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts, Cap
 from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
-from pages._shared import comparing, controls, exportbar, frame, queries
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
 because both describe one world, then the more a caption tells of its picture, the
 more alike the two should be."""
-READING = """**How to read it.** Each line is a model (thick lines are large models): its mean
+READING = """Each line is a model (thick lines are large models): its mean
 alignment with language models that read captions of ever more words. **Bars** are one
 standard deviation over language models. The heading says how much alignment changes when
 the number of words doubles, with the 95 % **interval** over families of language models,
@@ -46,7 +47,7 @@ LEVELS = """Means over stimuli; bytes in UTF-8.{told}"""
 TOLD = """ A picture is made from factors: scene, time, weather, how many things, and each
 thing's kind, color, size, direction and place. A caption mentions the factors that its words
 reveal; a word that fits several values counts in part."""
-CAP = """**How to read it.** Each mark is a group of stimuli whose captions, at one level,
+CAP = """Each mark is a group of stimuli whose captions, at one level,
 mention about the same share of the factors. Higher means that language models share more of
 these stimuli's nearest neighbors with the panel's models. What captions leave out limits
 what can be shared, so lines should rise to the right even where captions are equally long.
@@ -63,11 +64,11 @@ def show(at: Place) -> None:
         st.warning(frame.plain(sentence), icon=":material/error:")
     need_levels(at)
     frame.need_readers(at, "image")
-    with st.sidebar:
+    answer = st.container()
+    with bar.controls_bar():
         question = pick(at)
-    st.markdown(WHY)
     with frame.part():
-        show_alignment(at, question)
+        show_alignment(at, question, answer)
     with frame.part():
         show_levels(at)
     k = question.comparison.settings.get("k", min(10, queries.size(at) - 1))
@@ -141,7 +142,7 @@ def pick(at: Place) -> CaptionAlignment:
     )
 
 
-def show_alignment(at: Place, question: CaptionAlignment) -> None:
+def show_alignment(at: Place, question: CaptionAlignment, answer: DeltaGenerator) -> None:
     """Draw alignment against the number of words, and say what is seen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         one = controls.option_named(CaptionAlignment, "by")
@@ -165,10 +166,11 @@ def show_alignment(at: Place, question: CaptionAlignment) -> None:
     )
     exportbar.draw(at, per_model, figure, key="levels", table=points)
     chance = question.comparison.chance(queries.size(at))
-    st.markdown(
-        READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
-    )
-    frame.say(findings_of(per_panel, table))
+    how = READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
+    findings = findings_of(per_panel, table)
+    prose.explain(f"{WHY}\n\n{how}", findings[prose.LEAD :])
+    with answer:
+        prose.answer(findings[: prose.LEAD])
 
 
 def show_levels(at: Place) -> None:
@@ -195,8 +197,7 @@ def show_facts(at: Place, question: CaptionFacts) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="facts", table=points)
-    st.markdown(CAP)
-    frame.say(findings_of(question, table))
+    prose.explain(CAP, findings_of(question, table))
 
 
 frame.draw("Does a caption that says more align better?", show)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import PlatoscopeError
 from core.questions.asking import findings_of
@@ -15,17 +16,17 @@ from pages._parts.color import hues as controlled
 from pages._parts.color import spaces
 from pages._parts.color.hues import Hues
 from pages._parts.color.spaces import Tables
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import bar, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
 OF = {DISSIMILARITIES: "the dissimilarities themselves", LAYOUTS: "distances in the layouts"}
-AGREEMENT = """**How to read it.** Each cell compares two sources over the {colors} colors that all
+AGREEMENT = """Each cell compares two sources over the {colors} colors that all
 sources have. τ and ρ correlate the dissimilarities of all pairs of colors; neighbors preserved is
 the mean share of a color's three nearest that two sources have in common; disparity is what remains
 after the best rotation, scaling and reflection: low means similar. p says how often shuffled colors
 agree at least as well, adjusted for all pairs; hover cards show the 95 % interval over other
 colors."""
-ERRORS = """**How to read it.** How far each color lies from its place in perception, in ΔE of
+ERRORS = """How far each color lies from its place in perception, in ΔE of
 CIELAB: 2 is barely visible, 20 is another shade, 60 another color. Where a cell is empty, the
 source lacks the color."""
 COUNTED = """**What is counted.** Dissimilarity is max PMI − PMI, of pixels that lie close together
@@ -42,7 +43,7 @@ share kinds of things, so the eight colors of the Cave form a ring. Choose one w
 “Color words” (red, orange, yellow, green, teal, blue, purple, pink) to see the ring alone. Two
 color words in one caption belong to two different things, which is why counting them together
 reveals less{seen}."""
-KNOWLEDGE = """**How to read it.** Each mark is a language model, asked with the same sentences;
+KNOWLEDGE = """Each mark is a language model, asked with the same sentences;
 larger marks have more parameters. Higher means that it finds the same colors similar that
 perception does. Abdou et al. (2021), whom the published figure follows, saw that similarity to
 perception grows as language models grow and get better at text."""
@@ -52,13 +53,14 @@ def show(at: Place) -> None:
     """Draw the layouts, then how similar they are, how far off each color is, and what language
     models know of color.
     """
-    with st.sidebar:
+    answer = st.container()
+    with bar.controls_bar():
         hues = controlled.pick(at)
     tables = lay_out(at, hues)
     if tables:
         spaces.show(at, hues, tables)
         with frame.part():
-            show_agreement(at, hues, tables)
+            show_agreement(at, hues, tables, answer)
         with frame.part():
             show_errors(at, hues, tables)
     with frame.part():
@@ -78,7 +80,7 @@ def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
+def show_agreement(at: Place, hues: Hues, tables: Tables, answer: DeltaGenerator) -> None:
     """Draw how similar every two sources are, and say what is seen."""
     st.header("How similar are they?", anchor=False)
     if len(tables) < 2:
@@ -93,8 +95,10 @@ def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
         table, of=of, measure=measure, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="agreement", table=table)
-    st.markdown(AGREEMENT.format(colors=table["colors"].iloc[0]))
-    frame.say(findings_of(question, table))
+    findings = findings_of(question, table)
+    prose.explain(AGREEMENT.format(colors=table["colors"].iloc[0]), findings[prose.LEAD :])
+    with answer:
+        prose.answer(findings[: prose.LEAD])
     explain(at, hues, tables)
     with st.expander("The table behind the plot"):
         st.dataframe(table, hide_index=True)
@@ -131,7 +135,7 @@ def show_errors(at: Place, hues: Hues, tables: Tables) -> None:
     st.header("Which colors are where perception has them?", anchor=False)
     figure = figures.errors(list(others.values()), mode=frame.mode(), narrow=frame.narrow())
     spaces.draw(at, hues, figure, others, key="errors")
-    st.markdown(ERRORS)
+    prose.explain(ERRORS)
 
 
 def show_knowledge(at: Place, hues: Hues) -> None:
@@ -149,8 +153,7 @@ def show_knowledge(at: Place, hues: Hues) -> None:
         models, measure=measure, notes=notes, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, hues.models, figure, key="knowledge", table=models)
-    st.markdown(KNOWLEDGE)
-    frame.say(findings_of(hues.models, models))
+    prose.explain(KNOWLEDGE, findings_of(hues.models, models))
 
 
 frame.draw("Is the geometry of color the same to eyes and to words?", show)

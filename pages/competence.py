@@ -7,7 +7,7 @@ import streamlit as st
 from core.questions.competence.answer import contending
 from core.questions.competence.question import Contenders
 from pages._parts.competence import bins, downstream, scores, training
-from pages._shared import comparing, controls, frame, queries
+from pages._shared import bar, comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -18,10 +18,11 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
-    with st.sidebar:
+    answer = st.container()
+    with bar.controls_bar():
         contenders = _pick(at)
         comparison = comparing.pick_comparison(queries.size(at))
-    bins.show(at, contenders, comparison)
+    bins.show(at, contenders, comparison, answer)
     downstream.show(at, contenders, comparison)
     training.show(at, comparison)
     scores.show(at)
@@ -31,7 +32,8 @@ def show(at: Place) -> None:
 def _pick(at: Place) -> Contenders:
     """Choose the vision and language models that count."""
     options, every = controls.options_by_name(Contenders), queries.models(at)
-    unfinished = controls.pick_unfinished(options["unfinished"], every)
+    with bar.more():
+        unfinished = controls.pick_unfinished(options["unfinished"], every)
     models = contending(every, Contenders(unfinished=unfinished))
     names = controls.pick_models(options["models"], models) if len(models) else ()
     return Contenders(names, unfinished)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
 from core.questions.dispersion import figures
@@ -20,21 +21,21 @@ from core.questions.dispersion.set_effects import PART
 from core.study.parts import Measure, Scope
 from pages._parts.dispersion import held_out, why
 from pages._parts.dispersion.pick import Choice, choose
-from pages._shared import exportbar, frame, queries, spread
+from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
 
 PARTS = 10
-READING = """**How to read it.** The stimuli are ranked by the dispersion of {who}: the {size:,}
+READING = """The stimuli are ranked by the dispersion of {who}: the {size:,}
 least dispersed of {n:,} make the low set, the {size:,} most dispersed the high set.
 Each panel is a vision model, each dot a language model in the layer that aligns best
 with it on all stimuli, and the diamond their mean. **Intervals** (95 %) show how far a
 score would move with other stimuli of the same kind: from random three quarters of the
 low and the high set, and from {repeats} draws of the random set."""
-DROP = """**How to read it.** The lowest or the highest quarter of the ranking is left out and
+DROP = """The lowest or the highest quarter of the ranking is left out and
 alignment is measured again on the rest. Compare it with leaving out a random quarter,
 since neighbor metrics change with the number of stimuli. The lone dots on the left
 stand for all stimuli. **Intervals** (95 %) as above."""
-DECILES = """**How to read it.** The stimuli are split into {count} parts by dispersion, and
+DECILES = """The stimuli are split into {count} parts by dispersion, and
 alignment is measured within each, with neighbors from that part only. **Intervals**
 (95 %) come from random three quarters of a part."""
 COLUMNS = {
@@ -55,11 +56,13 @@ def show(at: Place) -> None:
     a stimulus dispersed.
     """
     frame.need_stimuli(at)
+    answer = st.container()
     choice = choose(at)
-    st.markdown(spread.MEANING)
     with frame.part():
         need_tested(at, choice)
-        for show_part in (show_effect, show_drop, show_parts):
+        with frame.part():
+            show_effect(at, choice, answer)
+        for show_part in (show_drop, show_parts):
             with frame.part():
                 show_part(at, choice)
     for show_part in (held_out.show, why.show_predictors, why.show_words):
@@ -84,7 +87,7 @@ def need_tested(at: Place, choice: Choice) -> None:
         )
 
 
-def show_effect(at: Place, choice: Choice) -> None:
+def show_effect(at: Place, choice: Choice, answer: DeltaGenerator) -> None:
     """Draw alignment on the low, random and high set with the ratio, and say what is seen."""
     question = choice.effect
     table = queries.ask(at, question)
@@ -93,15 +96,13 @@ def show_effect(at: Place, choice: Choice) -> None:
         points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="effect", table=points)
-    st.markdown(
-        READING.format(
-            who=choice.rankers,
-            size=choice.size,
-            n=queries.size(at),
-            repeats=question.trial.repeats,
-        )
+    how = READING.format(
+        who=choice.rankers, size=choice.size, n=queries.size(at), repeats=question.trial.repeats
     )
-    frame.say(findings_of(question, spread.titled(at, table, "vision")))
+    findings = findings_of(question, spread.titled(at, table, "vision"))
+    prose.explain(f"{spread.MEANING}\n\n{how}", findings[prose.LEAD :])
+    with answer:
+        prose.answer(findings[: prose.LEAD])
     with st.expander("The table behind the plot"):
         st.dataframe(
             points[list(COLUMNS)].fillna({"title_x": "mean"}).rename(columns=COLUMNS),
@@ -122,8 +123,7 @@ def show_drop(at: Place, choice: Choice) -> None:
         points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="drop", table=points)
-    st.markdown(DROP)
-    frame.say(findings_of(question, spread.titled(at, table, "vision")))
+    prose.explain(DROP, findings_of(question, spread.titled(at, table, "vision")))
 
 
 def show_parts(at: Place, choice: Choice) -> None:
@@ -140,8 +140,9 @@ def show_parts(at: Place, choice: Choice) -> None:
     )
     figure = figures.deciles(points, label=question.label, chance=chance, mode=frame.mode())
     exportbar.draw(at, question, figure, key="parts", table=points)
-    st.markdown(DECILES.format(count=count))
-    frame.say(findings_of(question, spread.titled(at, table, "vision")))
+    prose.explain(
+        DECILES.format(count=count), findings_of(question, spread.titled(at, table, "vision"))
+    )
 
 
 def _count_parts(n: int, k: int | None) -> int:

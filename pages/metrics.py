@@ -19,29 +19,29 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, trained
-from pages._shared import comparing, controls, exportbar, frame, queries
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
-AGREEMENT = """**How to read it.** Each metric ranks all {pairs} pairs of {models} trained models
+AGREEMENT = """Each metric ranks all {pairs} pairs of {models} trained models
 by alignment, each in its last layer. A cell says how far two metrics agree on that
 ranking: 1 is the same order, 0 unrelated, −1 the opposite. Metrics that are low where
 models are aligned are reversed first; metrics that are not symmetric are averaged over
 both directions. Point at an empty cell to see why it is empty. Linear predictivity is
 left out here: it takes longer than all other metrics together."""
-TRENDS = """**How to read it.** Each line is one size of the neighborhood. Higher means more
+TRENDS = """Each line is one size of the neighborhood. Higher means more
 aligned with the {vision} trained vision models (the mean over them, last layers) than
 {smallest} is, in standard deviations over the language models. Where the lines of small
 k rise and those of large k do not, models agree on which stimuli are near each other
 before they agree on all distances."""
-OVER_K = """**How to read it.** Mutual k-NN reaches 1 at k = n − 1 for any two models, and
+OVER_K = """Mutual k-NN reaches 1 at k = n − 1 for any two models, and
 chance climbs with it: only the gap between line and dots counts. CKNNA weighs the
 same neighbors by similarity and ends near CKA."""
-CHANCE = """**How to read it.** A raw score says little by itself: what counts is the distance
+CHANCE = """A raw score says little by itself: what counts is the distance
 between the dot and the gray mark, the score of the same layers with their stimuli
 shuffled ({null} times). Calibrated scores can be compared. Orange metrics see
 neighborhoods only, the others all pairs of stimuli."""
-OVER_N = """**How to read it.** The two layers stay the same; only fewer stimuli are drawn.
+OVER_N = """The two layers stay the same; only fewer stimuli are drawn.
 Mutual k-NN falls with n although nothing else changes, since k neighbors among more
 stimuli are harder to share; at a fixed share k/n it stays. CKA falls toward its
 value from above, unbiased CKA is there from the start. The dotted line is chance."""
@@ -56,7 +56,7 @@ def show(at: Place) -> None:
     every = queries.models(at)
     if (~every["copy"]).sum() < 2:
         frame.need_readers(at, "caption", "image")
-    with st.sidebar:
+    with bar.controls_bar():
         k = comparing.pick_k(min(queries.size(at), answer.LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, every[~every["copy"]], k=k)
@@ -93,7 +93,7 @@ def show_agreement(at: Place, models: pd.DataFrame, k: int) -> None:
         points = queries.ask(at, question)
         figure = figures.agreement(points, size=size, mode=frame.mode(), narrow=frame.narrow())
         exportbar.draw(at, question, figure, key="agreement", table=points)
-        st.markdown(AGREEMENT.format(pairs=count * (count - 1) // 2, models=count))
+        prose.explain(AGREEMENT.format(pairs=count * (count - 1) // 2, models=count))
 
 
 def show_trends(at: Place, models: pd.DataFrame) -> None:
@@ -116,7 +116,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
         points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="trends", table=points)
-    st.markdown(TRENDS.format(vision=vision, smallest=frame.plain(smallest)))
+    prose.explain(TRENDS.format(vision=vision, smallest=frame.plain(smallest)))
 
 
 def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
@@ -127,14 +127,14 @@ def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:
     left, right = st.columns(2)
     pair = pick_pair(at, models, k=k, left=left, right=right)
     _plot(at, NeighborhoodSweep(at.scope, pair), curve_figures.over_k, "over-k")
-    st.markdown(OVER_K)
+    prose.explain(OVER_K)
     st.header("The same pair on fewer stimuli", anchor=False)
     _plot(at, SampleSize(at.scope, pair, k), curve_figures.over_size, "over-n")
-    st.markdown(OVER_N)
+    prose.explain(OVER_N)
     st.header("The same pair under every metric", anchor=False)
     question = CalibratedMetrics(at.scope, pair, k, null=null)
     _plot(at, question, figures.calibrated, "calibrated")
-    st.markdown(CHANCE.format(null=null))
+    prose.explain(CHANCE.format(null=null))
 
 
 def _plot(at: Place, question: StudyQuestion, draw: Callable[..., go.Figure], key: str) -> None:

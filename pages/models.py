@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pandas as pd
-import streamlit as st
 
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import is_reality, trained
 from pages._parts.models import atlas, tree
-from pages._shared import comparing, controls, frame, queries
+from pages._shared import bar, comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -19,10 +18,11 @@ def show(at: Place) -> None:
     if every.empty:
         frame.need_readers(at, "caption", "image")
     options = controls.options_by_name(ModelMap)
-    with st.sidebar:
-        roster, models = _pick(every)
+    with bar.controls_bar():
+        with bar.more():
+            roster, models = _pick(every)
+            seed = controls.pick_number(options["seed"], 2**31 - 1)
         comparison = comparing.pick_comparison(queries.size(at))
-        seed = controls.pick_number(options["seed"], 2**31 - 1)
     _need_two(models, at)
     atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
     tree.show(at, models, roster, comparison)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
 from core.modalities import Item, find_modality
+from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.points import trend_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
@@ -17,14 +19,14 @@ from core.questions.overview.question import Overview
 from core.stimuli.dataset import DatasetCard
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Comparison
-from pages._shared import exportbar, frame, queries
+from pages._shared import address, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
 K = 10
-WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says: the better
-models become at their own tasks, the more alike their measures of how things differ, whatever they
-were trained on, because all of them model one reality."""
-READING = """**How to read it.** Each dot is a trained language model; the further right, the
+WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: the
+better models become at their own tasks, the more alike they find the same things, whatever they
+were trained on, because all of them model one **reality**."""
+READING = """Each dot is a trained language model; the further right, the
 better it predicts the captions. The higher, the more of a stimulus's {k} nearest
 neighbors it shares with a trained vision model (the mean over them; the bar spans the
 least and the most aligned one). The dotted line is chance for one pair of layers of
@@ -33,7 +35,13 @@ MADE = """The models here are small, trained in minutes, and this world is made:
 captions come from a program. What holds here illustrates the hypothesis; it does not prove it."""
 KNOWN = """In a made world the factors of every event are known and can be compared with a model's
 representation of it: no published study can draw this. Large marks are large models."""
-GROWTH = """**How to read it.** Each line joins models that differ in one thing: checkpoints of
+DOORS = {
+    "alignment": "Which models agree, in which layers, and is it beyond chance?",
+    "stimuli": "On which pictures do models agree, and on which do they differ?",
+    "adapters": "Do linear maps bring two encoders nearer to a strong model?",
+    "theory_contrastive": "Why would they converge? The theory, run before your eyes.",
+}
+GROWTH = """Each line joins models that differ in one thing: checkpoints of
 one training, sizes of one recipe, or the number of tasks they were taught. Better
 models should be higher; where a line falls, the hypothesis does not hold for it."""
 
@@ -44,13 +52,15 @@ def show(at: Place) -> None:
     """
     card, every = queries.card(at), queries.models(at)
     models = every[~every["copy"]]
+    answer = st.container()
     st.markdown(f"{WHY} {_describe(card, models)}")
     frame.need_stimuli(at)
     question = Overview(at.scope, k=min(K, card.size - 1))
     reading, seeing = reads(models, "caption").any(), reads(models, "image").any()
     both = reading and seeing
     if both:
-        show_headline(at, models, question)
+        show_headline(at, models, question, answer)
+    show_doors()
     if both or ((reading or seeing) and REALITY in set(models["model"])):
         show_ranking(at, models, question)
         show_growth(at, every, question)
@@ -62,8 +72,21 @@ def show(at: Place) -> None:
         st.markdown(f":material/toys: {MADE}")
 
 
+def show_doors() -> None:
+    """Draw where to go on."""
+    with st.container(horizontal=True):
+        for page, question in DOORS.items():
+            with st.container(border=True, width=220, height="stretch"):
+                st.page_link(f"pages/{page}.py", query_params=address.chosen("dataset"))
+                st.caption(question)
+
+
 def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
-    reality = ", and their reality is known" if is_reality(models).any() else ""
+    reality = (
+        ". Their reality is known: the factors that each scene was made from"
+        if is_reality(models).any()
+        else ""
+    )
     seeing, reading = reads(models, "image").sum(), reads(models, "caption").sum()
     counts = models.loc[models["model"].isin(_others(models)), "modality"].value_counts()
     others = "".join(
@@ -75,7 +98,9 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
     )
 
 
-def show_headline(at: Place, models: pd.DataFrame, question: Overview) -> None:
+def show_headline(
+    at: Place, models: pd.DataFrame, question: Overview, answer: DeltaGenerator
+) -> None:
     """Draw competence against alignment with vision models and, where it is known, with reality."""
     finished = trained(models)
     reading, seeing = reads(finished, "caption").any(), reads(finished, "image").any()
@@ -83,11 +108,24 @@ def show_headline(at: Place, models: pd.DataFrame, question: Overview) -> None:
         return
     headline = Alignment(at.scope, comparison=_comparison(question))
     table = queries.ask(at, headline).dropna(subset="score")
-    points = headline_points(trend_points(table, queries.competence(at), models))
+    pairs = trend_points(table, queries.competence(at), models)
+    with answer:
+        prose.answer(trend_findings(pairs, models, aligned_high=True))
+    points = headline_points(pairs)
     figure = figures.headline(points, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, headline, figure, key="headline", table=points)
-    st.markdown(READING.format(k=question.k))
-    frame.say(findings_of(question, queries.ask(at, question)))
+    st.markdown(frame.plain(_extremes(pairs)))
+    prose.explain(READING.format(k=question.k), findings_of(question, queries.ask(at, question)))
+
+
+def _extremes(pairs: pd.DataFrame) -> str:
+    """Say which language and vision models are most and least aligned."""
+    between = pairs[pairs["facet"] != REALITY].sort_values("score")
+    least, most = (
+        f"{row.title_x} and {row.title_y} ({row.score:.3f})"
+        for row in between.iloc[[0, -1]].itertuples()
+    )
+    return f"Most aligned: {most}. Least aligned: {least}."
 
 
 def _comparison(question: Overview) -> Comparison:
@@ -145,7 +183,7 @@ def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:
         points, against=_yardstick(models), mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, growth, figure, key="growth", table=points.drop(columns="layers"))
-    st.markdown(GROWTH)
+    prose.explain(GROWTH)
 
 
 def _yardstick(models: pd.DataFrame) -> str:

@@ -8,11 +8,21 @@ import streamlit as st
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import SharedNeighbors
 from pages._parts.stimuli import ends, opened, plane, selection
-from pages._shared import comparing, controls, exportbar, frame, gallery, queries, spread
+from pages._shared import (
+    bar,
+    comparing,
+    controls,
+    exportbar,
+    frame,
+    gallery,
+    prose,
+    queries,
+    spread,
+)
 from pages._shared.pair import pick_pair
 from pages._shared.queries import Place
 
-AGREEMENT = """**How to read it.** A bar counts the stimuli for which the two layers share this many
+AGREEMENT = """A bar counts the stimuli for which the two layers share this many
 nearest neighbors; the marked bar holds this stimulus. The mean, divided by k, is their
 alignment by mutual k-nearest neighbors."""
 SHOWN = 12  # neighbors drawn of each model
@@ -25,13 +35,12 @@ def show(at: Place) -> None:
     if index is None:
         browse(at)
         return
-    opened.show(at, index)
     frame.need_stimuli(at)
-    with st.sidebar:
+    with bar.controls_bar():
         k = comparing.pick_k(queries.card(at).size)
+        spaces = spread.pick_spaces(at)
+    opened.show(at, index)
     with frame.part():
-        with st.sidebar:
-            spaces = spread.pick_spaces(at)
         opened.show_residuals(at, spaces, index)
         opened.show_neighbors(at, spaces, index)
     show_pair(at, index, k)
@@ -41,20 +50,21 @@ def browse(at: Place) -> None:
     """Draw all stimuli as pictures, as a map, or those of least and of most dispersion side by
     side.
     """
-    view = controls.pick_segment("View", VIEWS, "view", start="gallery", hidden=True)
     try:
-        with st.sidebar:
+        with bar.controls_bar():
+            view = controls.pick_segment("View", VIEWS, "view", start="gallery", hidden=True)
             frame.need_stimuli(at)
-            spaces = spread.pick_spaces(at)
+            with bar.more():
+                spaces = spread.pick_spaces(at)
             by = spread.pick_summary(at, spaces)
+            if view == "ends":
+                size = spread.pick_set_size(queries.card(at).size)
     except frame.NeededError:
         if view != "gallery":  # pictures can be seen without any model
             raise
         show_gallery(at, gallery.search(at, None))
         return
     if view == "ends":
-        with st.sidebar:
-            size = spread.pick_set_size(queries.card(at).size)
         ends.show(at, spaces, by=by, size=size)
         return
     passed = gallery.search(at, lambda: spread.residuals(at, spaces)[by])
@@ -119,7 +129,7 @@ def show_agreement(at: Place, index: int, models: pd.DataFrame, question: Shared
         mode=frame.mode(),
     )
     exportbar.draw(at, question, figure, key="agreement", table=table)
-    st.markdown(AGREEMENT)
+    prose.explain(AGREEMENT)
 
 
 frame.draw("Which stimuli do models agree on?", show)

@@ -19,7 +19,7 @@ from core.theory.contrastive.runs import describe, start
 from core.theory.contrastive.setups import OPTIONAL, PRESETS, Setup, make_setup
 from core.theory.contrastive.world import KINDS
 from core.theory.looks import Look, tabulate
-from pages._shared import controls, experiment, exportbar, frame
+from pages._shared import bar, controls, experiment, exportbar, frame, prose
 
 CLAIM = """A world is a sequence of events; a learner sees which of them happen close to each other
 in time. Its embedding comes to hold the pointwise mutual information of any two events. One-to-one
@@ -47,15 +47,13 @@ OPTIONS = {one.name: one for one in options_of(Contrastive)}
 def show() -> None:
     """Draw the presets, the claim, the controls and the run."""
     st.markdown(CLAIM)
-    for formula in FORMULA:  # one below the other, since a phone shows no wide one
-        st.latex(formula)
     titles = {name: preset.title for name, preset in PRESETS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles, sets=OPTIONAL)
-    with st.sidebar:
+    with bar.controls_bar():
         question = pick(name)
     st.header(PRESETS[name].title, anchor=False)
     st.markdown(frame.plain(PRESETS[name].claim))
-    st.latex(FORMULAS[name])
+    prose.derive((FORMULAS[name], *FORMULA))
     setup = make_setup(question)
     experiment.conduct(question, partial(start, setup), partial(show_looks, question, setup))
 
@@ -63,9 +61,10 @@ def show() -> None:
 def pick(preset: str) -> Contrastive:
     """Draw the controls; only what differs from the preset is said."""
     setup = PRESETS[preset].setup
-    chosen = {**pick_world(setup), **pick_learner(setup)}
+    with bar.more():
+        world, apart = pick_world(setup), controls.pick_switch(OPTIONS["apart"])
+    chosen = {**world, **pick_learner(setup)}
     differing = {name: each for name, each in chosen.items() if each != getattr(setup, name)}
-    apart = controls.pick_switch(OPTIONS["apart"])
     seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
     return build(Contrastive, {"preset": preset, "apart": apart, "seed": seed, **differing})
 
@@ -73,11 +72,8 @@ def pick(preset: str) -> Contrastive:
 def pick_world(usual: Setup) -> dict[str, object]:
     """Draw the controls of the world."""
     world = controls.pick_choice(OPTIONS["world"], tuple(KINDS), usual=usual.world)
-    left, right = st.columns(2)
-    with left:
-        events = controls.pick_number(OPTIONS["events"], 64, usual=usual.events)
-    with right:
-        window = controls.pick_number(OPTIONS["window"], 64, usual=usual.window)
+    events = controls.pick_number(OPTIONS["events"], 64, usual=usual.events)
+    window = controls.pick_number(OPTIONS["window"], 64, usual=usual.window)
     jumps = controls.pick_share(OPTIONS["jumps"], 0.0, 1.0, step=0.05, usual=usual.jumps)
     uneven = controls.pick_share(OPTIONS["uneven"], 0.0, 1.5, step=0.1, usual=usual.uneven)
     return {"world": world, "events": events, "window": window, "jumps": jumps, "uneven": uneven}
@@ -103,7 +99,7 @@ def pick_learner(usual: Setup) -> dict[str, object]:
 def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    frame.say(findings_of(question, table))
+    prose.answer(findings_of(question, table))
     if setup.experiment == "learn":
         show_learning(question, setup, looks[-1], table)
         kernel = describe(setup)

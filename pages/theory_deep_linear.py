@@ -15,7 +15,7 @@ from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.presets import PRESETS, start
 from core.theory.deep_linear.question import DeepLinear
 from core.theory.looks import Look, tabulate
-from pages._shared import address, controls, experiment, exportbar, frame
+from pages._shared import address, bar, controls, experiment, exportbar, frame, prose
 from pages._shared.address import bind
 
 CLAIM = """Two deep linear networks of any depths and widths, between frozen matrices of their
@@ -52,29 +52,24 @@ OPTIONS = {one.name: one for one in options_of(DeepLinear)}
 def show() -> None:
     """Draw the presets, the claim, the controls and the run."""
     st.markdown(CLAIM)
-    for formula in FORMULA:  # one below the other, since a phone shows no wide one
-        st.latex(formula)
     titles = {name: one.title for name, one in PRESETS.items()}
     titles |= {name: one.title for name, one in BREAKERS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles)
-    with st.sidebar:
+    with bar.controls_bar():
         question = pick(name)
     st.header(titles[name], anchor=False)
     st.markdown(frame.plain(BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim))
-    if name in FORMULAS:
-        st.latex(FORMULAS[name])
+    prose.derive((*([FORMULAS[name]] if name in FORMULAS else []), *FORMULA))
     experiment.conduct(question, partial(start, question), partial(show_looks, question))
 
 
 def pick(preset: str) -> DeepLinear:
     """Draw the controls of the world, of both networks, and of what breaks the theorem."""
-    left, right = st.columns(2)
-    with left:
+    with bar.more():
         inputs = controls.pick_number(OPTIONS["inputs"], 12)
-        rank = controls.pick_number(OPTIONS["rank"], 12)
-    with right:
         labels = controls.pick_number(OPTIONS["labels"], 12)
-        seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
+        rank = controls.pick_number(OPTIONS["rank"], 12)
+    seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
     chosen = {
         "preset": preset,
         "inputs": inputs,
@@ -129,7 +124,7 @@ def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
 def show_looks(question: DeepLinear, looks: list[Look]) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    frame.say(findings_of(question, table))
+    prose.answer(findings_of(question, table))
     if question.preset in BREAKERS:
         unit = BREAKERS[question.preset].unit
         figure = figures.broken(table, unit=unit, mode=frame.mode())

@@ -54,7 +54,7 @@ def run_app(arguments: argparse.Namespace) -> None:
     command = [
         sys.executable,
         "-m",
-        "pages._shared.serve",
+        "pages._server.serve",
         "run",
         "app.py",
         "--server.port",

@@ -10,7 +10,7 @@ from jaxtyping import Float64, Int32, Int64
 
 from core.errors import MetricError
 
-LEAST_STIMULI = 128  # per thread; fewer are done before a thread has started
+LEAST_WORK = 2**23  # neighbors compared per thread; fewer take less than a pool of threads does
 
 
 def overlaps(
@@ -53,15 +53,20 @@ def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.nd
 def _common(
     x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"]
 ) -> Int64[np.ndarray, "Lx Ly"]:
-    """Count common neighbors over all stimuli, a share of the stimuli in each thread.
+    """Count common neighbors over all stimuli, a share of the stimuli in each thread where there
+    are many.
 
     Python's threads rather than numba's: its default threading layer ends the process when two
     pages compute at once.
     """
     from core.pairs.loops.bitsets import count_common
 
-    n = len(x)
-    shares = max(1, min(os.cpu_count() or 1, n // LEAST_STIMULI))
+    n, work = len(x), x.size * y.shape[1]
+    shares = max(1, min(os.cpu_count() or 1, work // LEAST_WORK))
+    if shares == 1:
+        total = np.zeros((x.shape[1], y.shape[1]), dtype=np.int64)
+        count_common(x, y, 0, n, total)
+        return total
     edges = np.linspace(0, n, shares + 1).astype(int)
     totals = np.zeros((shares, x.shape[1], y.shape[1]), dtype=np.int64)
     with ThreadPoolExecutor(shares) as pool:

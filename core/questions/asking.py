@@ -19,7 +19,7 @@ from core.errors import StoreError
 from core.metrics import find_metric
 from core.progress import Progress
 from core.questions.question import Question, StudyQuestion, choices_of
-from core.questions.registry import answer_of
+from core.questions.registry import answer_of, unstamped
 from core.recipe import Recipe
 from core.study.keeping import keep
 from core.study.parts import Measure
@@ -81,6 +81,8 @@ def _recipe(complete: Question, study: Study | None) -> Recipe:
 def stamp_of(question: StudyQuestion, study: Study) -> Mapping[str, Any]:
     """Return what a question's answer depends on outside the store, such as digests of files."""
     answer = answer_of(type(question))
+    if answer.stamp is unstamped:  # spares the question's completion
+        return {}
     return answer.stamp(answer.complete(question, study), study)
 
 

@@ -9,7 +9,7 @@ that what a person changes at once is one step of the browser's history.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from typing import Any, ParamSpec
@@ -35,8 +35,9 @@ class View:
     redraw, however often that is cut short. touched: whether a person changed something meanwhile.
     starts: by control, what it shows where nobody has chosen. seen: by control, what it last
     showed. bound: the controls of this redraw, with what joins several values. marks: what lies in
-    the address without a control, such as the stimulus that is open. stale: by key, in a sentence
-    what a link says that is not there, and what is shown instead.
+    the address without a control, such as the stimulus that is open. named: what values of controls
+    and marks are called. labels: of controls. stale: by key, in a sentence what a link says that is
+    not there, and what is shown instead.
     """
 
     page: str
@@ -50,6 +51,8 @@ class View:
     seen: dict[str, Any] = field(default_factory=dict)
     bound: dict[str, str] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
+    named: dict[str, Mapping[Any, str]] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     stale: dict[str, tuple[str, Any]] = field(default_factory=dict)
 
 
@@ -63,6 +66,11 @@ def begin(page: str) -> None:
     else:
         view.touched |= changed
         view.bound, view.drawing = {}, True
+
+
+def page() -> str:
+    """Return the name of this page in the address; "" for the first one."""
+    return _view().page
 
 
 def _take_changes(view: View) -> bool:
@@ -122,9 +130,10 @@ def bind(
 
     start: what it shows where nobody has chosen; a list where it takes several values. follow:
     whether a control that nobody has set follows a start that depends on others. among: all that
-    can be chosen, where that is known. within: least and most of a number. joint: what joins
-    several values in the control's text. kind: what the values are, for a sentence. A value that
-    is not there any more, since another dataset was chosen, gives way to the start.
+    can be chosen, where that is known, by value what it is called where that differs. within:
+    least and most of a number. joint: what joins several values in the control's text. kind: what
+    the values are, for a sentence. A value that is not there any more, since another dataset was
+    chosen, gives way to the start.
     """
     view, state = _view(), st.session_state
     last = view.starts.get(key, start)
@@ -140,6 +149,7 @@ def bind(
     state[key] = view.seen[key] = value
     view.starts[key] = start
     view.bound[key] = joint
+    view.named[key] = among if isinstance(among, Mapping) else {}
     return {"key": key}
 
 
@@ -161,12 +171,56 @@ def release(keys: Iterable[str]) -> None:
             st.session_state[key] = view.seen[key] = view.starts[key]
 
 
+def shown() -> frozenset[str]:
+    """Return what this redraw has shown so far: the keys of controls, and of marks with a name."""
+    view = _view()
+    return frozenset(view.bound) | (frozenset(view.marks) & frozenset(view.named))
+
+
+def departures(keys: Collection[str]) -> dict[str, str]:
+    """Return in words, by key, what these controls and marks show other than at first."""
+    view, state = _view(), st.session_state
+    texts = {key: view.named[key][text] for key, text in view.marks.items() if key in keys}
+    changed = [key for key in view.bound if key in keys and state[key] != view.starts[key]]
+    return texts | {key: _describe(key, state[key], view.named[key]) for key in changed}
+
+
+def label(key: str, text: str) -> None:
+    """Say what a control is called, where questions call it differently."""
+    _view().labels[key] = text
+
+
+def drop(key: str) -> None:
+    """Show at a control, or a mark, what is shown at first."""
+    if key in _view().marks:
+        set_mark(key, "")
+    else:
+        release([key])
+
+
+def _describe(key: str, value: Any, names: Mapping[Any, str]) -> str:
+    name = key.rpartition(":")[2].replace("_", " ").capitalize()
+    name = _view().labels.get(key) or _option_labels().get(key, name)
+    if isinstance(value, bool):
+        return name if value else f"{name}: no"
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if len(values) > 2:
+        return f"{name}: {len(values)} chosen"
+    return f"{name}: {', '.join(str(names.get(one, one)) for one in values) or 'none'}"
+
+
 def mark(key: str) -> str:
     """Return what the address says under a key that no control has; "" for nothing."""
     view = _view()
     if key in view.unread:
         view.marks[key] = view.unread.pop(key)[-1]
     return view.marks.get(key, "")
+
+
+def name_mark(key: str, text: str) -> None:
+    """Say in words what a mark is, so that a bar of controls can show and drop it."""
+    view = _view()
+    view.named[key] = {view.marks[key]: text}
 
 
 def set_mark(key: str, text: str) -> None:
@@ -196,14 +250,16 @@ def stale() -> list[str]:
     unread = [key for key in view.unread if key in view.texts and key not in taken]
     return [
         *(text for key, (text, value) in view.stale.items() if state.get(key) == value),
-        *(f"a control for {key}" for key in unread if key in _option_names()),
+        *(f"a control for {key}" for key in unread if key in _option_labels()),
     ]
 
 
 @cache
-def _option_names() -> frozenset[str]:
-    """Return what a question's link may say; other keys are a stranger's, or of a later control."""
-    return frozenset(one.name for kind in QUESTIONS for one in options_of(kind))
+def _option_labels() -> dict[str, str]:
+    """Return what a question's link may say, with the label of its control; other keys are a
+    stranger's, or of a later control.
+    """
+    return {one.name: one.label for kind in QUESTIONS for one in options_of(kind)}
 
 
 def _split(texts: Texts) -> Texts:

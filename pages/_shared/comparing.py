@@ -41,11 +41,9 @@ def pick_metric(*, start: str = "mutual_knn") -> str:
     """Choose a metric by its title."""
     titles = {name: metric.spec.title for name, metric in METRICS.items()}
     one = controls.option_named(Measure, "metric")
-    metric = st.selectbox(
+    return st.selectbox(
         one.label, list(titles), format_func=titles.get, **bind(one.name, start, titles)
     )
-    st.caption(METRICS[metric].spec.sees)
-    return metric
 
 
 def pick_parameters(metric: str, size: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.options import Option, options_of
 from core.study.models import trained
+from pages._shared import address
 from pages._shared.address import bind
 
 T = TypeVar("T")
@@ -51,25 +52,25 @@ def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:
 def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) -> tuple[str, ...]:
     """Choose some of these models; none chosen means all, or as many as are usual."""
     titles = models.set_index("model")["title"]
+    address.label(one.name, one.label)
     chosen = st.multiselect(
         one.label,
         list(titles.index),
         format_func=titles.get,
         placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
-        **bind(one.name, [], titles.index, kind="model"),
+        **bind(one.name, [], titles.to_dict(), kind="model"),
     )
     return tuple(chosen)
 
 
 def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> str:
     """Choose one of these models."""
-    titles = models.set_index("model")["title"]
-    names = list(titles.index)
+    titles = models.set_index("model")["title"].to_dict()
     return st.selectbox(
         label,
-        names,
+        list(titles),
         format_func=titles.get,
-        **bind(key, default, names, kind="model", follow=False),
+        **bind(key, default, titles, kind="model", follow=False),
     )
 
 
@@ -122,7 +123,12 @@ def pick_choice(
         choices,
         format_func=labels.get if labels else str,
         help=sentence(one.help),
-        **bind(one.name, one.default if usual is None else usual, choices, kind=one.label.lower()),
+        **bind(
+            one.name,
+            one.default if usual is None else usual,
+            labels or choices,
+            kind=one.label.lower(),
+        ),
     )
 
 

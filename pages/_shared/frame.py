@@ -25,6 +25,9 @@ from pages._shared import address, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
+WORDMARK = """<style>
+.wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; margin-top: -2.6rem; }
+</style><div class="wordmark">Platoscope</div>"""
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -33,6 +36,11 @@ export default function({ data, setStateValue }) {
   const leave = event => {
     if (phone.matches && event.target.closest(".js-plotly-plot")) event.stopImmediatePropagation();
   };
+  const visited = document.cookie.match(/platoscope-visited=([^;]*)/)?.[1].split(".") ?? [];
+  if (!visited.includes(data.page)) {
+    const value = [...visited, data.page].filter(name => name).join(".");
+    document.cookie = `platoscope-visited=${value}; path=/; max-age=31536000; SameSite=Lax`;
+  }
   tell();
   phone.addEventListener("change", tell);
   document.addEventListener("touchstart", leave, { capture: true, passive: true });
@@ -60,12 +68,6 @@ def plain(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])", r"\\\1", str(text)).replace("\n", " ")
 
 
-def say(sentences: Sequence[str]) -> None:
-    """Draw what is seen, a question's findings, as one paragraph; nothing where there are none."""
-    if sentences:
-        st.markdown(f"**What is seen.** {plain(' '.join(sentences))}")
-
-
 def command(*words: str) -> str:
     """Return a `platoscope` command over this store, ready for a shell."""
     store = ["--store", str(store_path())] if str(store_path()) != "store" else []
@@ -83,11 +85,16 @@ def mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def watch_width() -> None:
-    """Keep `narrow` in the session: whether the window is a phone's."""
+def watch_window(page: str) -> None:
+    """Keep `narrow` in the session: whether the window is a phone's; and in a cookie which pages
+    were visited. page: this one.
+    """
     narrow = bool(st.session_state.get("narrow"))
     window = _width(
-        key="window-width", data={"narrow": narrow}, on_narrow_change=lambda: None, height=0
+        key="window-width",
+        data={"narrow": narrow, "page": page or "start"},
+        on_narrow_change=lambda: None,
+        height=0,
     )
     st.session_state["narrow"] = narrow if window.get("narrow") is None else bool(window["narrow"])
 
@@ -119,6 +126,7 @@ def keep_legible() -> None:
 
 def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
     """Draw the links to all pages and, for a page over the store, the choice of the dataset."""
+    st.html(WORDMARK)
     links = st.container(gap="small", key="navigation")
     if over_store:
         _pick_dataset()

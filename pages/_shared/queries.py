@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,8 @@ from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
+T = TypeVar("T")
+Key = tuple[StudyQuestion, str]
 
 
 @dataclass(frozen=True)
@@ -73,19 +76,30 @@ def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
 
     The page holds it too: in a store that cannot be written it would be made on every click.
     """
-    held = _held(at)
-    key = question, repr(asking.stamp_of(question, study(at)))  # files outside the store may change
+    held, key = _held(at), _key(at, question)
     if key not in held:
         with _bar() as report:
-            held[key] = asking.ask(question, study(at), report)
-        if len(held) > MOST_HELD:
-            held.pop(next(iter(held)))
+            _hold(held, key, asking.ask(question, study(at), report))
     return held[key]
 
 
 def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
     """Return all that the answer of a question depends on."""
-    return asking.recipe_of(question, study(at))
+    held, key = _held_recipes(at), _key(at, question)
+    if key not in held:
+        _hold(held, key, asking.recipe_of(question, study(at)))
+    return held[key]
+
+
+def _key(at: Place, question: StudyQuestion) -> Key:
+    """Return what is held under: files outside the store may change."""
+    return question, repr(asking.stamp_of(question, study(at)))
+
+
+def _hold(held: dict[Key, T], key: Key, value: T) -> None:
+    held[key] = value
+    if len(held) > MOST_HELD:
+        held.pop(next(iter(held)))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -189,7 +203,13 @@ def _bar() -> Iterator[Progress]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _held(at: Place) -> dict[Hashable, pd.DataFrame]:  # noqa: ARG001 - the cache's key
+def _held_recipes(at: Place) -> dict[Key, Recipe]:  # noqa: ARG001 - the cache's key
+    """Return the recipes that were made of a place."""
+    return {}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _held(at: Place) -> dict[Key, pd.DataFrame]:  # noqa: ARG001 - the cache's key
     """Return the tables that were made of a place: in a store that cannot be written they would be
     made on every click.
     """

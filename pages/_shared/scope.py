@@ -42,25 +42,15 @@ def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def pick_set(size: int) -> str:
-    """Return the set of stimuli that the address names, "" for all; it is shown, and can be
-    dropped.
-    """
+    """Return the set of stimuli that the address names, "" for all; a chip of the bar shows it."""
     code = address.mark("stimuli")
     if code:
-        with st.container(border=True):
-            st.markdown(f"**{_set_text(code, size)}**")
-            st.button(
-                "Use all stimuli",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=address.set_mark,
-                args=("stimuli", ""),
-            )
+        address.name_mark("stimuli", _set_text(code, size))
     return code
 
 
 def _set_text(code: str, size: int) -> str:
     try:
-        return f"A chosen set of {len(decode(code, size)):,} of {size:,} stimuli"
+        return f"{len(decode(code, size)):,} of {size:,} stimuli"
     except StimuliError:  # the page says what is wrong with it
-        return "A set that cannot be read"
+        return "A set of stimuli that cannot be read"

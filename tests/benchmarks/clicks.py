@@ -157,7 +157,7 @@ def resident() -> int:
     pids = [
         path.parent.name
         for path in Path("/proc").glob("[0-9]*/cmdline")
-        if b"pages._shared.serve" in path.read_bytes()
+        if b"pages._server.serve" in path.read_bytes()
     ]
     status = Path(f"/proc/{max(pids, key=int)}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) // 1024

@@ -36,7 +36,7 @@ def serve(store: Path, *, log: Path) -> Iterator[str]:
     command = [
         sys.executable,
         "-m",
-        "pages._shared.serve",
+        "pages._server.serve",
         "run",
         "app.py",
         "--server.port",

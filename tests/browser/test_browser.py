@@ -31,31 +31,34 @@ PAGES = {
 @pytest.mark.parametrize(
     ("link", "theme"),
     [
-        (link, "light" if link == "/" else "dark") for link in reversed(PAGES)
+        (link, "light" if link == "/" else "dark")
+        for link in ("/gallery?stimulus=3", *reversed(PAGES))
     ],  # a deep link is the first of a fresh server
 )
-def test_every_page_opens_cold(visit, link, theme):
+def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     page = visit(link, theme=theme)
-    assert PAGES[link] in page.inner_text("h1")
+    assert PAGES[link.partition("?")[0]] in page.inner_text("h1")
     links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
     links.nth(len(PAGES) - 1).wait_for()
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    resize_to_phone(page)
+    check_widths(page)
 
 
-@pytest.mark.parametrize("link", [*PAGES, "/gallery?stimulus=3"])
-def test_nothing_is_wider_than_a_phone(visit, link):
-    page = visit(link, width=390, height=844)
-    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+def resize_to_phone(page) -> None:
+    """Make the window a phone's, and wait until the page has taken note."""
+    page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(500)
-    page.locator("[data-testid=stStatusWidget]").wait_for(
-        state="detached", timeout=60_000
-    )  # one page computes for seconds
-    page.locator(".st-key-stop").wait_for(
-        state="detached", timeout=60_000
-    )  # a simulation's plots move until it ends
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.locator(".st-key-stop").wait_for(state="detached")  # a simulation's plots move to its end
     page.wait_for_function(
         "[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)"
     )
+
+
+def check_widths(page) -> None:
+    """Check that nothing is wider than a phone."""
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
     widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all(
         "shown => shown.map(one => one.clientWidth)"
@@ -92,7 +95,7 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page.locator("[data-testid=stStatusWidget]").wait_for(
         state="detached"
     )  # a rerun would close the list
-    page.get_by_test_id("stSidebar").get_by_label("Compared with").click()
+    page.get_by_label("Compared with").first.click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
     page.wait_for_url("**y=vit-mae-s*")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from io import BytesIO
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError
 
+from core.figures.exports import to_html
+from core.recipe import Recipe
 from tests.browser.seen import chart, download
 
 pytestmark = pytest.mark.browser
@@ -115,3 +119,28 @@ def test_a_saved_image_is_the_vector_graphic_at_three_times_its_size(visit, brow
     assert drawn.size == image.size
     difference = np.abs(np.asarray(drawn, np.int16) - np.asarray(image, np.int16))
     assert (difference.max(axis=2) > 64).mean() < 0.002
+
+
+def test_an_exported_page_is_drawn_without_a_network(browser, tmp_path):
+    attack = "</script></pre></title><script>document.title = 'owned'</script>"
+    recipe = Recipe.of("alignment", k=10, models=["a", attack, "ü"])
+    dots = go.Scattergl(x=[1, 2, 3], y=[0.1, 0.2, 0.15], mode="markers", text=[attack, "b", "c"])
+    file = tmp_path / "page.html"
+    file.write_bytes(to_html(go.Figure(dots).update_layout(title=attack), recipe, title=attack))
+    page = browser.new_page()
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type == "error" else None,
+    )
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector("#chart .gl-canvas")
+    content = json.loads(page.text_content("#recipe") or "")
+    assert content["digest"] == recipe.digest
+    assert page.title() == attack
+    assert complaints == []
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.close()

@@ -6,10 +6,7 @@ import csv
 import html
 import io
 import json
-import os
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -155,35 +152,3 @@ def test_file_names_are_plain(title: str, words: str) -> None:
 @given(title=st.text())
 def test_any_title_makes_a_file_name(title: str) -> None:
     assert re.fullmatch(r"[a-z0-9][a-z0-9-]*-[0-9a-f]{8}\.json", file_name(title, RECIPE, "json"))
-
-
-@pytest.mark.browser
-def test_a_browser_without_network_draws_the_page(tmp_path: Path) -> None:
-    chromium = shutil.which("chromium")
-    if chromium is None and not os.environ.get("CI"):
-        pytest.skip("no chromium on this machine; install it to see exported pages drawn")
-    from playwright.sync_api import sync_playwright
-
-    (tmp_path / "page.html").write_bytes(to_html(figure(), RECIPE, title=ATTACK))
-    complaints: list[str] = []
-    requests: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page()
-        page.on(
-            "console",
-            lambda message: complaints.append(message.text) if message.type == "error" else None,
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto((tmp_path / "page.html").as_uri())
-        page.wait_for_selector("#chart .gl-canvas")
-        content = json.loads(page.text_content("#recipe") or "")
-        title = page.title()
-        browser.close()
-    assert content["digest"] == RECIPE.digest
-    assert title == ATTACK
-    assert complaints == []
-    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []

@@ -19,6 +19,11 @@ def said(app: AppTest) -> str:
     ).replace("\\", "")
 
 
+def seen(app: AppTest) -> int:
+    """Return how often a page says what is seen in a plot, folded away."""
+    return [expander.label for expander in app.expander].count("What is seen")
+
+
 def dead_entries(app: AppTest) -> list[str]:
     """Return the legend entries of all charts that a click does not hide all of: no trace of the
     entry's group has data, or one of its name is of another group.

@@ -91,7 +91,7 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.number_input(key="pairs").value == 40
-    assert "What is seen" not in words(app)
+    assert "The encoders' alignment with the reference is" not in words(app)
 
 
 def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 from core.cli import make_parser
 from core.questions.dispersion.question import Trial
 from pages._parts.dispersion import pick
-from tests.pages.seen import charts, said
+from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 PLOTS = ["effect", "drop", "parts", "held-out", "predictors", "words"]
@@ -48,7 +48,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     ]
     assert app.selectbox(key="metric").value == "cknna"
     assert "the 15 least dispersed of 60" in words(app)
-    assert words(app).count("**What is seen.**") == len(PLOTS)
+    assert seen(app) == len(PLOTS)
     assert len(commands(app)) == len(PLOTS)
     for command in commands(app):
         make_parser().parse_args(shlex.split(command)[1:])

@@ -29,7 +29,7 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
 def test_the_overview_counts_its_models_and_ranks_them(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "overview")
-    assert any("beside 2 audio models, and their reality" in text.value for text in app.markdown)
+    assert any("beside 2 audio models. Their reality" in text.value for text in app.markdown)
     assert "audio model" in app.get("plotly_chart")[1].proto.spec
 
 

@@ -16,13 +16,13 @@ from core.questions.adapters.measures import views_after
 from core.questions.adapters.question import Adaptation
 from core.questions.adapters.retrieval import closest, median_rank, rank_own, recall
 from pages._parts.adapters import lessons
-from pages._shared import gallery, queries
+from pages._shared import gallery, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 LONGEST = 160  # characters of a caption beneath a picture
 EACH, NEAR = 3, 5  # examples of hits and of misses, and how many candidates of each are drawn
-READING = """**How to read it.** Left is the query, right the {near} test stimuli nearest to it in
+READING = """Left is the query, right the {near} test stimuli nearest to it in
 the common space, the nearest first; its own is framed. Of {n:,} test stimuli, the first of each
 kind in a random order are shown; none was picked by hand."""
 
@@ -69,7 +69,7 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
         for share in (recall(ranks, 1), recall(ranks, 10), min(1, 10 / len(test)))
     )
     st.markdown(
-        f"**What is seen.** The right stimulus comes first for {first} of the {len(test):,} test"
+        f"The right stimulus comes first for {first} of the {len(test):,} test"
         f" stimuli and is among the first 10 for {among} (chance {chance}); its median place is"
         f" {median_rank(ranks):g}."
     )
@@ -79,7 +79,7 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
             answer = Answer(int(test[row]), test[near[row]].tolist(), float(places[row]))
             _draw(at, query, candidates, answer, key=f"{kind}-{number}")
     gallery.frame_marked()
-    st.markdown(READING.format(near=NEAR, n=len(test)))
+    prose.explain(READING.format(near=NEAR, n=len(test)))
 
 
 def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -> None:

@@ -15,10 +15,10 @@ from core.questions.adapters.measures import MEAN
 from core.questions.adapters.question import Adaptation, Kernels
 from pages._parts.adapters import lessons, trainings
 from pages._parts.adapters.trainings import Training
-from pages._shared import exportbar, frame, queries
+from pages._shared import exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
-READING = """**How to read it.** Each square is one space: rows and columns are {n} of the {test:,}
+READING = """Each square is one space: rows and columns are {n} of the {test:,}
 test stimuli, in one order that groups what is similar for the reference; the more a cell stands
 out, the more similar the space finds the two, each square on its own color scale. A space near to
 the reference shows the same blocks. Alignment with the reference is over all test
@@ -41,7 +41,7 @@ def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | N
     exportbar.draw(at, kernels, figure, key="kernels", table=tabulate(compared))
     level = question.measure.chance(test)
     chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
-    st.markdown(READING.format(n=len(compared.stimuli), test=test, chance=chance))
+    prose.explain(READING.format(n=len(compared.stimuli), test=test, chance=chance))
     if adapters:
         _say_change(compared, stopped)
 
@@ -50,7 +50,7 @@ def _say_change(compared: Compared, stopped: int | None) -> None:
     before = np.mean([one.alignment for one in compared.kernels if one.when == BEFORE])
     after = next(one.alignment for one in compared.kernels if (one.when, one.what) == (AFTER, MEAN))
     st.markdown(
-        "**What is seen.** The encoders' alignment with the reference is"
+        "The encoders' alignment with the reference is"
         f" {before:.3f} on average, that of the common space {after:.3f} (mean of all encoders)."
         f" This is one training{trainings.stopped_words(stopped)}; the verdict over several, with"
         " its interval, is below."

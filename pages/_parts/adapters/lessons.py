@@ -13,7 +13,7 @@ from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces
-from pages._shared import address, comparing, controls, frame, queries
+from pages._shared import address, bar, comparing, controls, frame, queries
 from pages._shared.queries import Place
 
 LIMITS = {
@@ -25,17 +25,18 @@ ENCODERS = (
     "Models that stay frozen; an adapter is trained for each. With three or more, all pairs are in"
     " the loss."
 )
-REFERENCE = "The strong model that the common space is compared with. It takes no part in training."
 OPTIONS = controls.options_by_name(Adaptation)
 
 
 def pick(at: Place) -> Adaptation:
-    """Draw the controls in the sidebar, and return what they choose; raises NeededError for too few
+    """Draw the controls, and return what they choose; raises NeededError for too few
     models.
     """
     _adopt_spaces()
-    with st.sidebar:
-        models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
+    with bar.controls_bar():
+        rest = bar.more()
+        with rest:
+            models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
         if len(models) < 3:
             how = frame.command(
                 "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
@@ -56,15 +57,14 @@ def pick(at: Place) -> Adaptation:
         )
         if len(chosen) < 2:
             raise frame.NeededError("Choose at least two encoders: one alone cannot be aligned.")
-        spaces = tuple(pick_space(name, titles[name], layers[name]) for name in chosen)
         others = models.drop(index=chosen)
         if others.empty:
             raise frame.NeededError("Leave one model out of the encoders: it is the reference.")
         first = reference if reference in others.index else others.index[0]
         truth = controls.pick_model("Reference", others, "reference", default=first)
-        st.caption(REFERENCE)
-        space = pick_space(truth, titles[truth], layers[truth])
-        return _pick_training(at, spaces, space)
+        with rest:
+            spaces = [pick_space(name, titles[name], layers[name]) for name in (*chosen, truth)]
+            return _pick_training(at, tuple(spaces[:-1]), spaces[-1])
 
 
 def pick_space(model: str, title: str, layers: Sequence[str]) -> str:

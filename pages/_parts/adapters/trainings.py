@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 MOST_HELD = 8  # trainings of one visitor
 MOST_MEGABYTES = 200
-READING = """**How to read it.** The loss falls as the encoders' vectors of one stimulus come
+READING = """The loss falls as the encoders' vectors of one stimulus come
 nearer to each other than to those of other stimuli; it starts at the logarithm of the batch size.
 When it stops falling for the validation pairs, training ends and the best adapters so far are kept.
 Recall and alignment are theirs, on the {validation:,} validation stimuli; what counts are the
 {test:,} test stimuli below. This curve shows alignment with {reference}, measured as it was chosen
 when the training began: {measured}."""
-SEEN = """**What is seen.** After {last} the best adapters are those of pass {epoch:.0f}:
+SEEN = """After {last} the best adapters are those of pass {epoch:.0f}:
 validation loss {validation:.3f}, recall at 10 of {recall_10:.2f} (chance {chance:.2f}),
 alignment of {alignment:.3f}."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages._shared import controls, frame, gallery, queries
+from pages._shared import controls, frame, gallery, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -89,4 +89,4 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
             gallery.grid(at, near[:NEAR], key=f"retold-{place}", width=84, marked=both)
     gallery.frame_marked()
     name = frame.plain(titles[seer])
-    st.markdown(READING.format(near=NEAR, k=k, name=name))
+    prose.explain(READING.format(near=NEAR, k=k, name=name))

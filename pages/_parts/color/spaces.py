@@ -13,11 +13,11 @@ from core.questions.color import space_figures as figures
 from core.questions.color.geometry.words import color_words
 from pages._parts.color import turning
 from pages._parts.color.hues import Hues
-from pages._shared import exportbar, frame
+from pages._shared import exportbar, frame, prose
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-READING = """**How to read it.** Each dot is a color, drawn in that color. Dots that are close are
+READING = """Each dot is a color, drawn in that color. Dots that are close are
 colors that the source finds similar. Each layout is rotated, scaled and, where that fits better,
 mirrored onto perception, so that all share the axes {axes}. τ says how well the order of color
 differences matches perception's (0 is chance), disparity how much of the layout's shape does not
@@ -50,7 +50,7 @@ def show(at: Place, hues: Hues, tables: Tables) -> None:
         figure = figures.layouts(list(tables.values()), **seen, narrow=frame.narrow())
         draw(at, hues, figure, tables, key="layouts")
         turning_text = "**Drag a panel** to turn all. " * (dims == 3)
-        st.markdown(READING.format(axes=AXES[dims], turn=turning_text))
+        prose.explain(READING.format(axes=AXES[dims], turn=turning_text))
         _show_words(tables)
     figure = figures.overlay(tables[x], tables[y], **seen)
     draw(at, hues, figure, {name: tables[name] for name in (x, y)}, key="overlay")

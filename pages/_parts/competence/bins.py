@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.competence.records import ACCURACY, MEASURED
 from core.figures.numbers import share_text
@@ -25,12 +26,12 @@ from core.questions.competence.question import (
 from core.questions.models.question import ModelPairs, Roster
 from core.study.models import reads
 from core.study.parts import Comparison
-from pages._shared import controls, exportbar, frame, queries
-from pages._shared.address import bind, fragment
+from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
-READING = """**How to read it.** Vision models are binned by how many of {tasks} tasks they
+READING = """Vision models are binned by how many of {tasks} tasks they
 solve: solving a task takes a score of at least {threshold} of the best, and
 beyond chance. A diamond is the mean alignment of all pairs of models within a bin, its
 bar ± one standard error over models, its width the bin; small squares are the pairs. If
@@ -41,14 +42,16 @@ Models of one {by} may be alike in both for that reason alone, so each permutati
 what a {by} has in common to another {by} as a whole."""
 
 
-@fragment
-def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
-    """Draw the bins of the vision models among these, and say what is seen."""
+def show(at: Place, contenders: Contenders, comparison: Comparison, answer: DeltaGenerator) -> None:
+    """Draw the bins of the vision models among these, and say in `answer` what is seen."""
     with frame.part():
         models = contending(queries.models(at), contenders)
         vision = models[reads(models, "image")]
         solving, binning = _pick(at, vision)
-        draw(at, vision, Bins(at.scope, contenders, solving, binning, comparison))
+        question = Bins(at.scope, contenders, solving, binning, comparison)
+        draw(at, vision, question)
+        with answer:
+            prose.answer(findings_of(question, queries.ask(at, question))[: prose.LEAD])
 
 
 def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
@@ -70,14 +73,13 @@ def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="competence-bins", table=table)
-    reading = READING.format(
+    how = READING.format(
         tasks=int(solved["tasks"].max()),
         threshold=share_text(question.solving.threshold),
         permutations=question.permutations,
         by=by,
     )
-    st.markdown(reading)
-    frame.say(findings_of(question, table))
+    prose.explain(how, findings_of(question, table)[prose.LEAD :])
     _list_unmeasured(models, skill)
 
 

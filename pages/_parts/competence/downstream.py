@@ -22,11 +22,11 @@ from core.questions.competence.registry import TaskScore, known_scores, score_of
 from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
-READING = """**How to read it.** Each mark is a model, large ones have more parameters: the
+READING = """Each mark is a model, large ones have more parameters: the
 further right, the more aligned with {target}; the higher, the higher its score. The
 more its color stands out, the more competent it is: {rank}. Both lines are judged
 on models left out of the fit: if the ability emerged at some alignment, a broken
@@ -73,8 +73,10 @@ def draw(at: Place, question: Downstream, score: TaskScore, skill: pd.Series, ra
     )
     csv = points.drop(columns="reason")
     exportbar.draw(at, question, figure, key="downstream", table=csv)
-    st.markdown(READING.format(target=frame.plain(title), rank=_rank_text(rank)))
-    frame.say(findings_of(question, table))
+    prose.explain(
+        READING.format(target=frame.plain(title), rank=_rank_text(rank)),
+        findings_of(question, table),
+    )
     left_out = table[table["near"].isna()]
     reasons = dict(zip(left_out["model"], left_out["reason"], strict=True))
     frame.list_left_out(queries.models(at), reasons)

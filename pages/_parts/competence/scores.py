@@ -12,7 +12,7 @@ from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
 from core.figures import exports
 from core.questions.competence.question import CompetenceScores
-from pages._shared import controls, frame, queries
+from pages._shared import controls, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -61,7 +61,7 @@ def show(at: Place) -> None:
             placeholder="",
         )
         _draw_bar(at, question, table)
-        st.markdown(READING)
+        prose.explain(READING)
 
 
 def _draw_bar(at: Place, question: CompetenceScores, table: pd.DataFrame) -> None:

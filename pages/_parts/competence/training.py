@@ -9,11 +9,11 @@ from core.questions.competence import figures
 from core.questions.competence.points import training_points
 from core.questions.competence.question import Training
 from core.study.parts import Comparison
-from pages._shared import exportbar, frame, queries
+from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-READING = """**How to read it.** Each line is one training, each mark a checkpoint: its mean
+READING = """Each line is one training, each mark a checkpoint: its mean
 alignment with the models that a panel names, never those of its own training. The last
 panel compares it with the checkpoints of the other trainings of its modality after
 exactly as many steps, so its models differ from step to step."""
@@ -40,5 +40,4 @@ def draw(at: Place, question: Training) -> None:
     )
     exportbar.draw(at, question, figure, key="training", table=points)
     if len(table):
-        st.markdown(READING)
-        frame.say(findings_of(question, table))
+        prose.explain(READING, findings_of(question, table))

@@ -9,10 +9,10 @@ from core.questions.dispersion import held_out_figures as figures
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints
 from core.questions.dispersion.residuals import SHUFFLES
 from pages._parts.dispersion.pick import Choice
-from pages._shared import exportbar, frame, queries, spread
+from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
 
-READING = """**How to read it.** Each dot is a stimulus: to the right, the other models disagree on
+READING = """Each dot is a stimulus: to the right, the other models disagree on
 it; up, this model, turned onto their consensus, lies far from it. The line is the
 least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's, over stimuli.
 **Chance** is not 0: both axes are distances from the same consensus, so stimuli far
@@ -45,8 +45,7 @@ def show(at: Place, choice: Choice) -> None:
     stimuli, table = queries.ask(at, points).merge(looks, on="space"), queries.ask(at, fits)
     figure = figures.held_out(stimuli, table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, points, figure, key="held-out", table=stimuli)
-    st.markdown(READING.format(shuffles=SHUFFLES))
     titled = spread.titled(at, table, "space")
-    frame.say(findings_of(fits, titled))
+    prose.explain(READING.format(shuffles=SHUFFLES), findings_of(fits, titled))
     with st.expander("The correlations as a table"):
         st.dataframe(titled[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)

@@ -11,7 +11,7 @@ import streamlit as st
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
-from pages._shared import address, comparing, controls, frame, queries, spread
+from pages._shared import address, bar, comparing, controls, frame, queries, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -65,10 +65,12 @@ def _adopt_ranking() -> None:
 
 
 def choose(at: Place) -> Choice:
-    """Draw the controls in the sidebar, and return what they choose."""
+    """Draw the controls, and return what they choose."""
     _adopt_ranking()
-    with st.sidebar:
-        spaces = spread.pick_spaces(at)
+    with bar.controls_bar():
+        with bar.more():
+            spaces = spread.pick_spaces(at)
+            seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
         ranker = st.selectbox(
             "Stimuli ranked by",
             list(RANKERS),
@@ -86,7 +88,6 @@ def choose(at: Place) -> Choice:
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too
         measure = comparing.pick_measure(int(PART * size), start="cknna")
-        seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
     models = queries.models(at)
     language = set(models.loc[reads(models, "caption"), "model"])
     # with itself a language model is perfectly aligned

@@ -16,7 +16,7 @@ from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
 from pages._parts.models import beside
-from pages._shared import controls, exportbar, frame, queries
+from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -34,7 +34,7 @@ hardly any, and distorts distances within them: for distances, choose MDS above.
 DISTANCES = """The distance of two marks is as close as a plane allows to {distance} of the two
 models. Only distances count, and the bar below gives their scale: the map may be
 rotated or mirrored."""
-SIGNS = """**How to read it.** Each mark is a model: squares see, circles read, the star is the
+SIGNS = """Each mark is a model: squares see, circles read, the star is the
 world itself; larger marks have more parameters, and lines join checkpoints of one
 training. {layout} **Click a mark** to see the model beside its nearest ones."""
 COLORING = {
@@ -56,11 +56,13 @@ def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
     and which model is opened, draws nothing else anew.
     """
     with frame.part():
-        above = st.container()
+        answer, above = st.container(), st.container()
         st.header("Side by side", anchor=False)
         opened = beside.pick(models)
         with above:
             table = draw(at, models, question, opened)
+        with answer:
+            prose.answer(findings_of(question, table)[: prose.LEAD])
         if opened:
             beside.show(at, models, question, table, opened)
 
@@ -92,8 +94,8 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap, opened: str | None
         if layout == "mds"
         else NEARNESS.format(name=LAYOUTS[layout])
     )
-    st.markdown(f"{SIGNS.format(layout=reading)} {COLORING.get(color, '')}")
-    frame.say(findings_of(question, table))
+    how = f"{SIGNS.format(layout=reading)} {COLORING.get(color, '')}"
+    prose.explain(how, findings_of(question, table)[prose.LEAD :])
     left_out = table[table["reason"] != ""]
     frame.list_left_out(models, dict(zip(left_out["model"], left_out["reason"], strict=True)))
     return table

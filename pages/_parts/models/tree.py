@@ -13,12 +13,12 @@ from core.questions.models.question import ModelPairs, Roster
 from core.questions.models.tree_figures import tree
 from core.study.comparison.pair_table import score_matrix
 from core.study.parts import Comparison
-from pages._shared import exportbar, frame, queries
+from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 MOST = 150  # models whose names can be read beside the tree
-READING = """**How to read it.** Rows and columns are the same models in the same order; a cell
+READING = """Rows and columns are the same models in the same order; a cell
 is the alignment of two. The tree on the left joins the two nearest groups first, at
 the mean of their distances, {distance}: models that join close to the matrix are
 alike. Blocks that stand out on the diagonal are groups of models that are alike."""
@@ -58,6 +58,5 @@ def draw(at: Place, models: pd.DataFrame, question: ModelPairs) -> None:
     )
     exportbar.draw(at, question, figure, key="tree", table=pairs)
     distance = "−log(alignment)" if spec.higher_is_more_aligned else "which the metric itself is"
-    st.markdown(READING.format(distance=distance))
-    frame.say(findings_of(question, pairs))
+    prose.explain(READING.format(distance=distance), findings_of(question, pairs))
     frame.list_left_out(models, apart.left_out)

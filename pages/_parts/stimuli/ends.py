@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._parts.stimuli import bars, selection
-from pages._shared import controls, frame, gallery, spread
+from pages._shared import controls, frame, gallery, prose, spread
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
 HEADS = {"low": "Models agree: low dispersion", "high": "Models differ: high dispersion"}
-READING = """**How to read it.** Bars are the residuals. A full bar is the largest residual
+READING = """Bars are the residuals. A full bar is the largest residual
 of all stimuli. The least dispersed stimulus comes first on the left, the
 most dispersed on the right."""
 
@@ -24,7 +24,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
         gallery.default_captions(at),
         mode=frame.mode(),
     )
-    st.markdown(f"{spread.MEANING}\n\n{READING}")
+    prose.explain(f"{spread.MEANING}\n\n{READING}")
     st.html(bars.legend(spread.described(at, spaces), mode=frame.mode()))
     places = dict(zip(HEADS, st.columns(2, gap="large"), strict=True))
     pages = -(-size // PAGE)

@@ -10,11 +10,11 @@ import streamlit as st
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
-from pages._shared import exportbar, frame, gallery, queries, spread
+from pages._shared import exportbar, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 NEAR = 6  # neighbors drawn of each space
-READING = """**How to read it.** A bar is the residual of one model, its rank among all stimuli
+READING = """A bar is the residual of one model, its rank among all stimuli
 beside it: 1 is where that model lies closest to the consensus. The gray bar behind
 holds the middle half of all stimuli."""
 
@@ -58,8 +58,9 @@ def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
     rows = spread.described(at, spaces).merge(queries.ask(at, question), on="space")
     figure = figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="residuals", table=rows)
-    st.markdown(f"{spread.MEANING}\n\n{READING}")
-    frame.say([_rank(spread.residuals(at, spaces)["mean"], index)])
+    prose.explain(
+        f"{spread.MEANING}\n\n{READING}", [_rank(spread.residuals(at, spaces)["mean"], index)]
+    )
 
 
 def _rank(mean: pd.Series, index: int) -> str:

@@ -12,7 +12,7 @@ from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import selection
-from pages._shared import clicks, controls, exportbar, frame, gallery, queries, spread
+from pages._shared import clicks, controls, exportbar, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 MAPS: Mapping[Plane, str] = {
@@ -22,18 +22,18 @@ MAPS: Mapping[Plane, str] = {
 }
 READING = {
     "residuals": (
-        """**How to read it.** Each dot is a stimulus. Right: far from the consensus on average
+        """Each dot is a stimulus. Right: far from the consensus on average
 over the models; up: high on the first principal component of the residuals, which
 holds {explained:.0f} % of their variance. Where both say the same, dots lie on a
 line; stimuli off it owe their dispersion to a few models."""
     ),
     "pca": (
-        """**How to read it.** Each dot is a stimulus, placed along the two directions in
+        """Each dot is a stimulus, placed along the two directions in
 which the consensus varies most; units are those of a space of norm 1. The color is its
 dispersion: a patch of one color is a kind of stimuli on which models agree, or differ."""
     ),
     "umap": (
-        """**How to read it.** Each dot is a stimulus; neighbors in the consensus are neighbors
+        """Each dot is a stimulus; neighbors in the consensus are neighbors
 here. Neither the axes nor the distances between patches mean anything. The color is the
 dispersion."""
     ),
@@ -70,7 +70,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -
     )
     clicks.hear("stimulus-map", gallery.choose)
     explained = spread.residuals(at, spaces)["explained"].iloc[0]
-    st.markdown(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
+    prose.explain(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
     if brushed:
         st.header(f"{len(brushed):,} chosen", anchor=False)
         st.button(

@@ -1,4 +1,4 @@
-"""`python -m pages._shared.serve run app.py`: Streamlit's own command, for an app whose pages lie
+"""`python -m pages._server.serve run app.py`: Streamlit's own command, for an app whose pages lie
 in a folder called `pages`.
 
 Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page

@@ -1,0 +1,68 @@
+"""The bar of a page's controls: it stays in view and says what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from pages._shared import address, frame
+
+STYLE = """<style>
+[data-testid=stMainBlockContainer] { padding-left: 2.5rem; padding-right: 2.5rem; }
+.st-key-bar {
+  position: sticky; top: 0; z-index: 90; padding: 0.25rem 0 0.5rem;
+  background: var(--st-background-color); border-bottom: 1px solid var(--st-border-color);
+}
+.st-key-bar-controls > [data-testid=stElementContainer] { flex: 1 1 7.5rem; max-width: 17rem; }
+.st-key-bar-controls > :has(> [data-testid=stPopover]) { order: 1; flex: 0 0 auto; }
+.st-key-bar-chips button { border: 1px solid var(--st-border-color); border-radius: 1rem; }
+.st-key-bar-chips button { min-height: 1.6rem; padding: 0 0.6rem; }
+@media (max-width: 640px) {
+  .st-key-bar { position: static; }
+  [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
+}
+</style>"""
+
+
+@contextmanager
+def controls_bar() -> Iterator[None]:
+    """Draw the controls of a page in a bar, folded on a phone; what differs from the default
+    follows as chips, each of which a click drops.
+    """
+    before = address.shown()
+    with st.container(key="bar", gap="small"):
+        st.html(STYLE)
+        with _controls():
+            yield
+        _chips(address.departures(address.shown() - before))
+
+
+def _controls() -> st.delta_generator.DeltaGenerator:
+    if frame.narrow():
+        return st.expander("Controls", icon=":material/tune:")
+    return st.container(horizontal=True, vertical_alignment="bottom", key="bar-controls")
+
+
+def more() -> st.delta_generator.DeltaGenerator:
+    """Return where controls go that are seldom needed."""
+    if frame.narrow():
+        return st.container()
+    return st.popover("More", icon=":material/tune:")
+
+
+def _chips(chosen: dict[str, str]) -> None:
+    if not chosen:
+        return
+    with st.container(horizontal=True, gap="small", key="bar-chips"):
+        for key, text in chosen.items():
+            st.button(
+                frame.plain(text),
+                key=f"drop-{key}",
+                icon=":material/close:",
+                type="tertiary",
+                help="Back to the default",
+                on_click=address.drop,
+                args=(key,),
+            )

@@ -1,0 +1,54 @@
+"""What a page says around its plots: the answer first, how a plot is read and what is seen in it
+folded away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages._shared import address
+from pages._shared.frame import plain
+
+LEAD = 2  # findings that make the answer of a page; the others are seen below the plot
+VISITED = "platoscope-visited"  # the cookie that names the pages visited, joined by dots
+
+
+def answer(sentences: Sequence[str]) -> None:
+    """Draw the answer of a page: the first of a question's findings says it, the second its
+    strongest caveat.
+    """
+    if sentences:
+        st.markdown(plain(" ".join(sentences)))
+
+
+def explain(how: str, findings: Sequence[str] = ()) -> None:
+    """Draw how a plot is read and, beside it, what is seen: open where the page is visited for the
+    first time.
+    """
+    first = _first_visit()
+    with st.container(horizontal=True, vertical_alignment="top"):
+        with st.expander("How to read it", expanded=first):
+            st.markdown(how)
+        if findings:
+            with st.expander("What is seen", expanded=first):
+                st.markdown(plain(" ".join(findings)))
+
+
+def derive(formulas: Sequence[str]) -> None:
+    """Draw what is claimed as formulas, one below the other, since a phone shows no wide one."""
+    with st.expander("The formulas", expanded=_first_visit()):
+        for formula in formulas:
+            st.latex(formula)
+
+
+def _first_visit() -> bool:
+    """Return whether no earlier session of this browser has seen the page."""
+    seen = cookies().get(VISITED, "").split(".")
+    return (address.page() or "start") not in seen
+
+
+def cookies() -> Mapping[str, str]:
+    """Return the browser's cookies as they were when the session began."""
+    return st.context.cookies

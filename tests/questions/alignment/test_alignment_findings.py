@@ -1,0 +1,62 @@
+"""What the trend says, against rows written by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from core.encoders.encoder import REALITY
+from core.questions.alignment.findings import DEPENDENT, trend_findings
+
+SKILL = np.linspace(0.3, 0.6, 8)
+
+
+def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the points of as many language models as there are scores, compared with two vision
+    models, one of their checkpoints and reality, and all models.
+    """
+    targets = {"vit-a": "MAE", "vit-b": "MAE", "vit-b-step9": "MAE", REALITY: REALITY}
+    language = [f"gpt-{place}" for place in range(len(scores))]
+    points = pd.DataFrame(
+        {
+            "model_x": x,
+            "model_y": y,
+            "facet": facet,
+            "competence": skill,
+            "score": score + (0.01 if y == "vit-b" else 5.0 if y == "vit-b-step9" else 0.0),
+        }
+        for x, score, skill in zip(language, scores, SKILL, strict=False)
+        for y, facet in targets.items()
+    )
+    models = pd.DataFrame({"model": [*language, *targets], "group": "a"})
+    return points, models.assign(copy=models["model"] == "vit-b-step9", objective="some")
+
+
+def test_better_models_that_agree_more_are_found_with_effect_interval_and_number():
+    scores = 0.1 + SKILL**2
+    scores[[2, 3]] = scores[[3, 2]]
+    verdict, caveat = trend_findings(*tables(scores), aligned_high=True)
+    assert verdict.startswith("Yes, here they do. ")
+    assert f"is {spearmanr(SKILL, scores).statistic:.2f} (95 % interval " in verdict
+    assert "with 2 vision models" in verdict
+    assert verdict.endswith("8 language models).")
+    assert caveat == DEPENDENT
+
+
+def test_the_direction_is_that_of_alignment_also_where_low_is_aligned():
+    points, models = tables(SKILL)
+    assert trend_findings(points, models, aligned_high=False)[0].startswith("No, they agree less. ")
+    falling, models = tables(-SKILL)
+    assert trend_findings(falling, models, aligned_high=True)[0].startswith("No, they agree less. ")
+    assert trend_findings(falling, models, aligned_high=False)[0].startswith("Yes, here they do. ")
+
+
+def test_what_is_not_sure_is_said_to_be_in_doubt():
+    scores = np.array([3.0, 1.0, 4.0, 1.5, 5.0, 0.9, 2.0, 3.5])
+    assert trend_findings(*tables(scores), aligned_high=True)[0].startswith("Not beyond doubt. ")
+
+
+def test_too_few_models_have_no_answer_and_say_why():
+    (answer,) = trend_findings(*tables(SKILL[:3]), aligned_high=True)
+    assert answer == "This cannot be said: at least 6 models with all values expected; there are 3."
