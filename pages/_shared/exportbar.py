@@ -1,5 +1,5 @@
-"""A plot with all that can be exported: SVG, PNG, HTML, CSV, the recipe, the link and the
-command.
+"""A plot with all that can be exported: the figure for a paper, HTML, CSV, the recipe, the link and
+the command.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
-from pages._shared import frame, images, queries
+from pages._shared import frame, queries
+from pages._shared.files import images, paper
 from pages._shared.queries import Place
 
 PRINTS_PLOT = "This prints the numbers behind the plot:"
@@ -118,7 +119,8 @@ def _bar(
 
     look: dict[str, Any] = {"type": "tertiary", "on_click": "ignore"}
     with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
-        images.draw(title, recipe, key=key)
+        paper.draw_button(figure, table, recipe, key=key)
+        images.draw_link(key=key)
         st.download_button(
             "HTML",
             lambda: exports.to_html(figure, recipe, title=title),

@@ -19,6 +19,19 @@ def download(page, key: str, kind: str) -> tuple[str, bytes]:
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
 
 
+def save(page, key: str, kind: str) -> tuple[str, bytes]:
+    """Open the figure of a chart as it will be printed, unless it is open, and save it."""
+    dialog = page.get_by_role("dialog")
+    if not dialog.count():
+        bar = page.locator(f".st-key-bar-{key}")
+        bar.scroll_into_view_if_needed()
+        bar.get_by_role("button", name="Figure", exact=True).click()
+        chart(page, f"print-{key}")
+    with page.expect_download() as waited:
+        dialog.get_by_role("button", name=kind, exact=True).click()
+    return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
+
+
 def field(page, label: str):
     return page.locator("[data-testid=stSelectbox]", has=page.get_by_text(label, exact=True))
 

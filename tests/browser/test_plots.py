@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import re
 from contextlib import suppress
 from io import BytesIO
 
-import numpy as np
-import plotly.graph_objects as go
 import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError
 
-from core.figures.exports import to_html
-from core.recipe import Recipe
-from tests.browser.seen import chart, download
+from tests.browser.seen import chart, save
 
 pytestmark = pytest.mark.browser
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
@@ -73,16 +69,19 @@ def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key
     assert set(dots(page, key)) == {color}
 
 
-def test_a_saved_vector_graphic_sets_its_texts_as_the_page_does(visit, tmp_path):
-    page = visit("/align")
+def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
+    page = visit("/align", theme="dark")
     chart(page, "trend")
-    shown = page.locator(".st-key-chart-trend .legendtext").evaluate_all(WIDTHS)
-    name, svg = download(page, "trend", "SVG")
+    name, svg = save(page, "trend", "SVG")
+    shown = page.locator(".st-key-chart-print-trend .legendtext").evaluate_all(WIDTHS)
     assert name.endswith(".svg")
-    assert b"@font-face" in svg
     assert b"data:font/woff2;base64," in svg
     assert b"<title>Alignment and competence</title>" in svg
+    assert b"n = 12 models, 80 stimuli" in svg.split(b"</desc>")[0]
     assert b"mutual_knn" in svg.split(b"</metadata>")[0]
+    root = svg.split(b"<title>")[0]
+    assert b'width="175mm"' in root
+    assert b"255, 255, 255" in svg  # paper is white, whatever the theme
     path = tmp_path / name
     path.write_bytes(svg)
     alone = page.context.new_page()
@@ -90,7 +89,7 @@ def test_a_saved_vector_graphic_sets_its_texts_as_the_page_does(visit, tmp_path)
     alone.evaluate("document.fonts.ready")
     saved = alone.locator(".legendtext").evaluate_all(WIDTHS)
     assert [text for text, _ in saved] == [text for text, _ in shown]
-    assert [width for _, width in saved] == pytest.approx([width for _, width in shown], abs=0.1)
+    assert [width for _, width in saved] == pytest.approx([width for _, width in shown], rel=0.005)
     edge = alone.locator("svg").first.bounding_box()
     for text in alone.locator("text").all():
         box = text.bounding_box()
@@ -98,49 +97,35 @@ def test_a_saved_vector_graphic_sets_its_texts_as_the_page_does(visit, tmp_path)
         assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 1
 
 
-def test_a_saved_image_is_the_vector_graphic_at_three_times_its_size(visit, browser, tmp_path):
+def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
     page = visit("/align")
     chart(page, "trend")
-    _, svg = download(page, "trend", "SVG")
-    _, png = download(page, "trend", "PNG")
-    image = Image.open(BytesIO(png)).convert("RGB")
-    (tmp_path / "plot.svg").write_bytes(svg)
-    width, height = image.width // 3, image.height // 3
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, device_scale_factor=3
-    )
-    alone = context.new_page()
-    alone.goto((tmp_path / "plot.svg").as_uri())
-    alone.evaluate("document.fonts.ready")
-    size = alone.locator("svg").first.bounding_box()
-    assert (size["width"], size["height"]) == (width, height)
-    drawn = Image.open(BytesIO(alone.screenshot())).convert("RGB")
-    context.close()
-    assert drawn.size == image.size
-    difference = np.abs(np.asarray(drawn, np.int16) - np.asarray(image, np.int16))
-    assert (difference.max(axis=2) > 64).mean() < 0.002
+    for width in (175, 85):
+        _, png = save(page, "trend", "PNG")
+        image = Image.open(BytesIO(png))
+        assert image.width == round(width / 25.4 * 300)
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.01)
+        assert image.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+        name, pdf = save(page, "trend", "PDF")
+        assert name.endswith(".pdf")
+        across = float(re.search(rb"MediaBox ?\[0 0 ([\d.]+)", pdf)[1])
+        assert across == pytest.approx(width / 25.4 * 72, abs=0.01)
+        assert b"+PlatoscopeSans-Regular" in pdf
+        if width == 175:
+            page.get_by_role("dialog").get_by_role("radio", name="85 mm").click()
+            page.wait_for_function(
+                "document.querySelector('.st-key-chart-print-trend .main-svg').clientWidth < 400"
+            )
 
 
-def test_an_exported_page_is_drawn_without_a_network(browser, tmp_path):
-    attack = "</script></pre></title><script>document.title = 'owned'</script>"
-    recipe = Recipe.of("alignment", k=10, models=["a", attack, "ü"])
-    dots = go.Scattergl(x=[1, 2, 3], y=[0.1, 0.2, 0.15], mode="markers", text=[attack, "b", "c"])
-    file = tmp_path / "page.html"
-    file.write_bytes(to_html(go.Figure(dots).update_layout(title=attack), recipe, title=attack))
-    page = browser.new_page()
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on(
-        "console",
-        lambda said: complaints.append(said.text) if said.type == "error" else None,
+def test_a_transparent_figure_has_no_ground(visit):
+    page = visit("/align")
+    chart(page, "trend")
+    save(page, "trend", "PNG")
+    page.get_by_role("dialog").get_by_role("radio", name="Transparent").click()
+    page.wait_for_function(
+        "document.querySelector('.st-key-chart-print-trend .js-plotly-plot')"
+        "._fullLayout.paper_bgcolor === 'rgba(0,0,0,0)'"
     )
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(file.as_uri())
-    page.wait_for_selector("#chart .gl-canvas")
-    content = json.loads(page.text_content("#recipe") or "")
-    assert content["digest"] == recipe.digest
-    assert page.title() == attack
-    assert complaints == []
-    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
-    page.close()
+    _, png = save(page, "trend", "PNG")
+    assert Image.open(BytesIO(png)).convert("RGBA").getpixel((2, 2))[3] == 0
