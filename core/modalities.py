@@ -11,7 +11,7 @@ from typing import Literal
 from core.errors import UnknownNameError
 
 Item = Literal["image", "caption"]  # what an encoder reads of a stimulus
-Grouping = Literal["objective", "family", "own"]
+Grouping = Literal["objective", "family", "size", "own"]
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,16 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from core.encoders.encoder import REALITY
-from core.metrics import METRICS, MetricSpec
+from core.metrics import METRICS
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.findings import trend_findings
-from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
-from core.study.comparison.aligning import layer_matrix
-from core.study.layers import ALL
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration
+from pages._parts.alignment import layers, looks
+from pages._parts.alignment.looks import Look
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.queries import Place
 
@@ -60,50 +58,56 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     answer = st.container()
     with bar.controls_bar():
-        question = pick(at)
+        question, look = pick(at)
     at = replace(at, scope=question.scope)
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, queries.competence(at), models)
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
         prose.answer(trend_findings(points, models, aligned_high=high))
-    above, below = st.container(), st.container()
-    scored = points.dropna(subset="score")
-    pair = pick_pair(at, scored, question.comparison.spec) if len(scored) else ("", "")
+    above, scored = st.container(), points.dropna(subset="score")
+    if len(scored):
+        st.header("Which layers agree?", anchor=False)
+    pair = layers.pick_pair(at, scored, question.comparison.spec) if len(scored) else ("", "")
     with above:
-        show_trend(at, question, points, pair)
+        show_trend(at, question, points, pair, look)
         for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
             st.caption(f"Left out: {frame.plain(reason)}.")
     if len(scored):
-        with below:
-            show_layers(at, scored, question, pair)
+        layers.show(at, question, pair, scored["chance"].iloc[0])
     with st.expander("The table behind the plot"):
         kept = [name for name in COLUMNS if name in points]
         st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
 
 
-def show_trend(at: Place, question: Alignment, points: pd.DataFrame, pair: tuple[str, str]) -> None:
-    """Draw alignment against competence, with a ring around the pair that is shown below."""
+def show_trend(
+    at: Place, question: Alignment, points: pd.DataFrame, pair: tuple[str, str], look: Look
+) -> None:
+    """Draw alignment against competence, or what else is on the axis, with a ring around the pair
+    that is shown below.
+    """
     calibrated = question.calibration.null > 0
-    drawn = calibrated_points(points) if calibrated else points
+    drawn = look.apply(at, calibrated_points(points) if calibrated else points)
     figure = figures.trend(
         drawn,
-        fits(drawn, queries.models(at)),
+        fits(drawn, queries.models(at), look.axis),
         label=question.label,
         mode=frame.mode(),
         narrow=frame.narrow(),
         chosen=pair,
+        axis=look.axis,
     )
     csv = drawn.assign(metric=question.comparison.metric)
     exportbar.draw(at, question, figure, key="trend", table=csv, on_select=_open_pair)
     _explain(at, points, question.comparison.metric, calibrated=calibrated)
 
 
-def pick(at: Place) -> Alignment:
-    """Draw the controls of the question."""
+def pick(at: Place) -> tuple[Alignment, Look]:
+    """Draw the controls of the question, and of how its answer is looked at."""
     options = {one.name: one for one in options_of(Alignment)}
     every = queries.models(at)
     with bar.more():
+        look = looks.pick(at)
         unfinished = controls.pick_unfinished(options["unfinished"], every)
         studied = scope.pick_scope(at)
         calibration = Calibration(
@@ -113,7 +117,7 @@ def pick(at: Place) -> Alignment:
     models = every if unfinished else trained(every)
     language = reads(models, "caption")
     usual = reads(models, "image") | is_reality(models)
-    return Alignment(
+    question = Alignment(
         x=controls.pick_models(options["x"], models[language]),
         y=controls.pick_models(options["y"], models[~language], usual=int(usual.sum())),
         unfinished=unfinished,
@@ -121,6 +125,7 @@ def pick(at: Place) -> Alignment:
         comparison=comparing.pick_comparison(queries.size(replace(at, scope=studied))),
         calibration=calibration,
     )
+    return question, look
 
 
 def _open_pair() -> None:
@@ -163,46 +168,6 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
     if len(missing) and not points["competence"].isna().all():
         left_out = "; ".join(f"{titles[row.model]} ({row.reason})" for row in missing.itertuples())
         st.caption(f"Not drawn: {frame.plain(left_out)}.")
-
-
-def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, str]:
-    """Choose two models, the best-aligned ones at first; points: that have a score."""
-    ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
-    best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
-    models = queries.models(at)
-    sides = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
-    left, right = st.columns(2)
-    with left:
-        x = controls.pick_model("Language model", sides[0], "pair_x", default=best["model_x"])
-    with right:
-        y = controls.pick_model("Compared with", sides[1], "pair_y", default=best["model_y"])
-    return x, y
-
-
-def show_layers(
-    at: Place, points: pd.DataFrame, question: Alignment, chosen: tuple[str, str]
-) -> None:
-    """Draw the layer × layer map of the chosen pair; points: that have a score."""
-    st.header("Which layers agree?", anchor=False)
-    (x, y), comparison, models = chosen, question.comparison, queries.models(at)
-    pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
-    pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
-    about_x, about_y = (models.set_index("model").loc[name] for name in (x, y))
-    scores = layer_matrix(queries.ask(at, pair))
-    # of some metrics each pair of layers has a chance level of its own
-    each = METRICS[comparison.metric].pair_chance is not None
-    chance = float("nan") if each else points["chance"].iloc[0]
-    figure = layer_grid(
-        scores.to_numpy(),
-        Layers(about_x["title"], about_x["layers"]),
-        Layers(about_y["title"], about_y["layers"]),
-        spec=comparison.spec,
-        chance=chance,
-        mode=frame.mode(),
-    )
-    named = scores.set_axis(list(about_x["layers"])).set_axis(list(about_y["layers"]), axis=1)
-    csv = named.rename_axis("layer").reset_index()
-    exportbar.draw(at, pair, figure, key="layer-map", table=csv)
 
 
 frame.draw("Do better language models agree more with vision models?", show)

@@ -109,12 +109,13 @@ def assign(groups: Iterable[tuple[str, Grouping]]) -> dict[str, Look]:
     of its kind, or if there is none or another group has it the first that is free.
     """
     looks: dict[str, Look] = {}
-    used: dict[Grouping, set[Look]] = {"objective": set(), "family": set(), "own": set()}
+    used: dict[Grouping, set[Look]] = {}
     for name, grouping in groups:
         hues, key = OBJECTIVES if grouping == "objective" else FAMILIES, _key(name)
         if key not in looks and _kind(name) != _GRAY and key not in REALITY:
-            looks[key] = _free(_kind(name), hues, used[grouping])
-            used[grouping].add(looks[key])
+            others = used.setdefault(grouping, set())
+            looks[key] = _free(_kind(name), hues, others)
+            others.add(looks[key])
     return looks
 
 

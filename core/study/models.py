@@ -57,7 +57,7 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
 
 def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
     """Return what each model of `describe` is grouped by and how, those embedded first first; one
-    that is not grouped by its family has that as well.
+    that is not grouped by its family has that as well. Sizes come last, the smallest first.
 
     made_at: when each was embedded, by model.
     """
@@ -68,7 +68,8 @@ def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tupl
         groups.append((row["group"], grouping))
         if grouping != "family":
             groups.append((row["family"], "own"))
-    return groups
+    sizes = dict.fromkeys(models.sort_values("parameters")["size"])
+    return [*groups, *((size, "size") for size in sizes if size)]
 
 
 def families(models: pd.DataFrame) -> dict[str, str]:

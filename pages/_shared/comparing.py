@@ -18,7 +18,10 @@ LAYERS = {
     "best": "best aligned pair",
     "best+concatenated": "best, or all side by side",
     "last": "last layers",
+    "0.75": "three quarters deep",
     "0.5": "middle layers",
+    "0.25": "a quarter deep",
+    "0": "first layers",
 }
 LAYERS_HELP = """Best aligned: the pair of layers with the highest score; all layers side by side
 may be one more. Or the last layers, the middle ones (0.5), any relative depth from 0 to 1, or a

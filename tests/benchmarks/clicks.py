@@ -10,6 +10,7 @@ all of it.
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import sys
@@ -141,26 +142,41 @@ def visit(page: Page, url: str) -> float:
     return seconds
 
 
-def click(page: Page, clock: Clock, act: Act) -> tuple[float, float]:
-    """Do something to a page; return the server's milliseconds and those until nothing moves."""
-    clock.waiting = True
+def click(page: Page, clock: Clock, act: Act) -> tuple[float, float, float]:
+    """Do something to a page; return the server's milliseconds, those until nothing moves, and
+    those that the server's processors worked.
+    """
+    clock.waiting, worked = True, busy()
     began = float(page.evaluate("performance.now()"))
     act(page)
     while clock.waiting or clock.ended < clock.asked:
         page.wait_for_timeout(50)
     last = settle(page)
-    return 1000 * (clock.ended - clock.asked), last - began
+    return 1000 * (clock.ended - clock.asked), last - began, busy() - worked
 
 
-def resident() -> int:
-    """Return the MB of memory that the server holds."""
+def server() -> Path:
+    """Return where the system tells of the server's process."""
     pids = [
         path.parent.name
         for path in Path("/proc").glob("[0-9]*/cmdline")
         if b"pages._server.serve" in path.read_bytes()
     ]
-    status = Path(f"/proc/{max(pids, key=int)}/status").read_text()
+    return Path("/proc") / max(pids, key=int)
+
+
+def resident() -> int:
+    """Return the MB of memory that the server holds."""
+    status = (server() / "status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) // 1024
+
+
+def busy() -> float:
+    """Return the milliseconds that the server's processors have worked; unlike the time that
+    passes, they do not count what else the machine does.
+    """
+    user, system = (server() / "stat").read_text().rpartition(")")[2].split()[11:13]
+    return 1000 * (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def main(store: Path, *, rounds: int = 3) -> None:
@@ -187,7 +203,8 @@ def main(store: Path, *, rounds: int = 3) -> None:
             whole.append(warm[1])
             print(
                 f"{link:22} {name:20} server {first[0]:6.0f} then {warm[0]:6.0f} ms,"
-                f" settled {first[1]:6.0f} then {warm[1]:6.0f} ms",
+                f" settled {first[1]:6.0f} then {warm[1]:6.0f} ms,"
+                f" processor {first[2]:6.0f} then {warm[2]:6.0f} ms",
                 flush=True,
             )
         quick = sum(time < 1000 for time in whole)

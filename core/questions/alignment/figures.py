@@ -18,10 +18,9 @@ from core.figures.marks import (
     name_line,
     name_mark,
 )
-from core.figures.numbers import p_text
+from core.figures.numbers import count_text, p_text
 from core.figures.panels import cell, name_rows, panels
 from core.figures.theme import (
-    COMPETENCE,
     INK,
     Mode,
     clear,
@@ -29,12 +28,14 @@ from core.figures.theme import (
     hover_card,
     hue,
     marker_size,
+    plain,
     reason,
     sized,
     symbol,
     wrap,
 )
 from core.modalities import LANGUAGE
+from core.questions.alignment.axes import AXES, Axis
 from core.statistics.fits import Fit
 
 # what a legend entry stands for, beside families and chance
@@ -49,28 +50,31 @@ def trend(
     mode: Mode,
     narrow: bool = False,
     chosen: tuple[str, str] = ("", ""),
+    axis: Axis = AXES["competence"],
 ) -> go.Figure:
-    """Draw alignment against the competence of language models, one panel per objective of the
-    other model.
+    """Draw alignment against the competence of language models, or what else is on the axis, one
+    panel per objective of the other model.
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y,
     title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
     interval low and high. fits: one per facet; diamonds are its points. label: of the score. Each
     line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels
-    for a phone. chosen: model_x and model_y of the pair that a ring marks.
+    for a phone. chosen: model_x and model_y of the pair that a ring marks. axis: what its column of
+    the points is.
     """
-    seen = points.dropna(subset=["competence", "score"])
+    points = points.assign(x=axis.unplace(axis.place(points[axis.column])))
+    seen = points.dropna(subset=["x", "score"])
     if seen.empty:
-        return reason(_why_empty(points), mode)
+        return reason(_why_empty(points, axis), mode)
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
     figure = _panels([_heading(facet, fits[facet]) for facet in facets], columns, mode)
     for place, facet in enumerate(facets):
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
-        _add_panel(figure, panel, fits[facet], at, mode)
+        _add_panel(figure, panel, fits[facet], at, mode, axis)
         _add_ring(figure, panel, chosen, at, mode)
-    _name_axes(figure, len(facets), columns, label)
+    _name_axes(figure, len(facets), columns, label, axis)
     figure.update_yaxes(matches="y", range=_reach(seen))
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
@@ -108,11 +112,13 @@ def _reach(points: pd.DataFrame) -> list[float]:
     return [1.08 * low, 1.08 * high or 1.0]
 
 
-def _why_empty(points: pd.DataFrame) -> str:
+def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     if points.empty:
         return "No pair of models is chosen: pick at least one language model and one vision model."
     if points["score"].isna().all():
         return "No alignment can be computed for these models."
+    if axis != AXES["competence"]:
+        return f"None of these language models has a known {axis.short}."
     return (
         "None of these language models has bits per byte (features made elsewhere or masked models"
         " have none)."
@@ -126,29 +132,36 @@ def _heading(facet: str, fit: Fit) -> str:
 
 
 def _add_panel(
-    figure: go.Figure, points: pd.DataFrame, fit: Fit, at: Mapping[str, int], mode: Mode
+    figure: go.Figure,
+    points: pd.DataFrame,
+    fit: Fit,
+    at: Mapping[str, int],
+    mode: Mode,
+    axis: Axis,
 ) -> None:
     color = hue(points["facet"].iloc[0], mode)
     if len(fit.band):
-        _add_band(figure, fit.band, color, at)
+        _add_band(figure, fit.band.assign(x=axis.unplace(fit.band["x"])), color, at)
     if points["chance"].nunique() == 1:  # of CKA every pair has its own, shown in its hover card
-        ends = [points["competence"].min(), points["competence"].max()]
-        margin = 0.04 * (ends[1] - ends[0]) or 0.02
-        outer = [ends[0] - margin, ends[1] + margin]
-        add_chance(figure, outer, points["chance"].iloc[0], mode, at)
-    ordered = points.sort_values("competence", kind="stable")
+        places = axis.place(points["x"])
+        margin = 0.04 * (places.max() - places.min()) or 0.02
+        outer = axis.unplace(pd.Series([places.min() - margin, places.max() + margin]))
+        add_chance(figure, list(outer), points["chance"].iloc[0], mode, at)
+    ordered = points.sort_values("x", kind="stable")
     for _, run in ordered.groupby("model_y", sort=False):
         figure.add_scatter(**_run(run, color), **at)
     for family, dots in ordered.groupby("group_x", sort=False):
-        figure.add_scatter(**_dots(str(family), dots, mode), **at)
+        figure.add_scatter(**_dots(str(family), dots, mode, axis), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
-        figure.add_scatter(**_means(fit.points, mode), **at)
+        means = fit.points.assign(x=axis.unplace(fit.points["x"]))
+        figure.add_scatter(**_means(means, mode, axis), **at)
 
 
-def _means(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
     """Return the means over a panel's models, which the line is fitted to."""
     texts = [
-        f"mean of the panel {row.y:.3f}<br>competence {row.x:.2f}" for row in points.itertuples()
+        f"mean of the panel {row['y']:.3f}<br>{_on_axis(row['x'], axis)}"
+        for row in points.to_dict("records")
     ]
     look = {"mode": "markers", "marker": _mean_mark(mode), "legendgroup": MEANS}
     return {"x": points["x"], "y": points["y"], "showlegend": False, **look, **cards(texts)}
@@ -173,7 +186,7 @@ def _add_ring(
         ring = {"symbol": "circle-open", "size": sizes, "color": INK[mode].text}
         look = {"mode": "markers", "marker": {**ring, "line": {"width": 2}}, **SILENT}
         look["legendgroup"] = pair["group_x"].iloc[0]  # and goes when its dot does
-        figure.add_scatter(x=pair["competence"], y=pair["score"], **look, **at)
+        figure.add_scatter(x=pair["x"], y=pair["score"], **look, **at)
 
 
 def _add_band(figure: go.Figure, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
@@ -190,7 +203,7 @@ def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
     """Return the line of one model through all that it is compared with."""
     width = (marker_size(run["parameters_y"].iloc[0]) - 4.0) / 5.0
     return {
-        "x": run["competence"],
+        "x": run["x"],
         "y": run["score"],
         "mode": "lines",
         "line": {"color": clear(color, 0.55), "width": min(max(width, 1.0), 4.0)},
@@ -199,7 +212,7 @@ def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
     }
 
 
-def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _dots(family: str, dots: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
     marker = {
         "color": hue(family, mode),
         "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
@@ -208,25 +221,30 @@ def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
     return {
-        "x": dots["competence"],
+        "x": dots["x"],
         "y": dots["score"],
         "mode": "markers",
         "marker": marker,
         "legendgroup": family,
         "showlegend": False,
         "customdata": dots[["model_x", "model_y"]].to_numpy(),
-        **cards(_card(row) for row in dots.to_dict("records")),
+        **cards(_card(row, axis) for row in dots.to_dict("records")),
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
 
 
-def _card(row: Mapping[Hashable, Any]) -> str:
+def _on_axis(value: float, axis: Axis) -> str:
+    number = count_text(value) if axis.log else f"{value:.2f}"
+    return f"{plain(axis.short)} {number}"
+
+
+def _card(row: Mapping[Hashable, Any], axis: Axis) -> str:
     return hover_card(
         f"{sized(row['title_x'], row['parameters_x'])} ×"
         f" {sized(row['title_y'], row['parameters_y'])}",
         f"alignment {row['score']:.3f}{_beside(row)}",
-        f"competence {row['competence']:.2f}",
+        _on_axis(row["x"], axis),
         f"layers {row['layer_x']} × {row['layer_y']}",
         ids=f"{row['model_x']} × {row['model_y']}",
     )
@@ -254,10 +272,11 @@ def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
     )
 
 
-def _name_axes(figure: go.Figure, panels: int, columns: int, label: str) -> None:
-    figure.update_xaxes(matches="x", showticklabels=True)
+def _name_axes(figure: go.Figure, panels: int, columns: int, label: str, axis: Axis) -> None:
+    scale = {"type": "log", "dtick": "D2"} if axis.log else {}
+    figure.update_xaxes(matches="x", showticklabels=True, **scale)
     for place in range(panels - columns, panels):  # the lowest panel of each column
-        figure.update_xaxes(title_text=COMPETENCE, **cell(place, columns))
+        figure.update_xaxes(title_text=plain(axis.title), **cell(place, columns))
     name_rows(figure, panels, columns, wrap(label, 34))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
-from core.figures.marks import color_bar
+from core.figures.marks import add_chance, cards, color_bar
 from core.figures.theme import INK, Mode, blank, plain, reason
 from core.metrics.spec import MetricSpec
 from core.study.layers import LayerChoice, pick
@@ -51,6 +51,39 @@ def layer_grid(
     _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}")
     figure.update_xaxes(title_text=f"layer of {plain(y.title)}", **_steps(scores.shape[1]))
     return figure.update_yaxes(title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0]))
+
+
+def layer_profiles(
+    scores: Scores, x: Layers, y: Layers, *, spec: MetricSpec, chance: float, mode: Mode
+) -> go.Figure:
+    """Draw for each layer of either model, over its relative depth, how aligned it is with the
+    layer of the other model that fits it best.
+
+    chance: of one pair of layers; NaN where no formula gives it.
+    """
+    if np.isnan(scores).all():
+        return reason("No pair of layers has an alignment here.", mode)
+    figure = blank(mode, height=360, title=f"Depth of {x.title} and {y.title}")
+    best = np.fmax.reduce if spec.higher_is_more_aligned else np.fmin.reduce
+    for layers, profile, dash in (
+        (x, best(scores, axis=1), "solid"),
+        (y, best(scores, axis=0), "dot"),
+    ):
+        depth = np.linspace(0, 1, len(profile)) if len(profile) > 1 else np.array([1.0])
+        figure.add_scatter(
+            x=depth,
+            y=profile,
+            mode="lines+markers",
+            name=plain(layers.title),
+            line={"color": INK[mode].text, "dash": dash, "width": 2},
+            **cards(
+                f"{plain(name)}<br>alignment {one:.3f}"
+                for name, one in zip(layers.names, profile, strict=True)
+            ),
+        )
+    add_chance(figure, [0, 1], chance, mode, {}, named=True)
+    figure.update_xaxes(title_text="relative depth: 0 the first layer, 1 the last")
+    return figure.update_yaxes(title_text="alignment with the other’s best layer")
 
 
 def _colors(scores: Scores, mode: Mode, *, more_is_aligned: bool) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.questions.alignment.axes import AXES, Axis
 from core.statistics.fits import Fit, competence_fit
 from core.study.models import trained
 
@@ -16,7 +17,7 @@ def trend_points(
     with the language model's competence.
     """
     about = models.set_index("model")
-    kept = ["title", "group", "parameters"]
+    kept = ["title", "group", "parameters", "step"]
     skill = competence.set_index("model")["value"]
     points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(
         about[kept].add_suffix("_y"), on="model_y"
@@ -37,9 +38,11 @@ def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
     return renamed.assign(score=renamed["calibrated"], chance=0.0)
 
 
-def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
-    """Fit alignment against competence in each facet, one point per trained language model: its
-    mean over the facet's models.
+def fits(
+    points: pd.DataFrame, models: pd.DataFrame, axis: Axis = AXES["competence"]
+) -> dict[str, Fit]:
+    """Fit alignment against what is on the axis in each facet, one point per trained language
+    model: its mean over the facet's models. On a logarithmic axis the logarithm is fitted.
 
     Pairs that share a language model are not independent, so that more vision models must not make
     the band narrower; neither must copies along a training. models: as `core.study.models.describe`
@@ -53,7 +56,8 @@ def fits(points: pd.DataFrame, models: pd.DataFrame) -> dict[str, Fit]:
         mean = (
             group[counted[group.index]]
             .groupby("model_x")
-            .agg(competence=("competence", "first"), score=("score", "mean"))
+            .agg(x=(axis.column, "first"), score=("score", "mean"))
         )
-        lines[str(facet)] = competence_fit(mean["competence"].to_numpy(), mean["score"].to_numpy())
+        places = axis.place(mean["x"]).to_numpy(float)
+        lines[str(facet)] = competence_fit(places, mean["score"].to_numpy())
     return lines

@@ -1,0 +1,75 @@
+"""Which layers of two models agree: as a map, or as profiles over relative depth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from core.encoders.encoder import REALITY
+from core.metrics import METRICS, MetricSpec
+from core.questions.alignment.layer_figures import Layers, layer_grid, layer_profiles
+from core.questions.alignment.question import Alignment
+from core.study.comparison.aligning import layer_matrix
+from core.study.layers import ALL
+from core.study.parts import Calibration
+from pages._shared import controls, exportbar, frame, queries
+from pages._shared.address import bind
+from pages._shared.queries import Place
+
+VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
+
+
+def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, str]:
+    """Choose two models, the best-aligned ones at first; points: that have a score."""
+    ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
+    best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
+    models = queries.models(at)
+    sides = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        x = controls.pick_model("Language model", sides[0], "pair_x", default=best["model_x"])
+        y = controls.pick_model("Compared with", sides[1], "pair_y", default=best["model_y"])
+    return x, y
+
+
+def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float) -> None:
+    """Draw how the layers of the chosen pair agree. chance: of one pair of layers of these
+    models, NaN where no formula gives it.
+    """
+    (x, y), comparison, models = chosen, question.comparison, queries.models(at)
+    pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
+    pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
+    about = models.set_index("model")
+    layers = [Layers(about.loc[name, "title"], about.loc[name, "layers"]) for name in chosen]
+    scores = layer_matrix(queries.ask(at, pair))
+    # of some metrics each pair of layers has a chance level of its own
+    chance = float("nan") if METRICS[comparison.metric].pair_chance is not None else chance
+    view = controls.pick_segment("View", VIEWS, "layer_view", start="map", hidden=True)
+    draw = layer_grid if view == "map" else layer_profiles
+    figure = draw(
+        scores.to_numpy(), *layers, spec=comparison.spec, chance=chance, mode=frame.mode()
+    )
+    named = scores.set_axis(list(layers[0].names)).set_axis(list(layers[1].names), axis=1)
+    csv = named.rename_axis("layer").reset_index()
+    exportbar.draw(at, pair, figure, key="layer-map", table=csv)
+    _offer_pair(*layers)
+
+
+def _offer_pair(x: Layers, y: Layers) -> None:
+    """Draw two layers by name, and what makes them stand for all models."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        places = [
+            st.selectbox(
+                f"Layer of {layers.title}",
+                range(len(layers.names)),
+                format_func=layers.names.__getitem__,
+                **bind(key, len(layers.names) - 1, range(len(layers.names)), kind="layer"),
+            )
+            for key, layers in (("layer_x", x), ("layer_y", y))
+        ]
+        st.button(
+            "Compare all models in these layers",
+            on_click=st.session_state.__setitem__,
+            args=("layers", ":".join(map(str, places))),
+        )

@@ -1,0 +1,69 @@
+"""How the trend is looked at: what is on its axis, and by what its models are grouped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.questions.alignment.axes import AXES, SCORE, Axis, By, group_points, score_axis
+from core.questions.competence.question import CompetenceScores
+from core.questions.competence.registry import TaskScore, known_scores, score_of
+from core.study.models import reads
+from pages._shared import queries
+from pages._shared.address import bind
+from pages._shared.queries import Place
+
+PANELS: Mapping[By, str] = {
+    "objective": "objective",
+    "family": "family",
+    "size": "size",
+    "none": "one panel",
+}
+COLORS: Mapping[By, str] = {"family": "family", "objective": "objective", "size": "size"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the trend is looked at. score: of the axis, where it is one."""
+
+    axis: Axis
+    score: TaskScore | None
+    panels: By
+    color: By
+
+    def apply(self, at: Place, points: pd.DataFrame) -> pd.DataFrame:
+        """Return the points so grouped, with what is on the axis."""
+        if self.score is not None:
+            values = score_of(_scores(at), self.score.task, origin=self.score.origin)
+            points = points.assign(**{SCORE: points["model_x"].map(values).astype(float)})
+        return group_points(points, queries.models(at), panels=self.panels, color=self.color)
+
+
+def pick(at: Place) -> Look:
+    """Draw the controls."""
+    models = queries.models(at)
+    language = set(models.loc[reads(models, "caption"), "model"])
+    scores = {score.name: score for score in known_scores(_scores(at), language)}
+    names = {"competence": AXES["competence"].title, "parameters": "parameters", "step": "step"}
+    names |= {name: name for name in scores}
+    axis = st.selectbox(
+        "Horizontal axis", list(names), format_func=names.get, **bind("axis", "competence", names)
+    )
+    score = scores.get(axis)
+    return Look(
+        score_axis(axis, score.unit) if score else AXES[axis],
+        score,
+        _pick_groups("Panels by", "panels", PANELS, start="objective"),
+        _pick_groups("Color by", "color", COLORS, start="family"),
+    )
+
+
+def _pick_groups(label: str, key: str, groups: Mapping[By, str], *, start: By) -> By:
+    return st.selectbox(label, list(groups), format_func=groups.get, **bind(key, start, groups))
+
+
+def _scores(at: Place) -> pd.DataFrame:
+    return queries.ask(at, CompetenceScores(at.scope))

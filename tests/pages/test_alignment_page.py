@@ -1,0 +1,63 @@
+"""The Alignment page: its axis, panels and colors follow the person, its layers have names."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from tests.pages.seen import charts
+
+
+def spec(app, key: str) -> dict:
+    return json.loads(next(one for one in app.get("plotly_chart") if one.key == key).proto.spec)
+
+
+def heads(app) -> list[str]:
+    """Return the headings of the trend's panels."""
+    texts = [note["text"] for note in spec(app, "trend")["layout"]["annotations"]]
+    return [text.partition("</b>")[0].removeprefix("<b>") for text in texts if "<b>" in text]
+
+
+def test_the_axis_may_hold_parameters_on_a_logarithmic_scale(opened, demo):
+    app = opened(demo, "alignment", axis="parameters")
+    assert not app.exception
+    layout = spec(app, "trend")["layout"]
+    assert layout["xaxis"]["type"] == "log"
+    assert '"text": "parameters"' in json.dumps(layout)
+    cards = [card for trace in spec(app, "trend")["data"] for card in trace.get("hovertext", [])]
+    assert any("parameters 100k" in card or "parameters 1" in card for card in cards)
+
+
+def test_panels_and_colors_group_by_what_is_chosen(opened, demo):
+    app = opened(demo, "alignment", panels="none", color="size", y=["vit-clip-m", "vit-mae-m"])
+    assert not app.exception
+    assert heads(app) == ["All models"]
+    names = {
+        trace["name"]
+        for trace in spec(app, "trend")["data"]
+        if trace.get("showlegend", True) and "name" in trace
+    }
+    assert "no size known" in names  # these models were made without a config
+
+
+def test_what_no_model_has_is_said(opened, demo):
+    app = opened(demo, "alignment", axis="step", unfinished="false")
+    assert not app.exception
+    assert charts(app) == ["trend", "layer-map"]
+
+
+def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):
+    app = opened(demo, "alignment", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m")
+    assert not app.exception
+    lines = [trace for trace in spec(app, "layer-map")["data"] if trace["mode"] == "lines+markers"]
+    assert [line["name"] for line in lines] == ["GPT-2 M", "ViT M · CLIP"]
+    app.selectbox(key="layer_x").set_value(1).run()
+    app.selectbox(key="layer_y").set_value(0).run()
+    next(one for one in app.button if one.label.startswith("Compare all")).click().run()
+    assert not app.exception
+    assert app.selectbox(key="layers").value == "1:0"
+    table = app.dataframe[0].value
+    assert set(zip(table["layer"], table["its layer"], strict=True)) - {(1, 0)} <= {
+        (1, np.int64(0))
+    }
