@@ -28,9 +28,10 @@ better models become at their own tasks, the more alike they find the same thing
 were trained on, because all of them model one **reality**."""
 READING = """Each dot is a trained language model; the further right, the
 better it predicts the captions. The higher, the more of a stimulus's {k} nearest
-neighbors it shares with a trained vision model (the mean over them; the bar spans the
-least and the most aligned one). The dotted line is chance for one pair of layers of
-unrelated models; the best pair of many, which is shown, lies a little above it."""
+neighbors it shares with a trained vision model (the mean over them; the bar is its 95 %
+interval over these models, as if they were independent; fewer than five have none). The
+dotted line is chance for one pair of layers of unrelated models; the best pair of many,
+which is shown, lies a little above it."""
 MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and
 captions come from a program. What holds here illustrates the hypothesis; it does not prove it."""
 KNOWN = """In a made world the factors of every event are known and can be compared with a model's

@@ -17,9 +17,12 @@ def legend_text(figure: go.Figure, table: pd.DataFrame, recipe: Recipe) -> str:
     """Return what is drawn, over how many models and stimuli, by which choices, with which interval
     and chance level, and by which version.
 
-    table: the numbers behind the figure. Numbers that it does not have are left out.
+    figure: its `meta` has a title, and where its legend does not say it all a note. table: the
+    numbers behind the figure. Numbers that it does not have are left out.
     """
-    sentences = [figure.layout.meta["title"], _axes(figure), *_marks(figure), _counts(table)]
+    meta = figure.layout.meta
+    sentences = [meta["title"], _axes(figure), *_marks(figure), meta.get("note", "")]
+    sentences.append(_counts(table))
     choices = ", ".join(_choices(recipe.choices.get("question", recipe.choices)))
     made = f"Platoscope {version('platoscope')}, recipe {recipe.digest}"
     parts = [*sentences, choices and f"Settings: {choices}", made]

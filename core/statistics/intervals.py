@@ -12,6 +12,7 @@ with its copy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,7 @@ from jaxtyping import Bool, Float64, Int32
 
 from core.errors import MetricError
 from core.metrics.spec import MetricSpec
+from core.statistics.fits import LEAST_MODELS
 from core.statistics.nulls import draw_orders
 
 LEVEL = 0.95
@@ -120,6 +122,25 @@ def half_interval(
     tails = _tails(level, len(halves))
     interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
     return interval
+
+
+def mean_interval(values: Float64[np.ndarray, "n"], *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval (low, high) of the mean over models: x̄ ± t · s / √n, with the (1 +
+    level)/2 quantile of Student's t at n − 1 degrees of freedom.
+
+    It covers other models of the same kinds, taken as independent; values that are NaN are left
+    out. NaN below LEAST_MODELS values. Raises MetricError for a level outside (0, 1). Source:
+    Student 1908.
+    """
+    _tails(level, 1)
+    values = values[np.isfinite(values)]
+    n = len(values)
+    if n < LEAST_MODELS:
+        return math.nan, math.nan
+    from scipy import stats  # a third of a second that pages without an interval must not pay
+
+    half = stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n)
+    return float(values.mean() - half), float(values.mean() + half)
 
 
 def _tails(level: float, count: int) -> tuple[float, float]:

@@ -75,6 +75,7 @@ def headline_points() -> pd.DataFrame:
                 "score": skill / 4,
                 "low": skill / 5,
                 "high": skill / 3,
+                "targets": 7,
                 "chance": 0.05,
                 "k": 5,
             }

@@ -211,18 +211,23 @@ def test_layer_grid_of_no_numbers_draws_its_reason():
     assert "No pair of layers" in words(figure)
 
 
-def test_headline_has_a_panel_per_target_with_chance_and_range():
+def test_headline_has_a_panel_per_target_with_chance_and_interval():
     figure = headline(headline_points(), mode="light")
     assert "with vision models" in words(figure)
     assert "with reality" in words(figure)
     assert len([trace for trace in chance_traces(figure) if trace.x[0] is not None]) == 2
     gpt = next(trace for trace in figure.data if trace.customdata is not None)
+    assert "95 % interval 0.080 to 0.133 over 7 models" in gpt.hovertext[0]
     assert list(gpt.error_y.array) == pytest.approx([0.4 / 3 - 0.1, 0.5 / 3 - 0.125])
     assert {trace.name for trace in figure.data if trace.showlegend is not False} >= {
         "GPT-2",
         "BLOOM",
         "chance",
     }
+    alone = headline(headline_points().assign(low=np.nan, high=np.nan), mode="light")
+    assert figure.layout.meta["note"] == "Bars: 95 % interval of the mean over models"
+    assert "note" not in alone.layout.meta
+    assert "interval" not in first_card(alone)
 
 
 def test_headline_without_competence_draws_its_reason():

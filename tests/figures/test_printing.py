@@ -102,6 +102,8 @@ def test_the_text_below_a_figure_says_what_it_shows():
     assert "Dotted: chance. Fit, 95 % band. n = 6 models, 101 stimuli." in text
     assert "Settings: metric mutual_knn, k 5." in text
     assert re.search(r"Platoscope \d+\.\d+\.\d+, recipe " + recipe.digest, text)
+    bars = legend_text(headline(headline_points(), mode="light"), headline_points(), recipe)
+    assert "Bars: 95 % interval of the mean over models. n = 3 models." in bars
     assert "nan" not in legend_text(blank("light", height=90, title="T"), pd.DataFrame(), recipe)
 
 

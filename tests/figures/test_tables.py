@@ -3,10 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from core.encoders.encoder import ModelCard
+from core.errors import MetricError
 from core.questions.alignment.points import fits, trend_points
 from core.questions.overview.points import growth_points, headline_points, ranking_points
+from core.statistics.intervals import mean_interval
 from core.study.models import FEWER, UNTRAINED, describe
 
 
@@ -67,10 +70,31 @@ def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     assert "at least 5" in found["MAE"].reason
 
 
-def test_headline_points_hold_mean_and_range_over_the_target():
+def test_headline_points_hold_the_mean_over_the_target_and_its_interval_where_it_has_one():
     points = headline_points(trend_points(ALIGNMENT, COMPETENCE, MODELS))
     last = points[(points["target"] == "vision models") & (points["model"] == "gpt-2")].iloc[0]
-    assert (last["low"], last["score"], last["high"]) == pytest.approx((0.2, 0.4, 0.6))
+    assert (last["score"], last["targets"]) == (pytest.approx(0.4), 2)
+    assert points[["low", "high"]].isna().all(axis=None)  # two models
+    pair = ALIGNMENT[ALIGNMENT["model_y"] == "mae-s"]
+    several = pd.concat([pair.assign(score=0.1 * n) for n in range(1, 6)])
+    points = headline_points(trend_points(several, COMPETENCE, MODELS))
+    half = stats.t.ppf(0.975, 4) * np.std([0.1, 0.2, 0.3, 0.4, 0.5], ddof=1) / 5**0.5
+    assert points["low"].to_numpy() == pytest.approx(0.3 - half)
+    assert points["high"].to_numpy() == pytest.approx(0.3 + half)
+
+
+def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    bounds = [mean_interval(rng.standard_normal(6) + 2, level=0.9) for _ in range(1000)]
+    assert abs(np.mean([low <= 2 <= high for low, high in bounds]) - 0.9) < 4 * (0.09 / 1000) ** 0.5
+    assert np.isnan(mean_interval(np.arange(4.0))).all()
+    assert mean_interval(np.array([1, 2, 3, 4, 5, np.nan])) == mean_interval(np.arange(1.0, 6))
+    with pytest.raises(MetricError, match=r"between 0 and 1; got 1\.0"):
+        mean_interval(np.arange(5.0), level=1.0)
+
+
+def test_headline_points_of_reality_are_its_scores():
+    points = headline_points(trend_points(ALIGNMENT, COMPETENCE, MODELS))
     assert (points.loc[points["target"] == "reality", "score"] == 0.5).all()
 
 

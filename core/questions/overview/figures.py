@@ -49,8 +49,8 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     models, reality).
 
     points: one row per language model and target: target, model, title, group, parameters,
-    competence, score (the mean over the target's models), low, high (the range over them), chance,
-    k. `narrow` stacks the panels for a phone.
+    competence, score (the mean over the target's models), targets (how many they are), low, high
+    (its 95 % interval, or NaN), chance, k. `narrow` stacks the panels for a phone.
     """
     seen = points.dropna(subset=["competence", "score"])
     if seen.empty:
@@ -73,6 +73,9 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
         at = {"row": place + 1, "col": 1} if narrow else {"row": 1, "col": place + 1}
         _add_target(figure, seen[seen["target"] == target], at, mode)
     name_groups(figure, seen["group"], LANGUAGE, mode)
+    if seen["low"].notna().any():
+        note = "Bars: 95 % interval of the mean over models"
+        figure.update_layout(meta={**figure.layout.meta, "note": note})
     name_chance(figure, mode)
     return figure.update_xaxes(title_text=COMPETENCE)
 
@@ -126,7 +129,8 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
 
 
 def _card(row: Mapping[Hashable, Any]) -> str:
-    span = f", from {row['low']:.3f} to {row['high']:.3f}" if row["low"] != row["high"] else ""
+    interval = f"95 % interval {row['low']:.3f} to {row['high']:.3f} over {row['targets']} models"
+    span = "" if math.isnan(row["low"]) else f"<br>{interval}"
     return hover_card(
         sized(row["title"], row["parameters"]),
         f"alignment {row['score']:.3f}{span}",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.statistics.intervals import mean_interval
 from core.study.models import FEWER, UNTRAINED
 
 
 def headline_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return a row per language model and target for `core.questions.overview.figures.headline`:
-    mean and range over the target's models.
+    the mean over the target's models, how many they are, and the 95 % interval of that mean.
     """
     target = points["facet"].where(points["facet"] == REALITY, "vision models").rename("target")
     names = {
@@ -22,7 +23,12 @@ def headline_points(points: pd.DataFrame) -> pd.DataFrame:
     grouped = points.rename(columns=names).groupby(
         [target, "model", "title", "group", "parameters"], sort=False, dropna=False
     )
-    spread = {"score": ("score", "mean"), "low": ("score", "min"), "high": ("score", "max")}
+    spread = {
+        "score": ("score", "mean"),
+        "targets": ("score", "count"),
+        "low": ("score", lambda scores: mean_interval(scores.to_numpy())[0]),
+        "high": ("score", lambda scores: mean_interval(scores.to_numpy())[1]),
+    }
     first = {name: (name, "first") for name in ("competence", "chance", "k")}
     return grouped.agg(**spread, **first).reset_index()
 
