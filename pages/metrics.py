@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.metrics import METRICS
 from core.questions.metrics import answer, curve_figures, figures
+from core.questions.metrics.findings import trend_findings
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -116,7 +117,8 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
         points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="trends", table=points)
-    prose.explain(TRENDS.format(vision=vision, smallest=frame.plain(smallest)))
+    how = TRENDS.format(vision=vision, smallest=frame.plain(smallest))
+    prose.explain(how, trend_findings(points))
 
 
 def show_pair(at: Place, models: pd.DataFrame, *, k: int, null: int) -> None:

@@ -38,6 +38,7 @@ SCALED: Mapping[str, str] = {
 LOGARITHMIC = ("parameters", "step")
 HOLLOW = "rgba(0,0,0,0)"
 SHRUNK = 0.75  # marks of one group lie close together
+CHECKPOINT = 0.6  # of a mark's size, so that a training does not hide what came of it
 MOST_NAMES = 18  # in the legend, which would leave the map no room
 MORE = "more"  # the entry of all others
 
@@ -61,7 +62,7 @@ def model_map(
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     groups = _entries(points, color)
     for _, run in points[points["followed"]].groupby("run", sort=False):
-        line = {"color": clear(hue(str(run["group"].iloc[0]), mode), 0.6), "width": 1.5}
+        line = {"color": clear(hue(str(run["group"].iloc[0]), mode), 0.3), "width": 1}
         group = groups[run["model"].iloc[-1]]
         look = {"mode": "lines", "line": line, "legendgroup": group, **SILENT}
         figure.add_scatter(x=run["x"], y=run["y"], **look)
@@ -195,7 +196,10 @@ def _marks(
 ) -> dict[str, Any]:
     marker = {
         **color,
-        "size": [SHRUNK * marker_size(count) for count in points["parameters"]],
+        "size": [
+            SHRUNK * marker_size(count) * (CHECKPOINT if copy else 1.0)
+            for count, copy in zip(points["parameters"], points["copy"], strict=True)
+        ],
         "opacity": 1.0,
         "symbol": [
             symbol(group, find_modality(modality))

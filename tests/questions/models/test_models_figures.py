@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import hue
-from core.questions.models.figures import NAMED, SCALED, model_map
+from core.questions.models.figures import CHECKPOINT, NAMED, SCALED, model_map
 from core.questions.models.map_table import NEAREST
 from core.questions.models.points import map_points
 from core.questions.models.tree_figures import shorten, tree
@@ -88,6 +88,20 @@ def test_points_are_the_models_that_have_a_place_described_with_their_nearest():
 def test_copies_along_a_training_are_joined_in_the_order_of_their_steps():
     lines = [trace for trace in drawn().data if trace.mode == "lines"]
     assert [list(trace.x) for trace in lines] == [[1.0, 0.0]]  # 100 steps, then 1000
+
+
+def test_a_checkpoint_is_smaller_than_what_came_of_it():
+    table = points()
+    of_one = table.assign(parameters=1e6, copy=table["model"] == table["model"].iloc[0])
+    figure = model_map(of_one, color="group", mode="light")
+    sizes = {
+        name: size
+        for trace in marks(figure)
+        for (name,), size in zip(trace.customdata, trace.marker.size, strict=True)
+    }
+    small, *others = (sizes[name] for name in of_one["model"])
+    assert small == pytest.approx(CHECKPOINT * others[0])
+    assert set(others) == {others[0]}
 
 
 @pytest.mark.parametrize("color", [*NAMED, *SCALED])
