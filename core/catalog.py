@@ -43,6 +43,7 @@ from core.questions.overview.question import Overview
 from core.questions.question import Question
 from core.questions.score.question import Score
 from core.questions.stimuli.question import (
+    NearestStimuli,
     SharedNeighbors,
     StimulusList,
     StimulusMap,
@@ -92,6 +93,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Score,
     StimulusList,
     StimulusMap,
+    NearestStimuli,
     StimulusNeighbors,
     StimulusResiduals,
     SharedNeighbors,

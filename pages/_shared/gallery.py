@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.figures.theme import INK
-from pages._shared import controls, frame, queries
+from pages._shared import controls, frame, queries, tiles
 from pages._shared.address import bind, mark, set_mark
 from pages._shared.queries import Place
+from pages._shared.tiles import Clicks, Note
 
 PAGE = 20
 MOST_VALUES = 24  # of a factor that can be picked from a list
@@ -27,7 +27,7 @@ _top = st.components.v2.component("platoscope_top", js=_TOP)
 
 
 def chosen(size: int) -> int | None:
-    """Return the stimulus that the address names, None for the gallery; say so where it names none
+    """Return the stimulus that the address names, None for none; say so where it names none
     of this dataset.
     """
     text = mark("stimulus")
@@ -51,6 +51,9 @@ def choose(index: int | None) -> None:
     set_mark("stimulus", "" if index is None else str(index))
 
 
+OPENS = Clicks(choose)
+
+
 def grid(
     at: Place,
     indices: Sequence[int],
@@ -58,53 +61,20 @@ def grid(
     key: str,
     width: int,
     marked: Collection[int] = (),
-    about: Callable[[int], str] | None = None,
-    opens: bool = True,
+    note: Callable[[int], Note] = lambda _: Note(),
+    clicks: Clicks = OPENS,
 ) -> None:
-    """Draw thumbnails of a width in pixels in as many columns as fit; `marked` ones are framed.
+    """Draw thumbnails, at least `width` pixels wide each, in as many columns as fit; `marked` ones
+    are framed.
 
-    about: what is said of a stimulus beneath its picture, as HTML. opens: whether a button under
-    each opens it.
+    note: what stands beneath a picture. clicks: what a click does.
     """
-    texts = default_captions(at)
-    with st.container(horizontal=True, gap="small", key=f"grid-{key}"):
-        for index, image in zip(indices, queries.thumbnails(at, tuple(indices)), strict=True):
-            kind = "both" if index in marked else "one"
-            with st.container(width=width, gap=None, key=f"{kind}-{key}-{index}"):
-                st.image(image, width=width, alt=texts[index])
-                if about:
-                    st.html(about(index))
-                if not opens:
-                    continue
-                label = f"{index} · both" if index in marked else str(index)
-                st.button(
-                    label,
-                    key=f"open-{key}-{index}",
-                    on_click=choose,
-                    args=(index,),
-                    type="tertiary",
-                    icon=":material/open_in_full:",
-                    help="Open this stimulus",
-                )
-
-
-def frame_marked() -> None:
-    """Frame the pictures that both models chose."""
-    ember = INK[frame.mode()].ember
-    st.html(
-        f"<style>[class*='st-key-both-'] img {{ outline: 3px solid {ember}; outline-offset: -3px;"
-        " }</style>"
-    )
-
-
-def default_captions(at: Place) -> list[str]:
-    """Return the default caption of every stimulus."""
-    captions = queries.captions(at)
-    return (
-        captions[captions["level"] == queries.card(at).levels[0]]
-        .sort_values("index")["text"]
-        .tolist()
-    )
+    texts, pictures = queries.default_captions(at), queries.thumbnails(at, tuple(indices))
+    shown = [
+        tiles.Tile(index, image, texts[index], note(index), index in marked)
+        for index, image in zip(indices, pictures, strict=True)
+    ]
+    tiles.draw(shown, key=key, width=width, clicks=clicks)
 
 
 def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
@@ -114,37 +84,30 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
     dispersion: gives a value per stimulus once it is asked for, None where there is none.
     """
     captions, factors = queries.captions(at), queries.stimuli(at).drop(columns="stimulus")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input(
-            "Search the captions",
-            placeholder="a word or a phrase",
-            width=360,
-            **bind("search", ""),
-        )
-        with st.popover(
-            "Filters",
-            icon=":material/filter_list:",
-            disabled=not (len(factors.columns) or dispersion),
-        ):
-            passed = _filter(factors)
-            if dispersion:
-                passed = _filter_quantile(dispersion, passed)
+    words = st.text_input(
+        "Search the captions", placeholder="a word or a phrase", **bind("search", "")
+    )
+    disabled = not (len(factors.columns) or dispersion)
+    with st.popover("Filters", icon=":material/filter_list:", disabled=disabled):
+        passed = _filter(at, factors)
+        if dispersion:
+            passed = _filter_quantile(dispersion, passed)
     if words:
         hits = captions.loc[captions["text"].str.contains(words, case=False, regex=False), "index"]
         passed &= factors.index.isin(hits.unique())
     return list(passed[passed].index)
 
 
-def _filter(factors: pd.DataFrame) -> pd.Series:
+def _filter(at: Place, factors: pd.DataFrame) -> pd.Series:
     passed = pd.Series(True, index=factors.index)
-    for name in factors.columns:
-        values = factors[name].dropna().astype(str)
-        options = sorted(values.unique(), key=lambda value: (len(value), value))
-        if 1 < len(options) <= MOST_VALUES:
-            picked = st.multiselect(
-                frame.plain(name.replace("_", " ")), options, **bind(f"f-{name}", [], options)
-            )
-            passed &= factors.index.isin(values[values.isin(picked)].index) | (not picked)
+    for name, options in queries.factor_values(at).items():
+        if not 1 < len(options) <= MOST_VALUES:
+            continue
+        label = frame.plain(name.replace("_", " "))
+        picked = st.multiselect(label, options, **bind(f"f-{name}", [], options))
+        if picked:
+            values = factors[name].dropna().astype(str)
+            passed &= factors.index.isin(values[values.isin(picked)].index)
     return passed
 
 
@@ -163,11 +126,10 @@ def _filter_quantile(dispersion: Callable[[], pd.Series], passed: pd.Series) -> 
     return passed & (100 * dispersion().rank(pct=True)).between(low, high, inclusive="right")
 
 
-def show(at: Place, indices: Sequence[int], *, key: str) -> None:
+def show(at: Place, indices: Sequence[int], *, key: str, width: int, clicks: Clicks) -> None:
     """Draw stimuli in their order, a page at a time."""
-    pages = -(-len(indices) // PAGE)
     top = st.container()
-    number = controls.pick_page(pages, f"page-{key}")
+    number = controls.pick_page(-(-len(indices) // PAGE), f"page-{key}")
     with top:
-        st.caption(f"{len(indices):,} of {queries.card(at).size:,} stimuli")
-        grid(at, indices[(number - 1) * PAGE : number * PAGE], key=key, width=150)
+        shown = indices[(number - 1) * PAGE : number * PAGE]
+        grid(at, shown, key=key, width=width, clicks=clicks)

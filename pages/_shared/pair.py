@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 from streamlit.delta_generator import DeltaGenerator
 
-from core.study.comparison.layer_pairs import best_layers, best_models
+from core.study.comparison.layer_pairs import best_layers
 from core.study.parts import LayerPair
 from pages._shared import controls, queries
 from pages._shared.queries import Place
@@ -19,7 +19,7 @@ def pick_pair(
     """Choose two of at least two models that have neighbors, and a layer of each; at first those
     that agree most at this k.
     """
-    first, second = best_models(queries.study(at), models, k=k)
+    first, second = queries.best_models(at, tuple(models["model"]), k=k)
     a, b = (controls.option_named(LayerPair, name) for name in ("a", "b"))
     with left:
         x = controls.pick_model(a.label, models, a.name, default=first)

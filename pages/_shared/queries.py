@@ -29,6 +29,7 @@ from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
+from core.study.comparison import layer_pairs
 from core.study.models import groups_by_age
 from core.study.parts import Scope
 from core.study.study import KEPT, Study
@@ -136,6 +137,32 @@ def stimuli(at: Place) -> pd.DataFrame:
 def captions(at: Place) -> pd.DataFrame:
     """Return index, level, text."""
     return Store(at.root).captions(at.dataset)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def default_captions(at: Place) -> list[str]:
+    """Return the default caption of every stimulus."""
+    every = captions(at)
+    return every[every["level"] == card(at).levels[0]].sort_values("index")["text"].tolist()
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def factor_values(at: Place) -> dict[str, list[str]]:
+    """Return each factor's values as text, short ones first."""
+    factors = stimuli(at).drop(columns="stimulus")
+    return {
+        name: sorted(factors[name].dropna().astype(str).unique(), key=lambda one: (len(one), one))
+        for name in factors
+    }
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
+    """Return the two of these models that agree most; see
+    `core.study.comparison.layer_pairs.best_models`.
+    """
+    every = models(at)
+    return layer_pairs.best_models(study(at), every[every["model"].isin(names)], k=k)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Page, WebSocket, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -97,9 +98,9 @@ def choose(key: str, text: str) -> Act:
     return act
 
 
-def press(selector: str) -> Act:
-    """Press a button."""
-    return lambda page: page.locator(selector).first.click()
+def press(selector: str, *held: Literal["Shift"]) -> Act:
+    """Press a button while keys are held."""
+    return lambda page: page.locator(selector).first.click(modifiers=held)
 
 
 CLICKS: list[tuple[str, str, Act]] = [
@@ -118,10 +119,14 @@ CLICKS: list[tuple[str, str, Act]] = [
     ("/levels", "next stimulus", press("button:has-text('Next')")),
     ("/adapt", "width + 64", step("width")),
     ("/hues", "2-D", segment("2-D")),
-    ("/gallery", "a stimulus", press(".st-key-open-all-5 button")),
-    ("/gallery", "the map", segment("Map")),
+    ("/gallery", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
+    ("/gallery", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),
+    ("/gallery", "color by scene", choose("color", "scene")),
+    ("/gallery", "next page", press("[data-testid=stPagination] button:has-text('2')")),
+    ("/gallery", "pictures alone", segment("Gallery")),
     ("/gallery?stimulus=5", "next stimulus", press("button:has-text('Next')")),
     ("/gallery?stimulus=5", "k + 1", step("k")),
+    ("/gallery?stimulus=5", "a neighbor", press(".st-key-tiles-b .tile button")),
 ]
 
 

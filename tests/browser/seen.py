@@ -11,6 +11,23 @@ def chart(page, key: str):
     return found
 
 
+def tiles(page, key: str):
+    return page.locator(f".st-key-tiles-{key} .tile")
+
+
+def picture(page, key: str, index: int):
+    return page.locator(f".st-key-tiles-{key} .tile[data-index='{index}'] button")
+
+
+def framed(page, key: str) -> set[str]:
+    tiles(page, key).first.wait_for()
+    return set(
+        page.locator(f".st-key-tiles-{key} .tile.marked").evaluate_all(
+            "tiles => tiles.map(tile => tile.dataset.index)"
+        )
+    )
+
+
 def download(page, key: str, kind: str) -> tuple[str, bytes]:
     bar = page.locator(f".st-key-bar-{key}")
     bar.scroll_into_view_if_needed()

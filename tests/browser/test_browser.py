@@ -9,7 +9,7 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, choose, download, field
+from tests.browser.seen import chart, choose, download, field, framed, picture, tiles
 
 pytestmark = pytest.mark.browser
 PAGES = {
@@ -129,7 +129,7 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     mark.click(force=True)
     page.wait_for_url("**opened=*")
     chart(page, "layer-map")
-    pictures = page.locator("[class*=st-key-grid-beside-] img")
+    pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
     pictures.first.wait_for()
     assert pictures.count() > 0
 
@@ -156,22 +156,22 @@ def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
 
 
 def test_a_stimulus_opens_from_the_gallery(visit):
-    page = visit("/gallery")
-    page.locator(".st-key-open-all-5 button").first.click()
+    page = visit("/gallery?view=gallery")
+    picture(page, "all", 5).click()
     page.wait_for_url("**stimulus=5*")
     chart(page, "agreement")
-    both = page.locator("[class*=st-key-both-] img")
-    both.first.wait_for()
-    assert both.count() > 0
-    page.locator("[class*=st-key-open-b-] button").first.click()
-    page.wait_for_function("!location.search.includes('stimulus=5')")
-    page.get_by_role("button", name="Gallery").click()
-    page.locator(".st-key-open-all-5 button").first.wait_for()
-    page.wait_for_url(lambda url: "stimulus=" not in url)
+    assert len(framed(page, "a")) > 0
+    assert framed(page, "a") == framed(page, "b")
+    tiles(page, "b").first.locator("button").click()
+    page.wait_for_url("**trail=5*")
+    assert "stimulus=5" not in page.url
+    page.get_by_role("button", name="Stimuli", exact=True).click()
+    picture(page, "all", 5).wait_for()
+    page.wait_for_url(lambda url: "stimulus=" not in url and "trail=" not in url)
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
-    page = visit("/gallery?view=map")
+    page = visit("/gallery?map=residuals")
     chart(page, "stimulus-map")
     box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
     left, top, width, height = box["x"], box["y"], box["width"], box["height"]
@@ -182,14 +182,14 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
         page.mouse.move(left + x * width, top + y * height, steps=5)
     page.mouse.up()
     page.wait_for_url("**brushed=80.*")
-    page.locator("[class*=st-key-open-brushed-] button").first.wait_for()
+    page.locator(".st-key-drop-brushed").wait_for()
     shown = len(decode(page.url.split("brushed=")[1].split("&")[0], 80))
     chart(page, "stimulus-map")
     page.get_by_role("link", name="Use on the Alignment page").click()
     page.wait_for_url("**/align*stimuli=80.*")
-    page.get_by_text("A chosen set of").wait_for()
-    chosen = int(page.get_by_text("A chosen set of").inner_text().split()[4])
-    assert chosen == shown > 0
+    page.locator(".st-key-drop-stimuli").wait_for()
+    assert shown > 0
+    assert f"{shown} of 80 stimuli" in page.locator(".st-key-drop-stimuli").inner_text()
 
 
 def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):

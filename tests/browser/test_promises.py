@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.seen import chart, choose, field
+from tests.browser.seen import chart, choose, field, tiles
 
 pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -34,7 +34,7 @@ PAIR = """() => {
 
 @pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
 def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
-    page = visit("/gallery?view=map")
+    page = visit("/gallery?map=residuals")
     chart(page, "stimulus-map").scroll_into_view_if_needed()
     titles = {"box": "Box Select", "zoom": "Pan"}
     if mode in titles:
@@ -48,9 +48,9 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
 def test_an_opened_neighbor_is_in_sight(visit):
     page = visit("/gallery?stimulus=5")
     chart(page, "agreement").scroll_into_view_if_needed()
-    page.locator("[class*=st-key-open-b-] button").first.scroll_into_view_if_needed()
+    tiles(page, "near-0").first.scroll_into_view_if_needed()
     assert page.evaluate(TOP) > 200
-    page.locator("[class*=st-key-open-b-] button").first.click()
+    tiles(page, "near-0").first.locator("button").click()
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.wait_for_function(f"{TOP} === 0")
 

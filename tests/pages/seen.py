@@ -13,6 +13,18 @@ def charts(app: AppTest) -> list[str]:
     return [chart.key for chart in app.get("plotly_chart")]
 
 
+def tiles(app: AppTest, key: str) -> list[dict[str, Any]]:
+    """Return the pictures of a grid with all that is drawn of each; none where it is not drawn."""
+    ends = f"-tiles-{key}"
+    grids = [one.proto for one in app.get("bidi_component") if one.proto.id.endswith(ends)]
+    return [tile for grid in grids for tile in json.loads(grid.json)["tiles"]]
+
+
+def shown(app: AppTest, key: str) -> list[int]:
+    """Return the indices of the pictures of a grid."""
+    return [tile["index"] for tile in tiles(app, key)]
+
+
 def said(app: AppTest) -> str:
     return " ".join(
         element.value for kind in ("info", "error", "warning") for element in app.get(kind)

@@ -4,26 +4,27 @@ studied.
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
+
 import pytest
 
 from core.study.selections import decode, encode
-from tests.pages.seen import charts, said
-from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
+from tests.pages.seen import charts, said, shown, tiles
+from tests.pages.world import COLORS, LANGUAGE, NASTY, VISION, PaintedDataset, build
 
 ENDS = "ends"
 
 
+@pytest.fixture(autouse=True)
+def _quick_layout(monkeypatch):
+    monkeypatch.setattr(
+        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
+    )  # UMAP takes seconds
+
+
 def captions(app) -> list[str]:
     return [caption.value for caption in app.caption]
-
-
-def shown(app, key: str) -> list[int]:
-    prefix = f"open-{key}-"
-    return [
-        int(button.key.removeprefix(prefix))
-        for button in app.button
-        if (button.key or "").startswith(prefix)
-    ]
 
 
 def studied(app) -> list[list[int]]:
@@ -36,7 +37,7 @@ def studied(app) -> list[list[int]]:
 
 
 def test_what_is_found_goes_to_the_alignment_page(opened, three):
-    app = opened(three, "stimuli", search="event 5")
+    app = opened(three, "stimuli", view="gallery", search="event 5")
     assert studied(app) == [[5, *range(50, 60)]]
     assert [button.label for button in app.get("download_button")] == ["CSV of ids and captions"]
 
@@ -62,8 +63,13 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     app.selectbox(key="by").set_value("vit-clip-m:2")
     app.slider(key="size").set_value(30).run()
     assert [len(each) for each in studied(app)] == [30, 30]
-    html = " ".join(each.value for each in app.get("html"))
-    assert html.count("residual ") >= 24
+    bars = [
+        bar["name"]
+        for key in ("low", "high")
+        for tile in tiles(app, key)
+        for bar in tile["note"]["bars"]
+    ]
+    assert sum("residual " in name for name in bars) >= 24
 
 
 def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three):
@@ -71,39 +77,58 @@ def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three
     seen = []
     for number in (1, 2, 3):
         app.get("pagination")[0].set_value(number).run()
-        seen += [each.value for each in app.get("html") if "onerror" in each.value]
-    assert len(seen) == 1
-    assert "<img" not in seen[0]
-    assert "&lt;img src=x onerror=alert(1)&gt;" in seen[0]
+        seen += [tile["note"]["text"] for key in ("low", "high") for tile in tiles(app, key)]
+        assert not any("onerror" in each.value for each in app.get("html"))
+    assert [NASTY in text for text in seen].count(True) == 1  # a component sets it as text
 
 
 @pytest.mark.parametrize("kind", ["residuals", "pca", "umap"])
-def test_the_map_lays_out_what_passes_the_search(opened, three, kind, monkeypatch):
-    monkeypatch.setattr(
-        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
-    )  # UMAP takes seconds
-    app = opened(three, "stimuli", view="map", map=kind, search="event 5")
+def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, kind):
+    app = opened(three, "stimuli", map=kind, search="event 5")
     assert not app.exception
     assert charts(app) == ["stimulus-map"]
-    assert app.segmented_control(key="map").value == kind
-    assert "draw around dots" in " ".join(text.value for text in app.markdown)
+    assert app.selectbox(key="map").value == kind
+    gray, dots = traces(app)
+    assert (count(gray), count(dots)) == (49, 11)
+    assert "customdata" not in gray
+    assert shown(app, "all") == [5, *range(50, 60)]
+    assert "draw around several" in " ".join(text.value for text in app.markdown)
+
+
+def traces(app) -> list[dict]:
+    return json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+
+
+def count(trace: dict) -> int:
+    x = trace["x"]
+    return len(x) if isinstance(x, list) else len(b64decode(x["bdata"])) // 8
+
+
+def test_a_factor_colors_the_map_with_an_entry_per_value(opened, three):
+    app = opened(three, "stimuli", color="f-thing_color")
+    assert sorted(trace["name"] for trace in traces(app)) == sorted(COLORS)
+    app.selectbox(key="color").set_value("f-count").run()
+    assert "colorbar" in traces(app)[0]["marker"]
+    app.selectbox(key="color").set_value("vit-clip-m:2").run()
+    assert traces(app)[0]["marker"]["colorbar"]["title"]["text"].startswith("residual of ")
 
 
 def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
-    app = opened(three, "stimuli", view="map")
-    app.query_params["brushed"] = encode([3, 7, 9], 60)
-    app.run()
-    assert shown(app, "brushed") == [3, 7, 9]
+    app = opened(three, "stimuli", brushed=encode([3, 7, 9], 60))
+    assert shown(app, "all") == [3, 7, 9]
+    assert traces(app)[0]["selectedpoints"] == [3, 7, 9]
     assert studied(app) == [[3, 7, 9]]
-    next(button for button in app.button if button.label == "Choose none").click().run()
-    assert not shown(app, "brushed")
+    app.button(key="drop-brushed").click().run()
+    assert len(shown(app, "all")) == 20
+    assert "brushed" not in app.query_params
 
 
 def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
     app = opened(three, "stimuli", view="map", brushed="60.xyz")
     assert not app.exception
     assert "cannot be read: this text for a set of stimuli is damaged" in said(app)
-    assert not studied(app)
+    assert studied(app) == [list(range(60))]
+    assert "60 of 60 stimuli" in captions(app)
 
 
 @pytest.mark.parametrize("given", ["60", "-1", "abc"])
@@ -119,13 +144,47 @@ def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened
     app.query_params["stimulus"] = "1"
     app.run()
     assert not app.exception
-    assert charts(app) == ["residuals", "agreement"]
+    assert charts(app) == ["agreement", "residuals"]
     spaces = app.multiselect(key="spaces").value
     assert [len(shown(app, f"near-{place}")) for place in range(len(spaces) + 1)] == [6] * (
         len(spaces) + 1
     )
     assert "In the consensus" in captions(app)
     assert sum(NASTY in text.value for text in app.text) == 4
+    levels = [text for text in captions(app) if text.startswith("caption level")]
+    assert levels == [f"caption level {words}" for words in (5, 10, 20, 40)]
+
+
+def test_all_neighbors_of_two_models_are_shown_with_their_similarity_and_caption(opened, three):
+    app = opened(three, "stimuli", stimulus="7", k="30")
+    pages = []
+    for number in (1, 2, 3):
+        app.get("pagination")[0].set_value(number).run()
+        pages.append([tiles(app, key) for key in ("a", "b")])
+    sides = [[tile for page in pages for tile in page[side]] for side in (0, 1)]
+    for side, other in (sides, reversed(sides)):
+        assert len({tile["index"] for tile in side}) == 30
+        heads = [float(tile["note"]["head"]) for tile in side]
+        assert heads == sorted(heads, reverse=True)
+        assert all(tile["caption"] == tile["note"]["text"] for tile in side)
+        both = {tile["index"] for tile in other}
+        assert all(tile["marked"] == (tile["index"] in both) for tile in side)
+
+
+def test_the_way_to_a_stimulus_lies_in_the_address_and_leads_back(opened, three):
+    app = opened(three, "stimuli", stimulus="7", trail="17.99.x.3")
+    steps = [button for button in app.button if (button.key or "").startswith("step-")]
+    assert [button.label for button in steps] == ["stimulus 17", "stimulus 3"]
+    next(button for button in app.button if button.label == "Next").click().run()
+    assert (app.query_params["stimulus"], app.query_params["trail"]) == ("8", "17.99.x.3")
+    next(button for button in app.button if button.label == "Back").click().run()
+    assert (app.query_params["stimulus"], app.query_params["trail"]) == ("3", "17")
+    app.button(key="step-0").click().run()
+    assert app.query_params["stimulus"] == "17"
+    assert "trail" not in app.query_params
+    next(button for button in app.button if button.label == "Back").click().run()
+    assert "stimulus" not in app.query_params
+    assert charts(app) == ["stimulus-map"]
 
 
 @pytest.mark.parametrize("view", ["gallery", "map", ENDS])
@@ -145,7 +204,5 @@ def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path,
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
     app = opened(tmp_path, "stimuli", view=view)
     assert not app.exception
-    if view == "gallery":
-        assert len(shown(app, "all")) == 6
-    else:
-        assert "at least two models" in said(app)
+    assert len(shown(app, "all")) == 6
+    assert "at least two models" in said(app)

@@ -19,6 +19,7 @@ from core.questions.dispersion.question import ConsensusSpace, JointQuestion, St
 from core.questions.registry import Answer, declare, never
 from core.questions.stimuli.planes import neighbor_plane, principal_plane
 from core.questions.stimuli.question import (
+    NearestStimuli,
     SharedNeighbors,
     StimulusList,
     StimulusMap,
@@ -50,7 +51,10 @@ def name_neighbors(question: StimulusNeighbors, study: Study) -> StimulusNeighbo
     return name_joint(question, study)
 
 
-def name_shared(question: SharedNeighbors, study: Study) -> SharedNeighbors:
+P = TypeVar("P", SharedNeighbors, NearestStimuli)
+
+
+def name_shared(question: P, study: Study) -> P:
     """Name both models and layers; raises MetricError for k."""
     check_k(question.k, study.size)
     return replace(question, pair=complete_pair(question.pair, study, k=question.k))
@@ -110,13 +114,8 @@ def rank_residuals(
     """
     table = ask(StimulusDispersion(question.scope, question.joint), study, report)
     spaces = list(question.joint.spaces)
-    own = table.loc[table["index"] == question.stimulus, spaces]
-    if own.empty:
-        raise StimuliError(
-            f"expected the index of a stimulus that is studied; got {question.stimulus}: see"
-            " platoscope stimuli list"
-        )
-    every, values = table[spaces], own.iloc[0]
+    every = table[spaces]
+    values = every.iloc[_position(question.stimulus, table["index"].to_numpy())]
     lower, upper = (every.quantile(share) for share in (0.25, 0.75))
     return pd.DataFrame(
         {
@@ -128,6 +127,17 @@ def rank_residuals(
             "upper": upper.to_numpy(),
         }
     )
+
+
+def _position(stimulus: int, indices: Int[np.ndarray, " n"]) -> int:
+    """Return at which place a stimulus is among those studied."""
+    places = np.flatnonzero(indices == stimulus)
+    if not len(places):
+        raise StimuliError(
+            f"expected the index of a stimulus that is studied; got {stimulus}: see platoscope"
+            " stimuli list"
+        )
+    return int(places[0])
 
 
 declare(
@@ -170,6 +180,32 @@ def _neighbor_rows(
     table.insert(0, "space", space)
     table.insert(1, "index", indices)
     return table
+
+
+def find_nearest(question: NearestStimuli, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Find the k nearest stimuli of one in each of two layers, most similar first: a row each.
+
+    Columns model, layer, rank (from 1), index, similarity (cosine of the angle, −1 … 1) and shared,
+    whether it is among the k of the other layer, too. A layer without neighbors has no rows. Raises
+    StimuliError for a stimulus that is not studied.
+    """
+    indices = studied_indices(study)
+    own = _position(question.stimulus, indices)
+    tables = []
+    for model, layer in question.pair.places:
+        near = study.neighbors(model, k=question.k)[layer, own, : question.k]
+        near = near[near >= 0]
+        vectors = study.spaces(model)[layer][[own, *near]].astype(np.float64)
+        units = normalize_rows(vectors) if len(near) else vectors
+        about = {"model": model, "layer": layer, "rank": np.arange(1, len(near) + 1)}
+        columns = {**about, "index": indices[near], "similarity": units[1:] @ units[0]}
+        tables.append(pd.DataFrame(columns))
+    x, y = (set(table["index"]) for table in tables)
+    both = pd.concat(tables, ignore_index=True)
+    return both.assign(shared=both["index"].isin(x & y))
+
+
+declare(NearestStimuli, Answer(find_nearest, version=1, complete=name_shared, kept=never))
 
 
 def count_neighbors(question: SharedNeighbors, study: Study, _: Progress | None) -> pd.DataFrame:

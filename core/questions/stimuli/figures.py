@@ -1,18 +1,13 @@
-"""The Stimuli page's figures: a map of stimuli, one stimulus's residuals, and on how many neighbors
-two models agree.
-"""
+"""The Stimuli page's bars: one stimulus's residuals, and on how many neighbors two models agree."""
 
 from __future__ import annotations
-
-from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Integer
 
-from core.figures.marks import SILENT, add_level, cards, flat_color_bar
+from core.figures.marks import SILENT, add_level, cards
 from core.figures.theme import (
     INK,
     Mode,
@@ -22,75 +17,8 @@ from core.figures.theme import (
     hue,
     plain,
     reason,
-    scatter_of,
     wrap,
 )
-
-
-@dataclass(frozen=True)
-class Map:
-    """Where the stimuli of a map lie.
-
-    axes: what they are. square: one unit is as long across as it is up, as for distances. unitless:
-    the axes bear no numbers.
-    """
-
-    title: str
-    axes: tuple[str, str]
-    square: bool = False
-    unitless: bool = False
-
-
-def stimulus_map(
-    points: pd.DataFrame, shape: Map, *, value: str, chosen: Collection[int] = (), mode: Mode
-) -> go.Figure:
-    """Draw a dot per stimulus, to be brushed; its index is the dot's customdata.
-
-    points: index, caption, x, y, value. value: what it is. chosen: the indices beside which all
-    others fade.
-    """
-    figure = blank(mode, height=580, title=shape.title)
-    figure.add_trace(_dots(points, value, chosen, mode))
-    figure.update_xaxes(title_text=shape.axes[0]).update_yaxes(title_text=shape.axes[1])
-    if shape.unitless:
-        figure.update_xaxes(showticklabels=False).update_yaxes(showticklabels=False)
-    if shape.square:
-        figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    return figure.update_layout(dragmode="lasso", margin_t=36)
-
-
-def _dots(
-    points: pd.DataFrame, value: str, chosen: Collection[int], mode: Mode
-) -> dict[str, object]:
-    lit = np.flatnonzero(points["index"].isin(list(chosen)))
-    return {
-        "type": scatter_of(len(points)),
-        "x": points["x"],
-        "y": points["y"],
-        "mode": "markers",
-        "marker": _colors(points["value"], value, mode),
-        "showlegend": False,
-        "customdata": [[index] for index in points["index"].tolist()],  # browsers return no arrays
-        "selectedpoints": lit.tolist() if len(lit) else None,
-        "unselected": {"marker": {"opacity": 0.15}},
-        **cards(
-            f"<b>stimulus {row['index']}</b><br>{wrap(plain(row['caption'][:200]))}<br>{value}"
-            f" {row['value']:.3g}"
-            for row in points.to_dict("records")
-        ),
-    }
-
-
-def _colors(values: pd.Series, name: str, mode: Mode) -> dict[str, object]:
-    below = {"len": 0.6, "x": 0, "xanchor": "left", "y": -0.14, "yanchor": "top", "nticks": 6}
-    return {
-        "color": values,
-        "colorscale": list(INK[mode].scale[1:]),
-        "size": 8,
-        "opacity": 0.9,
-        "colorbar": flat_color_bar(name, **below),
-        "line": {"color": INK[mode].chance, "width": 0.5},
-    }
 
 
 def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:

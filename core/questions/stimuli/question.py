@@ -31,8 +31,8 @@ class StimulusMap(JointQuestion):
     command: ClassVar[str] = "stimuli map"
 
     map: Plane = option(
-        "residuals",
-        help="mean residual and first component, or the consensus laid out by PCA or UMAP",
+        "umap",
+        help="the consensus laid out by UMAP or PCA, or mean residual and first component",
     )
     seed: int = option(0, least=0, label="Seed", help="seed of UMAP")
 
@@ -55,6 +55,22 @@ class StimulusNeighbors(JointQuestion):
     k: int = option(
         NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
     )
+
+
+@dataclass(frozen=True)
+class NearestStimuli(StudyQuestion):
+    """What do two models find most like one stimulus?"""
+
+    command: ClassVar[str] = "stimuli nearest"
+
+    pair: LayerPair = part(LayerPair)
+    stimulus: int = option(0, least=0, help="index of the stimulus in its dataset")
+    k: int = option(
+        NEIGHBORS, least=1, label="Neighbors k", help="neighbors of the stimulus, 1 … n − 1"
+    )
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))
 
 
 @dataclass(frozen=True)

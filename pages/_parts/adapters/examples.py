@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from itertools import permutations
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from pages._parts.adapters import lessons
 from pages._shared import gallery, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
+from pages._shared.tiles import Clicks, Note
 
 LONGEST = 160  # characters of a caption beneath a picture
 EACH, NEAR = 3, 5  # examples of hits and of misses, and how many candidates of each are drawn
@@ -78,7 +78,6 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
         for number, row in enumerate(rows[:EACH]):
             answer = Answer(int(test[row]), test[near[row]].tolist(), float(places[row]))
             _draw(at, query, candidates, answer, key=f"{kind}-{number}")
-    gallery.frame_marked()
     prose.explain(READING.format(near=NEAR, n=len(test)))
 
 
@@ -95,7 +94,7 @@ def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -
             st.image(
                 queries.thumbnails(at, (answer.query,))[0],
                 width=108,
-                alt=gallery.default_captions(at)[answer.query],
+                alt=queries.default_captions(at)[answer.query],
             )
         st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
     captions = _read(at, candidates)
@@ -106,8 +105,8 @@ def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -
             key=f"answer-{key}",
             width=92,
             marked={answer.query},
-            opens=False,
-            about=(lambda index: _small(captions[index])) if captions else None,
+            note=lambda index: Note(text=captions[index][:LONGEST] if captions else ""),
+            clicks=Clicks(None),
         )
 
 
@@ -119,11 +118,4 @@ def _read(at: Place, space: str) -> list[str] | None:
         [" / ".join(several) for several in queries.texts(at, levels.iloc[0])]
         if len(levels)
         else None
-    )
-
-
-def _small(text: str) -> str:
-    return (
-        "<div style='font-size: 0.75rem; line-height: 1.25; margin: 0.3rem"
-        f" 0'>{html.escape(text[:LONGEST])}</div>"
     )

@@ -66,7 +66,7 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
     left, right = st.columns([2, 5])
     with left:
         st.image(
-            queries.thumbnails(at, (index,))[0], width=180, alt=gallery.default_captions(at)[index]
+            queries.thumbnails(at, (index,))[0], width=180, alt=queries.default_captions(at)[index]
         )
     with right:
         layer = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
@@ -87,6 +87,5 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
         with right:
             st.caption(f"{len(both)} of {k} nearest in common")
             gallery.grid(at, near[:NEAR], key=f"retold-{place}", width=84, marked=both)
-    gallery.frame_marked()
     name = frame.plain(titles[seer])
     prose.explain(READING.format(near=NEAR, k=k, name=name))

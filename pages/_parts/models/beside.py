@@ -163,4 +163,3 @@ def show_neighbors(at: Place, titles: pd.Series, layers: Mapping[str, int]) -> N
         st.caption(frame.plain(titles[name]))
         marked = set(near[shown[0]]) if place else set()
         gallery.grid(at, near[name], key=f"beside-{place}", width=108, marked=marked)
-    gallery.frame_marked()

@@ -1,6 +1,4 @@
-"""Residuals as a few small bars beneath a picture: plain HTML, since a gallery of charts would take
-seconds to draw.
-"""
+"""Residuals as a few small bars beneath a picture."""
 
 from __future__ import annotations
 
@@ -9,43 +7,34 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from core.figures.theme import INK, Mode, hue
-
-_CAPTION = (
-    "display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden;"
-    " font-size: 0.8rem; line-height: 1.25; min-height: 3.75em; margin: 0.3rem 0"
-)
+from core.figures.theme import Mode, hue
+from pages._shared.tiles import Bar, Note
 
 
 def writer(
     residuals: pd.DataFrame, spaces: pd.DataFrame, captions: list[str], *, mode: Mode
-) -> Callable[[int], str]:
-    """Return a function that writes a stimulus's caption and a bar per space as HTML; a full bar is
-    the largest residual there is.
+) -> Callable[[int], Note]:
+    """Return a function that notes a stimulus's caption and a bar per space; a full bar is the
+    largest residual there is.
 
     residuals: a column per space, as `platoscope dispersion stimuli` has them. spaces: space,
     title, group.
     """
-    looks = [
-        (row["space"], html.escape(row["title"]), hue(row["group"], mode))
-        for row in spaces.to_dict("records")
-    ]
+    looks = spaces.to_dict("records")
     table = residuals[list(spaces["space"])]
     longest = float(table.to_numpy().max()) or 1.0
 
-    def write(index: int) -> str:
+    def write(index: int) -> Note:
         values = table.iloc[index]
-        bars = "".join(
-            f"<div title='{title}: residual {values[space]:.3g}' style='background:"
-            f" {INK[mode].grid}; margin: 2px 0'><div style='height: 6px; width:"
-            f" {100 * values[space] / longest:.1f}%; background: {color}'></div></div>"
-            for space, title, color in looks
-        )
-        text = html.escape(captions[index])
-        return (
-            f"<div style='{_CAPTION}' title='{text}'>{text}</div><div role='img'"
-            f" aria-label='residuals'>{bars}</div>"
-        )
+        lengths = [
+            Bar(
+                f"{row['title']}: residual {values[row['space']]:.3g}",
+                float(values[row["space"]]) / longest,
+                hue(row["group"], mode),
+            )
+            for row in looks
+        ]
+        return Note(text=captions[index], bars=tuple(lengths))
 
     return write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._parts.stimuli import bars, selection
-from pages._shared import controls, frame, gallery, prose, spread
+from pages._shared import controls, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
@@ -18,10 +18,11 @@ most dispersed on the right."""
 def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     """Draw both sets a page at a time, with what can be done with each."""
     sets = dict(zip(HEADS, spread.low_and_high(at, spaces, by=by, size=size), strict=True))
-    about = bars.writer(
+    clicks = selection.clicks(queries.card(at).size, ())
+    note = bars.writer(
         spread.residuals(at, spaces),
         spread.described(at, spaces),
-        gallery.default_captions(at),
+        queries.default_captions(at),
         mode=frame.mode(),
     )
     prose.explain(f"{spread.MEANING}\n\n{READING}")
@@ -33,6 +34,5 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
         with places[name]:
             st.header(HEADS[name], anchor=False)
             selection.offer(at, indices, name=name)
-            gallery.grid(
-                at, indices[(number - 1) * PAGE : number * PAGE], key=name, width=112, about=about
-            )
+            shown = indices[(number - 1) * PAGE : number * PAGE]
+            gallery.grid(at, shown, key=name, width=112, note=note, clicks=clicks)

@@ -10,6 +10,7 @@ import streamlit as st
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
+from pages._parts.stimuli import selection, trail
 from pages._shared import exportbar, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
@@ -21,24 +22,20 @@ holds the middle half of all stimuli."""
 
 def show(at: Place, index: int) -> None:
     """Draw a stimulus large, with all its captions and factors."""
-    size = queries.card(at).size
     gallery.show_top(index)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Gallery", icon=":material/arrow_back:", on_click=gallery.choose, args=(None,))
-        st.button("Previous", on_click=gallery.choose, args=((index - 1) % size,), type="tertiary")
-        st.button("Next", on_click=gallery.choose, args=((index + 1) % size,), type="tertiary")
-        st.text(f"stimulus {index} of {size:,}")
+    trail.draw(queries.card(at).size, index)
     picture, words = st.columns([2, 3])
     factors, captions = queries.stimuli(at).iloc[index], queries.captions(at)
     with picture:
         st.image(
-            queries.thumbnails(at, (index,))[0], width=320, alt=gallery.default_captions(at)[index]
+            queries.thumbnails(at, (index,))[0], width=320, alt=queries.default_captions(at)[index]
         )
     with words:
-        for row in captions[captions["index"] == index].itertuples():
+        texts = captions[captions["index"] == index].set_index("level")["text"]
+        for level in sorted(texts.index, key=_by_words):
             with st.container(gap=None):
-                st.caption(f"caption level {frame.plain(row.level)}")
-                st.text(row.text)
+                st.caption(f"caption level {frame.plain(level)}")
+                st.text(texts[level])
         present = factors.drop("stimulus").dropna()
         if len(present):
             table = pd.DataFrame(
@@ -49,6 +46,11 @@ def show(at: Place, index: int) -> None:
             )
             with st.expander(f"{len(present)} factors", expanded=len(present) <= 8):
                 st.dataframe(table, hide_index=True)
+
+
+def _by_words(level: str) -> tuple[bool, int]:
+    """Order levels that are numbers of words by them, after those that are not."""
+    return level.isdecimal(), int(level) if level.isdecimal() else 0
 
 
 def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
@@ -82,4 +84,6 @@ def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
     titles = dict(zip(looks["space"], looks["title"] + ", " + looks["layer"], strict=True))
     for place, (space, ranks) in enumerate(near.iterrows()):
         st.caption(frame.plain(titles.get(str(space), "In the consensus")))
-        gallery.grid(at, [one for one in ranks if one >= 0], key=f"near-{place}", width=108)
+        shown = [one for one in ranks if one >= 0]
+        clicks = selection.clicks(queries.card(at).size, ())
+        gallery.grid(at, shown, key=f"near-{place}", width=108, clicks=clicks)

@@ -1,24 +1,25 @@
-"""The map of stimuli, and the set that is brushed on it."""
+"""The map of stimuli, what colors it, and what a mouse does on it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.questions.dispersion.question import Spaces
-from core.questions.stimuli import figures
+from core.questions.stimuli.map_figure import Map, reading, stimulus_map
 from core.questions.stimuli.question import Plane, StimulusMap
-from pages._parts.stimuli import selection
-from pages._shared import clicks, controls, exportbar, frame, gallery, prose, queries, spread
+from pages._parts.stimuli import cards, dots, selection
+from pages._shared import controls, exportbar, frame, prose, queries, spread
+from pages._shared.address import bind
 from pages._shared.queries import Place
 
 MAPS: Mapping[Plane, str] = {
-    "residuals": "mean and first component",
-    "pca": "consensus by PCA",
     "umap": "consensus by UMAP",
+    "pca": "consensus by PCA",
+    "residuals": "mean and first component",
 }
 READING = {
     "residuals": (
@@ -29,80 +30,95 @@ line; stimuli off it owe their dispersion to a few models."""
     ),
     "pca": (
         """Each dot is a stimulus, placed along the two directions in
-which the consensus varies most; units are those of a space of norm 1. The color is its
-dispersion: a patch of one color is a kind of stimuli on which models agree, or differ."""
+which the consensus varies most; units are those of a space of norm 1."""
     ),
     "umap": (
         """Each dot is a stimulus; neighbors in the consensus are neighbors
-here. Neither the axes nor the distances between patches mean anything. The color is the
-dispersion."""
+here. Neither the axes nor the distances between patches mean anything."""
     ),
 }
 BRUSH = (
-    "**Click a dot** to open it, or draw around dots to choose several; the symbols above the"
-    " plot switch between lasso and box."
+    "Point at a dot to see it, click to open it, Shift+click to choose it, or draw"
+    " around several; the symbols above the plot switch between lasso and box. A patch of one color"
+    " is a kind of stimuli. What a search or a filter leaves out is gray."
 )
+KEY = "stimulus-map"
 
 
-def show(at: Place, spaces: tuple[str, ...], *, by: str, shown: Sequence[int]) -> None:
-    """Draw the map of the stimuli that pass the search, then those of them that are brushed."""
-    kind = controls.pick_segment("Map", MAPS, "map", start="residuals", hidden=True)
-    size = queries.card(at).size
-    brushed = selection.brushed(size)
-    question = StimulusMap(at.scope, Spaces(spaces), kind)
-    points, axes = _points(at, question, by)
-    drawn = points.iloc[list(shown)]
-    figure = figures.stimulus_map(
-        drawn,
-        figures.Map(f"Stimuli: {MAPS[kind]}", axes, square=kind == "pca", unitless=kind == "umap"),
-        value=f"dispersion: {spread.name_of(at, spaces, by)}",
-        chosen=brushed,
-        mode=frame.mode(),
-    )
-    exportbar.draw(
+@dataclass(frozen=True)
+class Look:
+    """How the map is drawn: its layout; what colors it, a column of the answer or a factor as
+    `f-NAME`; and the name of that.
+    """
+
+    layout: Plane
+    color: str
+    name: str
+
+
+def pick_look(at: Place, spaces: tuple[str, ...], *, by: str) -> Look:
+    """Choose a layout, and what colors it: the dispersion, one model's residual or a factor."""
+    one = controls.option_named(StimulusMap, "map")
+    bound = bind(one.name, one.default, MAPS)
+    layout = st.selectbox("Layout", list(MAPS), format_func=MAPS.get, **bound)
+    factors = queries.stimuli(at).columns.drop("stimulus")
+    titles = spread.described(at, spaces).set_index("space")["title"]
+    names: dict[str, str] = {
+        "": f"dispersion: {spread.name_of(at, spaces, by)}",
+        **{str(space): f"residual of {title}" for space, title in titles.items()},
+        **{f"f-{name}": name.replace("_", " ") for name in factors},
+    }
+    color = st.selectbox("Color", list(names), format_func=names.get, **bind("color", "", names))
+    return Look(layout, color or by, names[color])
+
+
+def draw(
+    at: Place,
+    question: StimulusMap,
+    look: Look,
+    *,
+    passed: Collection[int],
+    chosen: Collection[int],
+) -> None:
+    """Draw the map; stimuli that did not pass the search are gray, others than the chosen ones
+    fade.
+    """
+    size, kind = queries.card(at).size, question.map
+    with st.spinner("Laying out the stimuli"):
+        points, axes = _points(at, question, look.color)
+    points["passed"] = points["index"].isin(passed)
+    shape = Map(f"Stimuli: {MAPS[kind]}", axes, square=kind == "pca", unitless=kind == "umap")
+    figure = stimulus_map(points, shape, value=look.name, chosen=chosen, mode=frame.mode())
+    brush = partial(_brush, size)
+    exportbar.draw(at, question, figure, key=KEY, table=points, on_select=brush, brush=True)
+    dots.hear(KEY, selection.clicks(size, chosen))
+    values = points.set_index("index")["value"]
+    cards.show(
         at,
-        question,
-        figure,
-        key="stimulus-map",
-        table=drawn,
-        on_select=partial(_brush, size),
-        brush=True,
+        KEY,
+        about=f"{at.digest} {look.name}",
+        head=lambda index: f"stimulus {index} · {reading(look.name, values[index])}",
     )
-    clicks.hear("stimulus-map", gallery.choose)
-    explained = spread.residuals(at, spaces)["explained"].iloc[0]
-    prose.explain(f"{spread.MEANING}\n\n{READING[kind].format(explained=100 * explained)} {BRUSH}")
-    if brushed:
-        st.header(f"{len(brushed):,} chosen", anchor=False)
-        st.button(
-            "Choose none",
-            icon=":material/close:",
-            type="tertiary",
-            on_click=selection.brush,
-            args=([], size),
-        )
-        selection.offer(at, brushed, name="brushed")
-        gallery.show(at, brushed, key="brushed")
+    explained = 100 * spread.residuals(at, question.joint.spaces)["explained"].iloc[0]
+    prose.explain(f"{spread.MEANING}\n\n{READING[kind].format(explained=explained)} {BRUSH}")
 
 
 def _brush(size: int) -> None:
-    """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew.
-    A dot that was clicked and not drawn around is opened.
+    """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew. A
+    click is for `dots`.
     """
-    selected = st.session_state["stimulus-map"].selection
-    picked = [point["customdata"][0] for point in selected.points if point.get("customdata")]
-    if not picked:
-        return
-    if selected.lasso or selected.box:
-        selection.brush(sorted(set(picked)), size)
-    else:
-        gallery.choose(picked[0])
+    selected = st.session_state[KEY].selection
+    picked = {point["customdata"][0] for point in selected.points if point.get("customdata")}
+    if picked and (selected.lasso or selected.box):
+        selection.brush(sorted(picked), size)
 
 
-def _points(at: Place, question: StimulusMap, by: str) -> tuple[pd.DataFrame, tuple[str, str]]:
+def _points(at: Place, question: StimulusMap, color: str) -> tuple[pd.DataFrame, tuple[str, str]]:
     """Return index, caption, x, y, value of every stimulus, and what the axes are."""
-    plane = queries.ask(at, question)
+    plane, captions = queries.ask(at, question), queries.default_captions(at)
     points = plane[["index", "x", "y"]].assign(
-        caption=gallery.default_captions(at), value=plane[by]
+        caption=[captions[index] for index in plane["index"]],
+        value=_values(at, plane, color).to_numpy(),
     )
     if question.map == "residuals":
         return points, ("mean residual (spaces have norm 1)", "first component of the residuals")
@@ -112,3 +128,9 @@ def _points(at: Place, question: StimulusMap, by: str) -> tuple[pd.DataFrame, tu
         f"{100 * plane[share].iloc[0]:.0f} % of the variance" for share in ("share_x", "share_y")
     )
     return points, (f"component 1: {first}", f"component 2: {second}")
+
+
+def _values(at: Place, plane: pd.DataFrame, color: str) -> pd.Series:
+    if color in plane:
+        return plane[color]
+    return queries.stimuli(at)[color.removeprefix("f-")].loc[plane["index"]]

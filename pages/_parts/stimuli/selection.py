@@ -4,8 +4,9 @@ taken away or studied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -16,27 +17,62 @@ from core.questions.alignment.question import Alignment
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
+from pages._parts.stimuli import trail
 from pages._shared import address, frame, queries
 from pages._shared.queries import Place
+from pages._shared.tiles import Clicks
 
 BRUSHED = "brushed"  # of the address
 
 
 def brushed(size: int) -> list[int]:
-    """Return the stimuli that the address names as brushed; none, and the reason, where it names no
-    set of these stimuli.
+    """Return the chosen stimuli that the address names; none, and the reason, where it names no set
+    of these stimuli.
     """
-    code = address.mark(BRUSHED)
     try:
-        return decode(code, size).tolist() if code else []
+        indices = _read(size)
     except StimuliError as error:
         st.warning(f"The chosen stimuli of this link cannot be read: {frame.plain(error)}.")
         return []
+    if indices:
+        address.name_mark(BRUSHED, f"{len(indices):,} of {size:,} chosen")
+    return indices
+
+
+def _read(size: int) -> list[int]:
+    code = address.mark(BRUSHED)
+    return decode(code, size).tolist() if code else []
+
+
+def toggle(size: int, index: int) -> None:
+    """Add a stimulus to the chosen ones, or take it away."""
+    try:
+        before = _read(size)
+    except StimuliError:
+        before = []
+    brush(sorted({index} ^ set(before)), size)
+
+
+def clicks(size: int, chosen: Collection[int]) -> Clicks:
+    """Return what a click on a picture does: it opens a stimulus; Shift+click chooses it."""
+    return Clicks(partial(trail.follow, size), partial(toggle, size), chosen)
 
 
 def brush(indices: Sequence[int], size: int) -> None:
     """Put a set of stimuli into the address; an empty one takes it away."""
     address.set_mark(BRUSHED, encode(indices, size) if indices else "")
+
+
+def offer_none(size: int) -> None:
+    """Draw the button that chooses nothing."""
+    st.button(
+        "Choose none",
+        icon=":material/close:",
+        type="tertiary",
+        shortcut="Esc",
+        on_click=brush,
+        args=([], size),
+    )
 
 
 def offer(at: Place, indices: Sequence[int], *, name: str) -> None:

@@ -12,6 +12,7 @@ from core.errors import MetricError, StimuliError
 from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, Spaces, StimulusDispersion
 from core.questions.stimuli.question import (
+    NearestStimuli,
     SharedNeighbors,
     StimulusList,
     StimulusMap,
@@ -94,7 +95,7 @@ def test_neighbors_among_chosen_stimuli_are_named_by_their_index_in_the_dataset(
 
 
 def test_the_map_of_residuals_is_their_mean_and_first_component(study):
-    table = ask(StimulusMap(joint=JOINT), study)
+    table = ask(StimulusMap(joint=JOINT, map="residuals"), study)
     dispersion = ask(StimulusDispersion(joint=JOINT), study)
     pd.testing.assert_frame_equal(table[list(dispersion)], dispersion)
     assert table["x"].tolist() == dispersion["mean"].tolist()
@@ -128,9 +129,37 @@ def test_shared_neighbors_are_counted_and_their_mean_is_mutual_knn(study):
     assert table["shared"].mean() / 5 == pytest.approx(score)
 
 
+def test_the_nearest_of_one_stimulus_have_their_cosines_and_say_what_both_layers_share(study):
+    pair = LayerPair("vit-mae-m", 2, "gpt-2-s", 3)
+    table = ask(NearestStimuli(pair=pair, stimulus=4, k=6), study)
+    lists = []
+    for model, layer in pair.places:
+        rows = table[table["model"] == model]
+        assert rows["layer"].unique().tolist() == [layer]
+        assert rows["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+        space = study.spaces(model)[layer].astype(np.float64)
+        cosines = space @ space[4] / np.linalg.norm(space, axis=1) / np.linalg.norm(space[4])
+        assert rows["similarity"].to_numpy() == pytest.approx(cosines[rows["index"]], abs=1e-6)
+        cosines[4] = -np.inf
+        assert rows["index"].tolist() == np.argsort(-cosines, kind="stable")[:6].tolist()
+        lists.append(set(rows["index"]))
+    assert table["shared"].tolist() == [one in lists[0] & lists[1] for one in table["index"]]
+
+
+def test_the_nearest_are_named_by_the_datasets_own_indices(study):
+    forest = Study(study.store, "cave", where={"scene": "forest"})
+    pair = LayerPair("vit-mae-m", 2, "gpt-2-s", 3)
+    own = ask(StimulusList(), forest)["index"].tolist()
+    table = ask(NearestStimuli(pair=pair, stimulus=own[2], k=3), forest)
+    assert set(table["index"]) <= set(own) - {own[2]}
+    absent = next(index for index in range(20) if index not in own)
+    with pytest.raises(StimuliError, match=f"got {absent}: see platoscope stimuli list"):
+        ask(NearestStimuli(pair=pair, stimulus=absent, k=3), forest)
+
+
 @pytest.mark.parametrize("k", [0, 20])
 def test_a_k_that_cannot_be_is_refused_before_anything_is_read(study, k):
-    for question in (SharedNeighbors(k=k), StimulusNeighbors(k=k)):
+    for question in (SharedNeighbors(k=k), NearestStimuli(k=k), StimulusNeighbors(k=k)):
         with pytest.raises(MetricError, match="k must lie in 1 … 19"):
             ask(question, study)
 

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK, hue
-from core.questions.stimuli.figures import Map, residuals, stimulus_map
+from core.questions.stimuli.figures import residuals
+from core.questions.stimuli.map_figure import Map, group_rare, stimulus_map
 
 
 def points(count: int = 3) -> pd.DataFrame:
@@ -14,12 +15,14 @@ def points(count: int = 3) -> pd.DataFrame:
         (i, "<b>not bold</b>" if i == 1 else "a boat", float(i), 2.0 * i, 0.1 * i)
         for i in range(count)
     ]
-    return pd.DataFrame(rows, columns=["index", "caption", "x", "y", "value"])
+    table = pd.DataFrame(rows, columns=["index", "caption", "x", "y", "value"])
+    return table.assign(passed=True)
 
 
-def drawn(count: int = 3, *, square=False, chosen=()):
+def drawn(count: int = 3, *, square=False, chosen=(), **columns):
     shape = Map("Stimuli", ("mean residual", "first component"), square=square)
-    return stimulus_map(points(count), shape, value="mean", chosen=chosen, mode="light")
+    table = points(count).assign(**columns)
+    return stimulus_map(table, shape, value="mean", chosen=chosen, mode="light")
 
 
 def test_the_map_has_a_dot_per_stimulus_that_knows_its_index_and_is_drawn_around():
@@ -40,6 +43,31 @@ def test_all_but_what_is_chosen_fades():
     assert drawn(chosen=[2, 99]).data[0].selectedpoints == (2,)
     assert drawn(chosen=[99]).data[0].selectedpoints is None
     assert drawn().data[0].selectedpoints is None
+
+
+def test_what_a_search_leaves_out_is_gray_and_can_be_neither_chosen_nor_opened():
+    gray, dots = drawn(passed=[True, False, True], chosen=[2]).data
+    assert (list(gray.x), list(dots.x)) == ([1.0], [0.0, 2.0])
+    assert (gray.customdata, gray.hoverinfo) == (None, "skip")
+    assert (gray.selectedpoints, dots.selectedpoints) == ((), (1,))
+    assert gray.type == dots.type
+
+
+def test_a_factor_has_a_color_and_an_entry_per_value_and_gray_where_it_has_none():
+    figure = drawn(4, value=["red", None, "blue", "red"], chosen=[2])
+    entries = {trace.name: list(trace.x) for trace in figure.data}
+    assert entries == {"red": [0.0, 3.0], "blue": [2.0], "none": [1.0]}
+    assert len({trace.marker.color for trace in figure.data}) == 3
+    assert [trace.selectedpoints for trace in figure.data] == [(), (0,), ()]
+    assert figure.data[0].hovertext[0].endswith("mean red")
+
+
+def test_values_too_rare_for_a_hue_are_one():
+    values = pd.Series([f"v{place:02}" for place in range(12) for _ in range(20 - place)])
+    grouped = group_rare(values)
+    assert grouped.nunique() == 10
+    assert (grouped == "other").sum() == 11 + 10 + 9
+    assert group_rare(values[values < "v10"]).nunique() == 10
 
 
 def test_where_distances_count_both_axes_have_one_scale():

@@ -1,0 +1,106 @@
+"""The card of a dot that the mouse points at: its picture and caption, in place of Plotly's own
+card, which holds no pictures.
+
+The browser asks for a picture when the mouse rests on a dot, and keeps it: those of a thousand
+stimuli would be ten megabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages._shared import queries
+from pages._shared.queries import Place
+from pages._shared.tiles import taker
+
+_CSS = """
+.card { position: fixed; z-index: 1000; display: none; pointer-events: none; width: 200px;
+  padding: 0.5rem; border: 1px solid var(--st-border-color); border-radius: 0.4rem;
+  color: var(--st-text-color); background: var(--st-background-color);
+  box-shadow: 0 2px 12px rgb(0 0 0 / 0.2); }
+.card img { display: block; width: 100%; }
+.card b, .card span { display: block; font-size: 0.8rem; line-height: 1.3; margin-top: 0.2rem; }
+.card span { overflow-wrap: anywhere; }
+"""
+_HTML = '<div class="card"><img alt=""><b></b><span></span></div>'
+_JS = """
+const REST = 70;  // ms that the mouse rests on a dot before its card is asked for
+const KEPT = new Map();  // cards, by what they show
+
+export default function({ data, parentElement, setTriggerValue }) {
+  const card = parentElement.querySelector(".card");
+  const name = (index) => `${data.about} ${index}`;
+  const state = (card.state ??= { over: null });
+  const show = () => {
+    const one = state.over && KEPT.get(name(state.over.index));
+    card.style.display = one ? "block" : "none";
+    if (!one) return;
+    const [image, head, text] = card.children;
+    image.src = one.image;
+    head.textContent = one.head;
+    text.textContent = one.caption;
+    image.decode().then(place, () => {});
+  };
+  const place = () => {
+    if (!state.over) return;
+    const { x, y } = state.over, { offsetWidth: wide, offsetHeight: high } = card;
+    card.style.left = `${x + 16 + wide < innerWidth ? x + 16 : x - 16 - wide}px`;
+    card.style.top = `${Math.max(4, Math.min(y - high / 2, innerHeight - high - 4))}px`;
+  };
+  const hover = (event) => {
+    const index = event.points[0]?.customdata?.[0];
+    if (index === undefined) return;
+    state.over = { index, x: event.event.clientX, y: event.event.clientY };
+    show();
+    clearTimeout(state.rest);
+    if (KEPT.has(name(index))) return;
+    state.rest = setTimeout(() => setTriggerValue("hovered", index), REST);
+  };
+  const leave = () => { state.over = null; clearTimeout(state.rest); show(); };
+  const heard = { plotly_hover: hover, plotly_unhover: leave, plotly_click: leave };
+  let chart = null;
+  const listen = () => {
+    const shown = document.querySelector(`.st-key-chart-${data.chart} .js-plotly-plot`);
+    if (!shown?.on || shown === chart) return;
+    chart = shown;
+    Object.entries(heard).forEach(([event, act]) => chart.on(event, act));
+  };
+  if (data.card) KEPT.set(name(data.card.index), data.card);
+  show();
+  listen();
+  const clock = setInterval(listen, 300);  // a chart that is drawn anew is another element
+  return () => {
+    clearInterval(clock);
+    Object.entries(heard).forEach(([event, act]) => chart?.removeListener?.(event, act));
+  };
+}
+"""
+_card = st.components.v2.component("platoscope_card", html=_HTML, css=_CSS, js=_JS)
+
+
+@st.fragment
+def show(at: Place, chart: str, *, about: str, head: Callable[[int], str]) -> None:
+    """Show a card beside the dot of a chart that the mouse rests on; a fragment, so that nothing
+    else is drawn anew.
+
+    chart: the key of its plot; the first of a dot's custom data is its index. about: what the heads
+    depend on. head: what is said of a stimulus.
+    """
+    key, pointed = f"card-{chart}", f"pointed-{chart}"
+
+    def point(index: int) -> None:
+        st.session_state[pointed] = index
+
+    index, card = st.session_state.pop(pointed, None), None
+    if index is not None:
+        card = {
+            "index": index,
+            "image": queries.thumbnails(at, (index,))[0],
+            "head": head(index),
+            "caption": queries.default_captions(at)[index],
+        }
+    st.html(f"<style>.st-key-chart-{chart} .hoverlayer {{ display: none; }}</style>")
+    data = {"chart": chart, "about": about, "card": card}
+    _card(key=key, data=data, on_hovered_change=taker(key, "hovered", point), height=0)
