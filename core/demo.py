@@ -118,6 +118,17 @@ def measure_demo(store: Path) -> None:
         )
 
 
+def answer_demo(store: Path) -> None:
+    """Answer what the pages ask first, with progress as in `build_demo`; what is kept already takes
+    no time.
+    """
+    from core.first_questions import answer_first
+    from core.study.study import Study
+
+    with _noting(store) as note:
+        answer_first(Study(Store(store), "cave"), _both(ConsoleProgress(), note))
+
+
 def _both(show: Progress, note: Progress) -> Progress:
     """Report to a terminal and to the store's note."""
 

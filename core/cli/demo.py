@@ -28,15 +28,18 @@ def add(commands: Any) -> None:
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
-    """Build the demo store, then measure its models; returns at once where both are done."""
+    """Build the demo store, measure its models and answer what its pages ask first; what is there
+    is not made again.
+    """
     from core.competence.records import unmeasured
-    from core.demo import build_demo, measure_demo, missing_specs
+    from core.demo import answer_demo, build_demo, measure_demo, missing_specs
     from core.store import Store
 
     if missing_specs(arguments.store):
         build_demo(arguments.store)
     if unmeasured(Store(arguments.store), "cave"):
         measure_demo(arguments.store)
+    answer_demo(arguments.store)
     print(f"the demo store in {arguments.store} is complete", file=sys.stderr)
 
 
@@ -46,11 +49,7 @@ def run_app(arguments: argparse.Namespace) -> None:
     """
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
     if arguments.demo:
-        subprocess.Popen(
-            [sys.executable, "-m", "core", "demo"],
-            cwd=ROOT,
-            preexec_fn=(lambda: os.nice(5)) if hasattr(os, "nice") else None,
-        )
+        _start_beside([sys.executable, "-m", "core", "demo"])
     command = [
         sys.executable,
         "-m",
@@ -65,3 +64,17 @@ def run_app(arguments: argparse.Namespace) -> None:
     )
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)
+
+
+BESIDE = """import os, subprocess, sys
+if hasattr(os, "nice"):
+    os.nice(5)
+subprocess.Popen(sys.argv[1:]).returncode = 0  # nobody here waits for its end
+"""
+
+
+def _start_beside(command: list[str]) -> None:
+    """Start a command at a lower priority, as a child of a process that ends at once: the
+    dashboard's server, which this process becomes, would never ask for its end.
+    """
+    subprocess.run([sys.executable, "-c", BESIDE, *command], cwd=ROOT, check=True)
