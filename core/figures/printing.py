@@ -39,10 +39,11 @@ def to_print(figure: go.Figure, *, width: int, transparent: bool = False) -> go.
     text = figure.to_json().replace('"scattergl"', '"scatter"')
     dark = figure.layout.template.layout.paper_bgcolor == INK["dark"].paper
     printed = go.Figure(json.loads(_COLOR.sub(lambda found: _on_paper(found[0], dark=dark), text)))
+    pixels = round(width * PX_PER_MM)
     if width == ONE_COLUMN:
         _stack(printed)
+        _square(printed, pixels)
     ground = NOTHING if transparent else WHITE
-    pixels = round(width * PX_PER_MM)
     printed.for_each_annotation(lambda note: note.update(font_size=min(note.font.size or 13, 13)))
     return printed.update_layout(width=pixels, paper_bgcolor=ground, plot_bgcolor=ground)
 
@@ -142,6 +143,12 @@ def _stack(figure: go.Figure) -> None:
         panel.x.update(domain=[spot.left, spot.right])
         panel.y.update(domain=[spot.low, spot.high])
     figure.update_layout(height=after + _FRAME)
+
+
+def _square(figure: go.Figure, pixels: int) -> None:
+    """Take the empty room from a figure whose axes have one scale."""
+    if any(axis.scaleanchor for axis in figure.select_yaxes()):
+        figure.update_layout(height=min(figure.layout.height or 450, pixels + _FRAME))
 
 
 def _across(column: int, columns: int) -> dict[str, float]:

@@ -84,6 +84,14 @@ def test_panels_of_a_narrow_figure_stand_one_below_the_other_with_their_headings
     assert wide.layout.xaxis2.domain == figure.layout.xaxis2.domain
 
 
+def test_a_map_of_one_scale_has_no_empty_room_in_one_column():
+    figure = blank("light", height=900).add_scatter(x=[1, 2], y=[2, 1])
+    assert to_print(figure, width=ONE_COLUMN).layout.height == 900
+    figure.update_yaxes(scaleanchor="x")
+    assert to_print(figure, width=ONE_COLUMN).layout.height < 600
+    assert to_print(figure, width=TWO_COLUMNS).layout.height == 900
+
+
 def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
     points = trend_points()
     many = pd.concat([points.assign(facet=f"{facet}") for facet in "ABCDE"])

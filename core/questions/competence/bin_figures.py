@@ -14,7 +14,11 @@ from core.figures.marks import (
     cards,
     in_percent,
 )
-from core.figures.numbers import p_text, share_text
+from core.figures.numbers import (
+    counted,
+    p_text,
+    share_text,
+)
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
     INK,
@@ -43,7 +47,7 @@ def bins(
     narrow: bool = False,
 ) -> go.Figure:
     """Draw the mean alignment within bins of competence with its standard error, the pairs behind
-    it, a panel per kind of pairs.
+    it and their number, a panel per kind of pairs.
 
     points: rows of `core.questions.competence.bins.bin_pairs` with title_x and title_y. table: as
     `core.questions.competence.answer.bin_models` returns it. kinds: what to call the pairs of each
@@ -60,6 +64,7 @@ def bins(
         figure.add_trace({**_pairs(chosen[kind], mode), "showlegend": named}, **at)
         means = table[(table["pairs_of"] == kind) & table["mean"].notna()]
         figure.add_scatter(**_means(means, mode), showlegend=named, **at)
+        _count_pairs(figure, means, at, mode)
     figure.update_xaxes(title_text=SOLVED, **in_percent(), range=[-0.02, right], nticks=6)
     figure.update_yaxes(rangemode="tozero", matches="y")
     name_rows(figure, len(kinds), columns, wrap(label, 34))
@@ -104,7 +109,7 @@ def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ink = INK[mode].text
     texts = [
         f"<b>{share_text(row['low'])} to {share_text(row['high'])} of the tasks solved</b>"
-        f"<br>{row['models']} models, {row['pairs']} pairs"
+        f"<br>{row['models']} models, {counted(row['pairs'], 'pair', 'pairs')}"
         f"<br>mean alignment {row['mean']:.3f}{_error(row['se'])}"
         for row in means.to_dict("records")
     ]
@@ -128,6 +133,14 @@ def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "name": "mean of a bin ± standard error",
         "legendgroup": "means",
     }
+
+
+def _count_pairs(figure: go.Figure, means: pd.DataFrame, at: Mapping[str, int], mode: Mode) -> None:
+    """Write above each bin how many pairs it has."""
+    look = {"showarrow": False, "font": {"size": 11, "color": INK[mode].soft}, "yanchor": "top"}
+    for row in means.to_dict("records"):
+        text, middle = counted(row["pairs"], "pair", "pairs"), (row["low"] + row["high"]) / 2
+        figure.add_annotation(x=middle, y=1, yref="y domain", text=text, **look, **at)
 
 
 def _error(se: float) -> str:

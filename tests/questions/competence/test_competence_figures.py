@@ -72,7 +72,17 @@ def test_bins_are_means_with_errors_at_the_middle_of_each_bin_in_a_panel_per_kin
     assert list(means[0].y) == pytest.approx([0.4, 0.5])
     assert list(means[0].error_y.array) == [0.05, 0.05]
     assert list(means[0].error_x.array) == pytest.approx([0.1, 0.1])
-    assert "2 models, 1 pairs<br>mean alignment 0.400 ± 0.050" in means[0].hovertext[0]
+    assert "2 models, 1 pair<br>mean alignment 0.400 ± 0.050" in means[0].hovertext[0]
+
+
+def test_every_bin_says_how_many_pairs_it_has():
+    notes = drawn_bins().layout.annotations
+    counts = [note for note in notes if (note.yref or "").endswith("domain")]
+    assert [(note.x, note.text) for note in counts[:2]] == [
+        (pytest.approx(0.1), "1 pair"),
+        (pytest.approx(0.3), "1 pair"),
+    ]
+    assert [note.yref for note in counts[::2]] == ["y domain", "y2 domain", "y3 domain"]
 
 
 def test_pairs_stand_behind_the_means_of_their_kind():
