@@ -146,8 +146,9 @@ def _stack(figure: go.Figure) -> None:
 
 
 def _square(figure: go.Figure, pixels: int) -> None:
-    """Take the empty room from a figure whose axes have one scale."""
-    if any(axis.scaleanchor for axis in figure.select_yaxes()):
+    """Take the empty room from a figure of one panel whose axes have one scale."""
+    panels = _panels(figure)
+    if len(panels) == 1 and panels[0].y.scaleanchor:
         figure.update_layout(height=min(figure.layout.height or 450, pixels + _FRAME))
 
 

@@ -10,6 +10,7 @@ from plotly.colors import sample_colorscale
 
 from core.errors import InputError
 from core.figures.legends import legend_text
+from core.figures.panels import panels
 from core.figures.pdf import to_pdf
 from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, to_print
 from core.figures.theme import INK, blank
@@ -90,6 +91,10 @@ def test_a_map_of_one_scale_has_no_empty_room_in_one_column():
     figure.update_yaxes(scaleanchor="x")
     assert to_print(figure, width=ONE_COLUMN).layout.height < 600
     assert to_print(figure, width=TWO_COLUMNS).layout.height == 900
+    several = panels(["a", "b"], 2, "light", height=400, title="T")
+    several.add_scatter(x=[1], y=[1], row=1, col=1).add_scatter(x=[1], y=[1], row=1, col=2)
+    several.update_yaxes(scaleanchor="x")
+    assert to_print(several, width=ONE_COLUMN).layout.height > 700  # one below the other
 
 
 def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
@@ -97,8 +102,8 @@ def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
     many = pd.concat([points.assign(facet=f"{facet}") for facet in "ABCDE"])
     fits = dict.fromkeys("ABCDE", trend_fits()["MAE"])
     printed = to_print(trend(many, fits, label="alignment", mode="light"), width=ONE_COLUMN)
-    panels = [printed.layout[f"xaxis{n}"] for n in ("", 2, 3, 4, 5)]
-    assert len({panel.domain for panel in panels}) == 2
+    drawn_panels = [printed.layout[f"xaxis{n}"] for n in ("", 2, 3, 4, 5)]
+    assert len({panel.domain for panel in drawn_panels}) == 2
     names = [printed.layout[f"yaxis{n}"].title.text for n in ("", 2, 3, 4, 5)]
     assert names == ["alignment", None, "alignment", None, "alignment"]
 
