@@ -5,6 +5,7 @@ import streamlit as st
 from core.settings import ROOT
 from pages._server import memory
 from pages._shared import address, frame
+from pages._shared.chosen import panel
 
 st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
@@ -73,7 +74,10 @@ page = st.navigation(PAGES, position="hidden")
 address.begin(page.url_path)
 frame.watch_window(page.url_path)
 frame.keep_legible()
+over_store = page not in PAGES["Theory"]
 with st.sidebar:
-    frame.sidebar(PAGES, over_store=page not in PAGES["Theory"])
+    frame.sidebar(PAGES, over_store=over_store)
 page.run()
+if over_store:
+    panel.show()
 memory.freeze_imports()

@@ -42,7 +42,8 @@ READING = """Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
 dashed line is fitted to the diamonds, each the mean of a language model over its panel; the band is
 its 95 % interval. Fewer than five language models have no line.
-{chance} **Click a dot** to see its layers below; a ring marks the pair that is shown."""
+{chance} **Click a dot** to choose its two models: a ring marks them, and their layers
+are below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""
@@ -65,27 +66,21 @@ def show(at: Place) -> None:
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
         prose.answer(trend_findings(points, models, aligned_high=high))
-    above, scored = st.container(), points.dropna(subset="score")
+    show_trend(at, question, points, look)
+    for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
+        st.caption(f"Left out: {frame.plain(reason)}.")
+    scored = points.dropna(subset="score")
     if len(scored):
         st.header("Which layers agree?", anchor=False)
-    pair = layers.pick_pair(at, scored, question.comparison.spec) if len(scored) else ("", "")
-    with above:
-        show_trend(at, question, points, pair, look)
-        for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
-            st.caption(f"Left out: {frame.plain(reason)}.")
-    if len(scored):
+        pair = layers.pick_pair(at, scored, question.comparison.spec)
         layers.show(at, question, pair, scored["chance"].iloc[0])
     with st.expander("The table behind the plot"):
         kept = [name for name in COLUMNS if name in points]
         st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
 
 
-def show_trend(
-    at: Place, question: Alignment, points: pd.DataFrame, pair: tuple[str, str], look: Look
-) -> None:
-    """Draw alignment against competence, or what else is on the axis, with a ring around the pair
-    that is shown below.
-    """
+def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look) -> None:
+    """Draw alignment against competence, or what else is on the axis."""
     calibrated = question.calibration.null > 0
     drawn = look.apply(at, calibrated_points(points) if calibrated else points)
     figure = figures.trend(
@@ -94,11 +89,10 @@ def show_trend(
         label=question.label,
         mode=frame.mode(),
         narrow=frame.narrow(),
-        chosen=pair,
         axis=look.axis,
     )
     csv = drawn.assign(metric=question.comparison.metric)
-    exportbar.draw(at, question, figure, key="trend", table=csv, on_select=_open_pair)
+    exportbar.draw_models(at, question, figure, key="trend", table=csv)
     _explain(at, points, question.comparison.metric, calibrated=calibrated)
 
 
@@ -126,15 +120,6 @@ def pick(at: Place) -> tuple[Alignment, Look]:
         calibration=calibration,
     )
     return question, look
-
-
-def _open_pair() -> None:
-    """Take the clicked pair to the map below; a chart forgets its selection when it is drawn
-    anew.
-    """
-    picked = st.session_state["trend"].selection.points
-    if picked and picked[0].get("customdata"):
-        st.session_state["pair_x"], st.session_state["pair_y"] = picked[0]["customdata"][:2]
 
 
 def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:

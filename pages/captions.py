@@ -164,7 +164,7 @@ def show_alignment(at: Place, question: CaptionAlignment, answer: DeltaGenerator
         narrow=frame.narrow(),
         label=question.comparison.label.replace(spec.title, spec.short),
     )
-    exportbar.draw(at, per_model, figure, key="levels", table=points)
+    exportbar.draw_models(at, per_model, figure, key="levels", table=points)
     chance = question.comparison.chance(queries.size(at))
     how = READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
     findings = findings_of(per_panel, table)

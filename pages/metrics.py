@@ -21,7 +21,7 @@ from core.questions.metrics.question import (
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, trained
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
-from pages._shared.pair import pick_pair
+from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 
 AGREEMENT = """Each metric ranks all {pairs} pairs of {models} trained models
@@ -116,7 +116,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     figure = curve_figures.trends_over_k(
         points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
     )
-    exportbar.draw(at, question, figure, key="trends", table=points)
+    exportbar.draw_models(at, question, figure, key="trends", table=points)
     how = TRENDS.format(vision=vision, smallest=frame.plain(smallest))
     prose.explain(how, trend_findings(points))
 

@@ -114,7 +114,7 @@ def show_headline(
         prose.answer(trend_findings(pairs, models, aligned_high=True))
     points = headline_points(pairs)
     figure = figures.headline(points, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, headline, figure, key="headline", table=points)
+    exportbar.draw_models(at, headline, figure, key="headline", table=points)
     st.markdown(frame.plain(_extremes(pairs)))
     prose.explain(READING.format(k=question.k), findings_of(question, queries.ask(at, question)))
 
@@ -149,7 +149,7 @@ def show_ranking(at: Place, models: pd.DataFrame, question: Overview) -> None:
     )
     points = ranking_points(queries.ask(at, ranking).dropna(subset="score"), models)
     figure = figures.ranking(points, against=_yardstick(models), mode=frame.mode())
-    exportbar.draw(at, ranking, figure, key="ranking", table=points.drop(columns="layers"))
+    exportbar.draw_models(at, ranking, figure, key="ranking", table=points.drop(columns="layers"))
     if reality:
         st.markdown(KNOWN)
 
@@ -183,7 +183,7 @@ def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:
     figure = figures.growth(
         points, against=_yardstick(models), mode=frame.mode(), narrow=frame.narrow()
     )
-    exportbar.draw(at, growth, figure, key="growth", table=points.drop(columns="layers"))
+    exportbar.draw_models(at, growth, figure, key="growth", table=points.drop(columns="layers"))
     prose.explain(GROWTH)
 
 

@@ -8,16 +8,18 @@ the traces that it names have one `legendgroup`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseTraceType
 
 from core.figures.numbers import count_text
 from core.figures.theme import INK, Mode, chance_line, hue, plain, symbol
 from core.modalities import Modality
 
 SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
+RING: Mapping[str, object] = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen alone
 
 
 def cards(texts: Iterable[str]) -> dict[str, object]:
@@ -84,6 +86,47 @@ def add_level(figure: go.Figure, x: float, name: str, line: Mapping[str, object]
     """Draw a vertical line from edge to edge that stands in the legend; `name` is finished text."""
     entry = {"name": name, "showlegend": True, "legendgroup": name}
     figure.add_vline(x=x, line=line, **entry)
+
+
+def ring(figure: go.Figure, chosen: Collection[str], mode: Mode) -> go.Figure:
+    """Return the figure with a ring around the dots of chosen models, or as it is where it has
+    none of them.
+
+    The customdata of such a dot names its models, one or two. Of two, a side from which no model
+    was chosen counts as chosen whole.
+    """
+    dots = [trace for trace in figure.data if trace.customdata is not None]
+    names = [tuple(of_dot) for trace in dots for of_dot in trace.customdata]
+    sides = [set(side) & set(chosen) for side in zip(*names, strict=True)]
+    if not any(sides):
+        return figure
+    marked = go.Figure(figure)
+    for trace in dots:
+        places = [
+            place
+            for place, of_dot in enumerate(trace.customdata)
+            if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
+        ]
+        if places:
+            marked.add_trace(_ring(trace, places, mode))
+    return marked
+
+
+def _ring(trace: BaseTraceType, places: Sequence[int], mode: Mode) -> dict[str, object]:
+    """Return the rings of a trace's dots, which go when these do."""
+    size = trace.marker.size
+    sizes = [(size if isinstance(size, int | float) else size[place]) + 8 for place in places]
+    return {
+        "type": "scatter",
+        "x": [trace.x[place] for place in places],
+        "y": [trace.y[place] for place in places],
+        "xaxis": trace.xaxis,
+        "yaxis": trace.yaxis,
+        "mode": "markers",
+        "marker": {**RING, "size": sizes, "color": INK[mode].text},
+        "legendgroup": trace.legendgroup,
+        **SILENT,
+    }
 
 
 def interval(

@@ -33,11 +33,12 @@ class View:
     texts: as last read or written. settled: what the last redraw would have written. unread: what
     no control has taken yet. fresh: whether the address decides, which it does for one whole
     redraw, however often that is cut short. touched: whether a person changed something meanwhile.
-    starts: by control, what it shows where nobody has chosen. seen: by control, what it last
-    showed. bound: the controls of this redraw, with what joins several values. marks: what lies in
-    the address without a control, such as the stimulus that is open. named: what values of controls
-    and marks are called. labels: of controls. stale: by key, in a sentence what a link says that is
-    not there, and what is shown instead.
+    whole: whether the change of a part concerns the whole page. starts: by control, what it shows
+    where nobody has chosen. seen: by control, what it last showed. bound: the controls of this
+    redraw, with what joins several values. marks: what lies in the address without a control, such
+    as the stimulus that is open. named: what values of controls and marks are called. labels: of
+    controls. stale: by key, in a sentence what a link says that is not there, and what is shown
+    instead.
     """
 
     page: str
@@ -46,11 +47,12 @@ class View:
     fresh: bool = True
     touched: bool = False
     drawing: bool = True
+    whole: bool = False
     settled: Texts = field(default_factory=dict)
     starts: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
     bound: dict[str, str] = field(default_factory=dict)
-    marks: dict[str, str] = field(default_factory=dict)
+    marks: Texts = field(default_factory=dict)
     named: dict[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     stale: dict[str, tuple[str, Any]] = field(default_factory=dict)
@@ -65,7 +67,7 @@ def begin(page: str) -> None:
         st.session_state[_KEY] = View(page, texts, _split(texts))
     else:
         view.touched |= changed
-        view.bound, view.drawing = {}, True
+        view.bound, view.drawing, view.whole = {}, True, False
 
 
 def page() -> str:
@@ -90,7 +92,7 @@ def write() -> None:
     view.seen |= {key: state[key] for key in view.bound if key in state}
     chosen = {key: state[key] for key in view.bound if state.get(key) != view.starts[key]}
     texts = _join({key: _texts(value, view.bound[key]) for key, value in chosen.items()})
-    texts |= {key: [value] for key, value in view.marks.items()}
+    texts |= view.marks
     before = view.texts if view.fresh else view.settled
     if (view.touched or not view.fresh) and texts != before:
         st.query_params.from_dict(texts)
@@ -110,10 +112,17 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
     @st.fragment
     @wraps(draw)
     def draw_part(*args: P.args, **kwargs: P.kwargs) -> None:
+        if _view().whole:
+            st.rerun(scope="app")
         draw(*args, **kwargs)
         write_part()
 
     return draw_part
+
+
+def redraw_page() -> None:
+    """Draw the whole page anew, although a control in a part of it was changed."""
+    _view().whole = True
 
 
 def bind(
@@ -180,7 +189,7 @@ def shown() -> frozenset[str]:
 def departures(keys: Collection[str]) -> dict[str, str]:
     """Return in words, by key, what these controls and marks show other than at first."""
     view, state = _view(), st.session_state
-    texts = {key: view.named[key][text] for key, text in view.marks.items() if key in keys}
+    texts = {key: view.named[key][mark(key)] for key in view.marks if key in keys}
     changed = [key for key in view.bound if key in keys and state[key] != view.starts[key]]
     return texts | {key: _describe(key, state[key], view.named[key]) for key in changed}
 
@@ -213,14 +222,14 @@ def mark(key: str) -> str:
     """Return what the address says under a key that no control has; "" for nothing."""
     view = _view()
     if key in view.unread:
-        view.marks[key] = view.unread.pop(key)[-1]
-    return view.marks.get(key, "")
+        view.marks[key] = view.unread.pop(key)
+    return view.marks.get(key, [""])[-1]
 
 
 def name_mark(key: str, text: str) -> None:
     """Say in words what a mark is, so that a bar of controls can show and drop it."""
     view = _view()
-    view.named[key] = {view.marks[key]: text}
+    view.named[key] = {mark(key): text}
 
 
 def set_mark(key: str, text: str) -> None:
@@ -229,7 +238,7 @@ def set_mark(key: str, text: str) -> None:
     view.touched = True
     view.marks.pop(key, None)
     if text:
-        view.marks[key] = text
+        view.marks[key] = [text]
 
 
 def chosen(key: str) -> Texts:
@@ -238,7 +247,7 @@ def chosen(key: str) -> Texts:
     """
     view = _view()
     if key not in view.bound:
-        return {key: [text]} if (text := mark(key)) else {}
+        return {key: list(view.marks[key])} if mark(key) else {}
     value = st.session_state[key]
     return {} if value == view.starts[key] else {key: _texts(value, view.bound[key])}
 

@@ -63,14 +63,16 @@ def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) 
     return tuple(chosen)
 
 
-def pick_model(label: str, models: pd.DataFrame, key: str, *, default: str) -> str:
-    """Choose one of these models."""
+def pick_model(
+    label: str, models: pd.DataFrame, key: str, *, default: str, follow: bool = False
+) -> str:
+    """Choose one of these models. follow: whether another default replaces one that was kept."""
     titles = models.set_index("model")["title"].to_dict()
     return st.selectbox(
         label,
         list(titles),
         format_func=titles.get,
-        **bind(key, default, titles, kind="model", follow=False),
+        **bind(key, default, titles, kind="model", follow=follow),
     )
 
 

@@ -11,11 +11,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
+from core.figures.marks import ring
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
 from pages._shared import frame, queries
+from pages._shared.chosen import selection
 from pages._shared.files import images, paper
 from pages._shared.queries import Place
 
@@ -48,6 +50,16 @@ def draw(
         on_select=on_select,
         brush=brush,
     )
+
+
+def draw_models(
+    at: Place, question: StudyQuestion, figure: go.Figure, *, key: str, table: pd.DataFrame
+) -> None:
+    """Draw a figure whose dots are models, as `draw` does: a click on one chooses it, and chosen
+    ones have a ring; see `core.figures.marks.ring`.
+    """
+    marked, click = ring(figure, selection.chosen(), frame.mode()), selection.by_click(key)
+    draw(at, question, marked, key=key, table=table, on_select=click)
 
 
 def draw_alone(

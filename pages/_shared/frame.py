@@ -22,6 +22,7 @@ from core.settings import store_path
 from core.study.models import reads, tell_apart
 from core.study.parts import CAVE
 from pages._shared import address, queries
+from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
@@ -135,12 +136,13 @@ def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
 
 
 def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
-    """Draw a link to each page, in groups; the dataset goes along."""
+    """Draw a link to each page, in groups; the dataset goes along, and what was chosen of it."""
+    along = address.chosen("dataset") | address.chosen(selection.KEY) | address.chosen("stimulus")
     for group, members in pages.items():
         if group:
             st.caption(group)
         for page in members:
-            st.page_link(page, query_params=address.chosen("dataset"))
+            st.page_link(page, query_params=along)
 
 
 def _pick_dataset() -> None:
@@ -155,6 +157,8 @@ def _pick_dataset() -> None:
             format_func=titles.__getitem__,
             **address.bind("dataset", CAVE if CAVE in names else names[0], names),
         )
+        with part():
+            selection.pick(dataset)
         _offer_news(dataset, len(queries.store().models(dataset)))
     else:
         _await_dataset(under_way(store_path()) is not None)

@@ -116,7 +116,7 @@ def test_a_clicked_point_opens_its_layers(visit):
     points = page.locator(".st-key-chart-trend .scatterlayer .points path")
     points.first.hover(force=True)
     points.first.click(force=True)
-    page.wait_for_url("**pair_x=*")
+    page.wait_for_url("**chosen=*")
     chart(page, "layer-map")
     assert "best" in " ".join(page.locator(".st-key-chart-layer-map svg").all_text_contents())
 
@@ -127,7 +127,7 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     mark = page.locator(".st-key-chart-model-map .scatterlayer .points path").first
     mark.hover(force=True)
     mark.click(force=True)
-    page.wait_for_url("**opened=*")
+    page.wait_for_url("**chosen=*")
     chart(page, "layer-map")
     pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
     pictures.first.wait_for()

@@ -26,8 +26,8 @@ PAIR = """() => {
   const { _xaxis: x, _yaxis: y } = { _xaxis: chart._fullLayout[trace.xaxis.replace("x", "xaxis")],
                                      _yaxis: chart._fullLayout[trace.yaxis.replace("y", "yaxis")] };
   const { left, top } = chart.getBoundingClientRect();
-  return { pair: trace.customdata[0], x: left + x._offset + x.d2p(trace.x[0]),
-           y: top + y._offset + y.d2p(trace.y[0]),
+  return { pair: trace.customdata[0], card: trace.hovertext[0],
+           x: left + x._offset + x.d2p(trace.x[0]), y: top + y._offset + y.d2p(trace.y[0]),
            ring: rings.some(one => one.x[0] === trace.x[0] && one.y[0] === trace.y[0]) };
 }"""
 
@@ -79,9 +79,12 @@ def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
     page.wait_for_timeout(1500)
     dot = page.evaluate(PAIR)
     page.mouse.click(dot["x"], dot["y"])
-    for name, shown in zip(("pair_x", "pair_y"), dot["pair"], strict=True):
-        page.wait_for_function(f"location.search.includes('{name}={shown}')")
+    for shown in dot["pair"]:
+        page.wait_for_function(f"location.search.includes('chosen={shown}')")
     page.wait_for_function(f"({PAIR})().ring === true")
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    for label in ("Language model", "Compared with"):
+        assert f"<b>{field(page, label).locator('input').input_value()}</b>" in dot["card"]
 
 
 def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):

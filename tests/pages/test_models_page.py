@@ -70,8 +70,8 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     assert not app.exception
 
 
-def test_a_link_opens_a_model_beside_its_three_nearest(opened, demo):
-    app = opened(demo, "models", layout="mds", opened="gpt-2-m", stimulus="3")
+def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
+    app = opened(demo, "models", layout="mds", chosen="gpt-2-m", stimulus="3")
     assert charts(app) == ["model-map", "layer-map", "tree"]
     facts = app.dataframe[0].value.set_index("")
     assert facts.columns[0] == "GPT-2 M"
@@ -81,14 +81,16 @@ def test_a_link_opens_a_model_beside_its_three_nearest(opened, demo):
     assert any("1 - bits per byte" in task for task in facts.index)
     assert any("Nearest to stimulus 3" in text.value.replace("\\", "") for text in app.caption)
     assert any("--layers all" in code and "--x gpt-2-m" in code for code in codes(app))
-    app.selectbox(key="beside").set_value("vit-untrained-s").run()
+    app.multiselect(key="chosen").set_value(["vit-untrained-s", "gpt-2-m"]).run()
     assert not app.exception
+    assert list(app.dataframe[0].value.columns)[:3] == ["", "GPT-2 M", "ViT S · untrained"]
     assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
 
 
-def test_a_link_to_a_model_that_is_gone_opens_the_map(opened, demo):
-    app = opened(demo, "models", layout="mds", opened="nobody")
+def test_a_link_to_a_model_that_is_gone_draws_the_map_and_says_so(opened, demo):
+    app = opened(demo, "models", layout="mds", chosen="nobody")
     assert not app.exception
+    assert "no model named 'nobody'" in said(app)
     assert charts(app) == ["model-map", "tree"]
 
 
@@ -132,7 +134,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
                 seconds=1.0,
             ),
         )
-    app = opened(tmp_path, "models", layout="mds", opened="nasty")
+    app = opened(tmp_path, "models", layout="mds", chosen="nasty")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map", "tree"]
     assert not any("onerror" in text.value for text in app.markdown)

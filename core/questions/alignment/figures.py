@@ -49,7 +49,6 @@ def trend(
     label: str,
     mode: Mode,
     narrow: bool = False,
-    chosen: tuple[str, str] = ("", ""),
     axis: Axis = AXES["competence"],
 ) -> go.Figure:
     """Draw alignment against the competence of language models, or what else is on the axis, one
@@ -59,8 +58,7 @@ def trend(
     title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
     interval low and high. fits: one per facet; diamonds are its points. label: of the score. Each
     line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels
-    for a phone. chosen: model_x and model_y of the pair that a ring marks. axis: what its column of
-    the points is.
+    for a phone. axis: what its column of the points is.
     """
     points = points.assign(x=axis.unplace(axis.place(points[axis.column])))
     seen = points.dropna(subset=["x", "score"])
@@ -73,7 +71,6 @@ def trend(
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
         _add_panel(figure, panel, fits[facet], at, mode, axis)
-        _add_ring(figure, panel, chosen, at, mode)
     _name_axes(figure, len(facets), columns, label, axis)
     figure.update_yaxes(matches="y", range=_reach(seen))
     fitted = any(len(fits[facet].band) for facet in facets)
@@ -170,23 +167,6 @@ def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
 def _mean_mark(mode: Mode) -> dict[str, object]:
     edge = {"color": INK[mode].paper, "width": 1}
     return {"symbol": "diamond", "size": 8, "color": INK[mode].text, "line": edge}
-
-
-def _add_ring(
-    figure: go.Figure,
-    points: pd.DataFrame,
-    chosen: tuple[str, str],
-    at: Mapping[str, int],
-    mode: Mode,
-) -> None:
-    """Mark the chosen pair in its panel."""
-    pair = points[(points["model_x"] == chosen[0]) & (points["model_y"] == chosen[1])]
-    if len(pair):
-        sizes = [0.75 * marker_size(count) + 9 for count in pair["parameters_x"]]
-        ring = {"symbol": "circle-open", "size": sizes, "color": INK[mode].text}
-        look = {"mode": "markers", "marker": {**ring, "line": {"width": 2}}, **SILENT}
-        look["legendgroup"] = pair["group_x"].iloc[0]  # and goes when its dot does
-        figure.add_scatter(x=pair["x"], y=pair["score"], **look, **at)
 
 
 def _add_band(figure: go.Figure, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:

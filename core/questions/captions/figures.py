@@ -140,6 +140,7 @@ def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
             "thickness": 2,
             "width": 0,
         },
+        "customdata": run[["model_y"]].to_numpy(),
         **cards(texts),
     }
 
@@ -164,6 +165,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "marker": {"color": color, "size": 4, "symbol": symbol(family, LANGUAGE)},
         "legendgroup": family,
         "showlegend": False,
+        "customdata": run[["model"]].to_numpy(),
         **cards(texts),
     }
 

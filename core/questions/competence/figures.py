@@ -231,6 +231,7 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "line": {"color": clear(color, 0.6), "width": 2},
         "marker": marker,
         **cards(texts),
+        "customdata": run[["model"]].to_numpy(),
         "legendgroup": f"{run['modality'].iloc[0]} {group}",
         "showlegend": False,
     }

@@ -87,6 +87,7 @@ def _run(run: pd.DataFrame, k: int, color: str) -> dict[str, object]:
         "legendgroup": str(k),
         "line": {"color": color, "width": 2},
         "marker": {"color": color, "size": 7, "symbol": LANGUAGE.symbol},
+        "customdata": run[["model"]].to_numpy(),
         **cards(texts),
     }
 

@@ -39,6 +39,7 @@ LOGARITHMIC = ("parameters", "step")
 HOLLOW = "rgba(0,0,0,0)"
 SHRUNK = 0.75  # marks of one group lie close together
 CHECKPOINT = 0.6  # of a mark's size, so that a training does not hide what came of it
+STAR = 15.0
 MOST_NAMES = 18  # in the legend, which would leave the map no room
 MORE = "more"  # the entry of all others
 
@@ -57,7 +58,7 @@ def model_map(
 
     points: as `core.questions.models.points.map_points` returns them. color: a key of NAMED or
     SCALED. distance: what the distance of two marks is, which gets a scale; empty where it means
-    nothing. named: the models that get a ring and their title.
+    nothing. named: the models that get their title.
     """
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     groups = _entries(points, color)
@@ -105,10 +106,8 @@ def _add_scale(
 
 
 def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
-    """Draw a ring around a mark, and its title above it."""
-    ink, size = INK[mode], SHRUNK * marker_size(row["parameters"]) + 7
-    ring = {"color": HOLLOW, "size": size, "line": {"color": ink.text, "width": 2}}
-    figure.add_scatter(x=[row["x"]], y=[row["y"]], mode="markers", marker=ring, **SILENT)
+    """Write a mark's title above it."""
+    ink, size = INK[mode], _size(row) + 7
     figure.add_annotation(
         x=row["x"],
         y=row["y"],
@@ -120,6 +119,13 @@ def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
         standoff=size / 2,
         bgcolor=clear(ink.paper, 0.8),
     )
+
+
+def _size(row: Mapping[Hashable, Any]) -> float:
+    """Return a mark's diameter; the world has no parameters, and its star is to be seen."""
+    if find_modality(row["modality"]).is_reality:
+        return STAR
+    return SHRUNK * marker_size(row["parameters"]) * (CHECKPOINT if row["copy"] else 1.0)
 
 
 def _entries(points: pd.DataFrame, color: str) -> dict[str, str]:
@@ -196,10 +202,7 @@ def _marks(
 ) -> dict[str, Any]:
     marker = {
         **color,
-        "size": [
-            SHRUNK * marker_size(count) * (CHECKPOINT if copy else 1.0)
-            for count, copy in zip(points["parameters"], points["copy"], strict=True)
-        ],
+        "size": [_size(row) for row in points.to_dict("records")],
         "opacity": 1.0,
         "symbol": [
             symbol(group, find_modality(modality))

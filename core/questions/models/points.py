@@ -8,6 +8,8 @@ from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
 from core.study.skill import skill_ranks
 
+BITS_SAVED = "1 − bits per byte of the captions"
+
 
 def map_points(
     table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame
@@ -20,14 +22,7 @@ def map_points(
     followed: whether there are others of its training.
     """
     titles = models.set_index("model")["title"]
-    skill = {
-        row.model: f"1 − bits per byte of the captions: {row.value:.2f}"
-        for row in competence.dropna(subset="value").itertuples()
-    }
-    skill |= {
-        row.model: f"solves {share_text(row.solved)} of the vision tasks"
-        for row in solved.dropna(subset="solved").itertuples()
-    }
+    skill = skill_texts(competence, solved)
     placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")
     points = placed.merge(models, on="model")
     near = [
@@ -41,3 +36,18 @@ def map_points(
     return described.sort_values(
         ["modality", "group", "run", "step"], kind="stable", ignore_index=True
     )
+
+
+def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str]:
+    """Return in words the competence of each measured model, by name; arguments as of
+    `core.study.skill.skill_ranks`.
+    """
+    coded = competence.dropna(subset="value").set_index("model")["value"]
+    shares = solved.dropna(subset="solved").set_index("model")["solved"]
+    return {
+        **{str(name): f"{BITS_SAVED}: {value:.2f}" for name, value in coded.items()},
+        **{
+            str(name): f"solves {share_text(share)} of the vision tasks"
+            for name, share in shares.items()
+        },
+    }

@@ -16,20 +16,27 @@ from core.study.layers import ALL
 from core.study.parts import Calibration
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.address import bind
+from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 
 def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, str]:
-    """Choose two models, the best-aligned ones at first; points: that have a score."""
+    """Choose two models: at first those that were chosen anywhere, else the best-aligned ones;
+    points: that have a score.
+    """
     ordered = points.sort_values("score", ascending=spec.higher_is_more_aligned)
     best = ordered.sort_values("facet", key=lambda facet: facet != REALITY, kind="stable").iloc[-1]
     models = queries.models(at)
     sides = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
+    pair = selection.pair(sides[0], sides[1], (best["model_x"], best["model_y"]))
+    follow = bool(selection.chosen())
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        x = controls.pick_model("Language model", sides[0], "pair_x", default=best["model_x"])
-        y = controls.pick_model("Compared with", sides[1], "pair_y", default=best["model_y"])
+        x = controls.pick_model(
+            "Language model", sides[0], "pair_x", default=pair[0], follow=follow
+        )
+        y = controls.pick_model("Compared with", sides[1], "pair_y", default=pair[1], follow=follow)
     return x, y
 
 

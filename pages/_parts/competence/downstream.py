@@ -72,7 +72,7 @@ def draw(at: Place, question: Downstream, score: TaskScore, skill: pd.Series, ra
         mode=frame.mode(),
     )
     csv = points.drop(columns="reason")
-    exportbar.draw(at, question, figure, key="downstream", table=csv)
+    exportbar.draw_models(at, question, figure, key="downstream", table=csv)
     prose.explain(
         READING.format(target=frame.plain(title), rank=_rank_text(rank)),
         findings_of(question, table),

@@ -38,6 +38,6 @@ def draw(at: Place, question: Training) -> None:
         mode=frame.mode(),
         narrow=frame.narrow(),
     )
-    exportbar.draw(at, question, figure, key="training", table=points)
+    exportbar.draw_models(at, question, figure, key="training", table=points)
     if len(table):
         prose.explain(READING, findings_of(question, table))

@@ -1,4 +1,4 @@
-"""The map of models, and what is beside the model that was opened on it."""
+"""The map of models, and the chosen ones side by side."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from core.questions.models.question import LayoutName, ModelMap
 from pages._parts.models import beside
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import fragment
+from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 LAYOUTS: Mapping[LayoutName, str] = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
@@ -36,7 +37,8 @@ models. Only distances count, and the bar below gives their scale: the map may b
 rotated or mirrored."""
 SIGNS = """Each mark is a model: squares see, circles read, the star is the
 world itself; larger marks have more parameters, and lines join checkpoints of one
-training. {layout} **Click a mark** to see the model beside its nearest ones."""
+training. {layout} **Click a mark** to choose the model and see it beside its
+nearest ones; a ring marks what is chosen."""
 COLORING = {
     "rank": (
         "Color: rank in competence among the models of one modality (language: 1 − bits per byte of"
@@ -50,24 +52,20 @@ COLORING = {
 
 @fragment
 def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
-    """Draw the map, say how far to trust it and what is seen, then what is beside the opened model.
+    """Draw the map, say how far to trust it and what is seen, then the chosen models side by side.
 
-    question: of which the map's layout is still to be chosen. A fragment: what it is colored by,
-    and which model is opened, draws nothing else anew.
+    question: of which the map's layout is still to be chosen. A fragment: what it is colored by
+    draws nothing else anew.
     """
     with frame.part():
-        answer, above = st.container(), st.container()
-        st.header("Side by side", anchor=False)
-        opened = beside.pick(models)
-        with above:
-            table = draw(at, models, question, opened)
+        answer = st.container()
+        table = draw(at, models, question)
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
-        if opened:
-            beside.show(at, models, question, table, opened)
+        beside.show(at, models, question, table)
 
 
-def draw(at: Place, models: pd.DataFrame, question: ModelMap, opened: str | None) -> pd.DataFrame:
+def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
     """Draw the controls and the map; return the map's table."""
     options = controls.options_by_name(ModelMap)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -83,12 +81,12 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap, opened: str | None
         points,
         color=color,
         distance=distance if layout == "mds" else "",
-        named=[name for name in models["model"] if name in (opened, REALITY)],
+        named=(REALITY, *selection.chosen()),
         mode=frame.mode(),
         narrow=frame.narrow(),
     )
     csv = points.drop(columns="layers")
-    exportbar.draw(at, question, figure, key="model-map", table=csv, on_select=_open)
+    exportbar.draw_models(at, question, figure, key="model-map", table=csv)
     reading = (
         DISTANCES.format(distance=distance)
         if layout == "mds"
@@ -110,10 +108,3 @@ def _placed(at: Place, question: ModelMap) -> pd.DataFrame:
             return queries.ask(at, question)
     except InputError as error:
         raise frame.NeededError(f"No map: {error}.") from error
-
-
-def _open() -> None:
-    """Open the clicked model; a chart forgets its selection when it is drawn anew."""
-    picked = st.session_state["model-map"].selection.points
-    if picked and picked[0].get("customdata"):
-        st.session_state["opened"] = picked[0]["customdata"][0]

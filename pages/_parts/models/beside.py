@@ -4,7 +4,7 @@ alike, what they can do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -21,44 +21,36 @@ from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
 from pages._shared import exportbar, frame, gallery, queries
-from pages._shared.address import bind
+from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 NEAR = 6  # stimuli drawn of each model
 
 
-def pick(models: pd.DataFrame) -> str | None:
-    """Choose the model that is opened; None where none is."""
-    titles = models.set_index("model")["title"]
-    return st.selectbox(
-        "Model",
-        list(titles.index),
-        index=None,
-        format_func=titles.get,
-        placeholder="click a mark above, or choose one",
-        **bind("opened", None, titles.index),
-    )
-
-
-def show(
-    at: Place, models: pd.DataFrame, question: ModelMap, table: pd.DataFrame, first: str
-) -> None:
-    """Draw the opened model beside its three nearest, and beside any other that is chosen; table:
-    of the map.
+def show(at: Place, models: pd.DataFrame, question: ModelMap, table: pd.DataFrame) -> None:
+    """Draw the model that was chosen last beside the one chosen before it and its three nearest;
+    say how to choose where none is. table: of the map.
     """
-    titles = models.set_index("model")["title"]
-    near = [name for name in table.set_index("model").loc[first, list(NEAREST)] if name]
-    others = [*near, *(name for name in titles.index if name not in (first, *near))]
-    second = st.selectbox(
-        "Compared with",
-        others,
-        format_func=titles.get,
-        help="Its three nearest models come first.",
-        **bind("beside", others[0], others),
-    )
-    shown = [first, *dict.fromkeys((second, *near))]
+    st.header("Side by side", anchor=False)
+    placed = table.set_index("model")
+    latest = [name for name in reversed(selection.chosen()) if name in set(placed.index)]
+    if not latest:
+        st.caption("Click a mark of the map, or choose a model in the sidebar.")
+        return
+    first = latest[0]
+    near = [str(name) for name in placed.loc[first, list(NEAREST)] if name]
+    shown = list(dict.fromkeys((*latest[:2], *near)))
     pairs = queries.ask(at, ModelPairs(at.scope, question.roster, question.comparison))
     show_facts(at, models.set_index("model").loc[shown], pairs)
+    if len(shown) > 1:  # one that is left out has no nearest
+        show_agreement(at, models, question, shown)
+
+
+def show_agreement(
+    at: Place, models: pd.DataFrame, question: ModelMap, shown: Sequence[str]
+) -> None:
+    """Draw which layers of the first two agree, and what each holds nearest to a stimulus."""
+    first, second, *_ = shown
     comparison = replace(question.comparison, layers=ALL)
     grids = {
         name: Alignment(at.scope, x=(first,), y=(name,), comparison=comparison)
@@ -67,7 +59,7 @@ def show(
     show_layers(at, models, grids[second])
     best = {name: _best_layers(at, grid) for name, grid in grids.items()}
     layers = {first: best[second][0], **{name: pair[1] for name, pair in best.items()}}
-    show_neighbors(at, titles, layers)
+    show_neighbors(at, models.set_index("model")["title"], layers)
 
 
 def show_facts(at: Place, models: pd.DataFrame, pairs: pd.DataFrame) -> None:

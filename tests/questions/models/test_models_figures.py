@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import hue
-from core.questions.models.figures import CHECKPOINT, NAMED, SCALED, model_map
+from core.questions.models.figures import CHECKPOINT, NAMED, SCALED, STAR, model_map
 from core.questions.models.map_table import NEAREST
 from core.questions.models.points import map_points
 from core.questions.models.tree_figures import shorten, tree
@@ -189,11 +189,17 @@ def test_a_map_of_distances_has_a_bar_of_a_round_one_as_its_scale(factor, length
     assert words(figure) == f"−log(a) {length:g}"
 
 
-def test_named_models_get_a_ring_and_their_title():
+def test_named_models_get_their_title_and_no_ring():
     assert words(drawn()) == ""
     figure = drawn(named=["mae-s", "flat"])  # the second has no place
     assert words(figure) == "MAE &lt;s&gt;"
-    assert figure.data[-1].marker.line.width == 2
+    assert len(figure.data) == len(drawn().data)
+
+
+def test_the_world_is_a_star_that_can_be_seen():
+    figure = drawn()
+    stars = [trace for trace in figure.data if "star" in (trace.marker.symbol or ())]
+    assert [trace.marker.size for trace in stars] == [(STAR,)]
 
 
 def small_tree(**changed):

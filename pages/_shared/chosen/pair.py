@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.study.comparison.layer_pairs import best_layers
 from core.study.parts import LayerPair
 from pages._shared import controls, queries
+from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 
@@ -17,14 +18,16 @@ def pick_pair(
     at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
 ) -> LayerPair:
     """Choose two of at least two models that have neighbors, and a layer of each; at first those
-    that agree most at this k.
+    that were chosen anywhere, else those that agree most at this k.
     """
-    first, second = queries.best_models(at, tuple(models["model"]), k=k)
+    best = queries.best_models(at, tuple(models["model"]), k=k)
+    first, second = selection.pair(models, models, best)
+    follow = bool(selection.chosen())
     a, b = (controls.option_named(LayerPair, name) for name in ("a", "b"))
     with left:
-        x = controls.pick_model(a.label, models, a.name, default=first)
+        x = controls.pick_model(a.label, models, a.name, default=first, follow=follow)
     with right:
-        y = controls.pick_model(b.label, models, b.name, default=second)
+        y = controls.pick_model(b.label, models, b.name, default=second, follow=follow)
     best_x, best_y = best_layers(queries.study(at), x, y, k=k)
     layers = models.set_index("model")["layers"]
     with left:

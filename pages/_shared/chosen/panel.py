@@ -1,0 +1,102 @@
+"""What is known of the chosen models, at the foot of the window, wherever a page is scrolled to."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.figures.numbers import count_text
+from core.figures.theme import INK
+from core.questions.competence.question import TasksSolved
+from core.questions.models.points import skill_texts
+from core.questions.models.question import ModelPairs
+from core.questions.models.standings import nearest_to, standings
+from core.study.parts import Comparison
+from pages._shared import frame, queries
+from pages._shared.address import fragment
+from pages._shared.chosen import selection
+from pages._shared.queries import Place
+
+COMPARISON = Comparison()  # as the map of models has it at first
+STYLE = """<style>
+.st-key-chosen-models {{
+  position: fixed; bottom: 0.6rem; right: 1.2rem; z-index: 95; width: auto; max-width: 92vw;
+  padding: 0.3rem 0.6rem; border: 1px solid var(--st-border-color); border-radius: 0.6rem;
+  background: {paper}; box-shadow: 0 1px 8px rgb(0 0 0 / 0.18);
+}}
+[data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
+</style>"""
+MOST = 4  # models that have room by name; the last ones
+
+
+@fragment
+def show() -> None:
+    """Draw the chosen models, if any: each opens what is known of it; Escape drops all."""
+    chosen = selection.chosen()
+    if not chosen:
+        return
+    st.html(STYLE.format(paper=INK[frame.mode()].paper))
+    with (
+        frame.part(),
+        st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="chosen-models"
+        ),
+    ):
+        at = queries.place(st.session_state["dataset"])
+        models = queries.models(at).set_index("model")
+        st.caption("Chosen")
+        for name in chosen[-MOST:]:
+            _draw(at, models, name)
+        if len(chosen) > MOST:
+            st.caption(f"and {len(chosen) - MOST} more")
+        st.button(
+            "Clear",
+            icon=":material/close:",
+            type="tertiary",
+            shortcut="escape",
+            help="Drop all chosen models",
+            key="clear-chosen",
+            on_click=selection.clear,
+        )
+
+
+def _draw(at: Place, models: pd.DataFrame, name: str) -> None:
+    """Draw a chosen model's title, which opens what is known of it."""
+    title = frame.plain(models.loc[name, "title"])
+    card = st.popover(title, type="tertiary", key=f"about-{name}", on_change="rerun")
+    if card.open:
+        with card:
+            _describe(at, models, name)
+            st.button("Drop", key=f"forget-{name}", on_click=selection.toggle, args=(name,))
+
+
+def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
+    """Say how a model is made, how aligned and how competent it is."""
+    row = models.loc[[name]].to_dict("records")[0]
+    pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
+    skill = skill_texts(queries.competence(at), queries.ask(at, TasksSolved(at.scope)))
+    facts = {
+        "Kind": f"{row['family']}, {row['objective']}",
+        "Parameters": count_text(row["parameters"]),
+        "Training steps": count_text(row["step"]),
+        f"{len(row['layers'])} layers": ", ".join(row["layers"]),
+        "Aligned with": _aligned(standings(pairs, models.reset_index()), name),
+        "Nearest": _nearest(pairs, models["title"].to_dict(), name),
+        "Competence": skill.get(name, "not measured"),
+    }
+    st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in facts.items()))
+
+
+def _aligned(scores: pd.DataFrame, name: str) -> str:
+    mine = scores[scores["model"] == name]
+    return ", ".join(f"{row.target} {row.score:.3f}" for row in mine.itertuples()) or "nothing"
+
+
+def _nearest(pairs: pd.DataFrame, titles: Mapping[Hashable, str], name: str) -> str:
+    near = nearest_to(pairs, name, high=COMPARISON.spec.higher_is_more_aligned, count=3)
+    return (
+        ", ".join(f"{titles[row.other]} ({row.score:.3f})" for row in near.itertuples())
+        or "nothing"
+    )

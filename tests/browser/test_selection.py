@@ -1,0 +1,64 @@
+"""Models are chosen where they are seen, stay chosen on other pages, and Escape drops them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.seen import chart
+
+pytestmark = pytest.mark.browser
+PANEL = ".st-key-chosen-models"
+PLACE = """([key, model]) => {
+  const chart = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
+  const trace = chart._fullData.find(one => one.customdata?.some(names => names[0] === model));
+  const place = trace.customdata.findIndex(names => names[0] === model);
+  const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
+  return [left + xaxis._offset + xaxis.d2p(trace.x[place]),
+          top + yaxis._offset + yaxis.d2p(trace.y[place])];
+}"""
+RINGS = """key => document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)._fullData
+  .filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
+
+
+def click(page, key: str, model: str) -> None:
+    """Click the dot of a model, whatever it took before."""
+    chart(page, key).scroll_into_view_if_needed()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.wait_for_timeout(1000)  # a chart that is just drawn anew hears nothing yet
+    page.mouse.click(*page.evaluate(PLACE, [key, model]))
+
+
+def wait_for_rings(page, key: str, count: int) -> None:
+    page.wait_for_function(f"key => ({RINGS})(key) === {count}", arg=key)
+
+
+def test_clicks_choose_models_and_drop_them(visit):
+    page = visit("/map?layout=mds")
+    click(page, "model-map", "gpt-2-m")
+    page.wait_for_url("**chosen=gpt-2-m*")
+    wait_for_rings(page, "model-map", 1)
+    click(page, "model-map", "vit-mae-m")
+    page.wait_for_url("**chosen=gpt-2-m&chosen=vit-mae-m*")
+    wait_for_rings(page, "model-map", 2)
+    for model, left in (("gpt-2-m", 1), ("vit-mae-m", 0)):
+        click(page, "model-map", model)
+        wait_for_rings(page, "model-map", left)
+    page.wait_for_function("!location.search.includes('chosen')")
+    page.locator(PANEL).wait_for(state="detached")
+
+
+def test_a_choice_goes_along_and_escape_drops_it(visit):
+    page = visit("/map?layout=mds&chosen=gpt-2-m")
+    wait_for_rings(page, "model-map", 1)
+    page.get_by_role("link", name="Overview").click()
+    chart(page, "ranking")
+    wait_for_rings(page, "ranking", 1)
+    assert "chosen=gpt-2-m" in page.url
+    page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
+    page.get_by_text("Aligned with").wait_for()
+    page.keyboard.press("Escape")  # closes what the panel says
+    page.get_by_text("Aligned with").wait_for(state="hidden")
+    page.locator("h1").click()
+    page.keyboard.press("Escape")
+    wait_for_rings(page, "ranking", 0)
+    page.wait_for_function("!location.search.includes('chosen')")

@@ -1,0 +1,72 @@
+"""Models that were chosen once are chosen on every page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CHOSEN = ["gpt-2-m", "vit-mae-m"]
+
+
+def ringed(app) -> dict[str, int]:
+    """Return how many dots have a ring, by chart that has any."""
+    specs = {chart.key: json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")}
+    counts = {
+        key: sum(
+            len(trace["x"])
+            for trace in traces
+            if trace.get("marker", {}).get("symbol") == "circle-open"
+            and trace["marker"]["line"]["width"] == 2  # a thin one is chance
+        )
+        for key, traces in specs.items()
+    }
+    return {key: count for key, count in counts.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("page", "charts"),
+    [
+        ("overview", {"headline", "ranking", "growth"}),
+        ("alignment", {"trend"}),
+        ("competence", {"downstream"}),
+        ("models", {"model-map"}),
+        ("metrics", {"trends"}),
+    ],
+)
+def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, charts):
+    app = opened(demo, page, chosen=CHOSEN)
+    assert not app.exception
+    assert set(ringed(app)) == charts
+
+
+def test_links_to_other_pages_take_the_choice_along(opened, demo):
+    app = opened(demo, "theory_deep_linear", chosen=CHOSEN, stimulus="3")
+    links = [link.proto.query_string for link in app.sidebar.get("page_link")]
+    assert links
+    assert set(links) == {"chosen=gpt-2-m&chosen=vit-mae-m&stimulus=3"}
+
+
+@pytest.mark.parametrize(
+    ("page", "keys"),
+    [("alignment", ("pair_x", "pair_y")), ("metrics", ("a", "b"))],
+)
+def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
+    opened, demo, page, keys
+):
+    app = opened(demo, page, chosen=["vit-clip-m", *CHOSEN])
+    assert [app.selectbox(key=key).value for key in keys] == CHOSEN
+    app.selectbox(key=keys[0]).set_value("gpt-2-s").run()
+    assert [app.selectbox(key=key).value for key in keys] == ["gpt-2-s", CHOSEN[1]]
+    app.multiselect(key="chosen").set_value(["llama-m", "vit-clip-m"]).run()
+    assert [app.selectbox(key=key).value for key in keys] == ["llama-m", "vit-clip-m"]
+    assert "pair_x" not in app.query_params
+
+
+def test_the_panel_names_the_chosen_and_clears_them(opened, demo):
+    app = opened(demo, "overview", chosen=CHOSEN)
+    app.button(key="clear-chosen").click().run()
+    assert app.multiselect(key="chosen").value == []
+    assert "chosen" not in app.query_params
+    assert ringed(app) == {}
+    assert not [button for button in app.button if button.key == "clear-chosen"]
