@@ -77,7 +77,7 @@ frame.keep_legible()
 over_store = page not in PAGES["Theory"]
 with st.sidebar:
     frame.sidebar(PAGES, over_store=over_store)
-page.run()
 if over_store:
-    panel.show()
+    panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
+page.run()
 memory.freeze_imports()

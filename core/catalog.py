@@ -38,7 +38,7 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
-from core.questions.models.question import ModelMap, ModelPairs
+from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles, ModelTable
 from core.questions.overview.question import Overview
 from core.questions.question import Question
 from core.questions.score.question import Score
@@ -89,6 +89,8 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     NeighborhoodSweep,
     ModelMap,
     ModelPairs,
+    ModelProfiles,
+    ModelTable,
     Overview,
     Score,
     StimulusList,

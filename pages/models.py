@@ -6,26 +6,34 @@ import pandas as pd
 
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import is_reality, trained
-from pages._parts.models import atlas, tree
+from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, comparing, controls, frame, queries
 from pages._shared.queries import Place
 
+VIEWS = {"map": "Map", "table": "Table", "tree": "Tree"}
+
 
 def show(at: Place) -> None:
-    """Draw the map of models, what is beside the one that is opened, then their tree."""
+    """Draw models as a map, a table or a tree, then the chosen ones side by side."""
     frame.need_stimuli(at)
     every = queries.models(at)
     if every.empty:
         frame.need_readers(at, "caption", "image")
     options = controls.options_by_name(ModelMap)
+    view = controls.pick_segment("View", VIEWS, "view", start="map", hidden=True)
     with bar.controls_bar():
         with bar.more():
             roster, models = _pick(every)
             seed = controls.pick_number(options["seed"], 2**31 - 1)
         comparison = comparing.pick_comparison(queries.size(at))
     _need_two(models, at)
-    atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
-    tree.show(at, models, roster, comparison)
+    if view == "map":
+        atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
+    elif view == "table":
+        table.show(at, models, roster, comparison)
+    else:
+        tree.show(at, models, roster, comparison)
+    beside.show(at, models, roster, comparison)
 
 
 def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:

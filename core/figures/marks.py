@@ -88,9 +88,8 @@ def add_level(figure: go.Figure, x: float, name: str, line: Mapping[str, object]
     figure.add_vline(x=x, line=line, **entry)
 
 
-def ring(figure: go.Figure, chosen: Collection[str], mode: Mode) -> go.Figure:
-    """Return the figure with a ring around the dots of chosen models, or as it is where it has
-    none of them.
+def add_rings(figure: go.Figure, chosen: Collection[str], mode: Mode) -> None:
+    """Draw a ring around the dots of chosen models.
 
     The customdata of such a dot names its models, one or two. Of two, a side from which no model
     was chosen counts as chosen whole.
@@ -98,18 +97,18 @@ def ring(figure: go.Figure, chosen: Collection[str], mode: Mode) -> go.Figure:
     dots = [trace for trace in figure.data if trace.customdata is not None]
     names = [tuple(of_dot) for trace in dots for of_dot in trace.customdata]
     sides = [set(side) & set(chosen) for side in zip(*names, strict=True)]
-    if not any(sides):
-        return figure
-    marked = go.Figure(figure)
-    for trace in dots:
-        places = [
-            place
-            for place, of_dot in enumerate(trace.customdata)
-            if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
-        ]
-        if places:
-            marked.add_trace(_ring(trace, places, mode))
-    return marked
+    if any(sides):
+        rings = (_ring(trace, _places(trace, sides), mode) for trace in dots)
+        figure.add_traces([ring for ring in rings if ring["x"]])
+
+
+def _places(trace: BaseTraceType, sides: Sequence[Collection[str]]) -> list[int]:
+    """Return which dots of a trace are marked."""
+    return [
+        place
+        for place, of_dot in enumerate(trace.customdata)
+        if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
+    ]
 
 
 def _ring(trace: BaseTraceType, places: Sequence[int], mode: Mode) -> dict[str, object]:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import exports
-from core.figures.marks import ring
+from core.figures.marks import add_rings
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
@@ -56,10 +56,27 @@ def draw_models(
     at: Place, question: StudyQuestion, figure: go.Figure, *, key: str, table: pd.DataFrame
 ) -> None:
     """Draw a figure whose dots are models, as `draw` does: a click on one chooses it, and chosen
-    ones have a ring; see `core.figures.marks.ring`.
+    ones have a ring; see `core.figures.marks.add_rings`.
     """
-    marked, click = ring(figure, selection.chosen(), frame.mode()), selection.by_click(key)
-    draw(at, question, marked, key=key, table=table, on_select=click)
+    add_rings(figure, selection.chosen(), frame.mode())
+    draw(at, question, figure, key=key, table=table, on_select=selection.by_click(key))
+
+
+def draw_table(at: Place, question: StudyQuestion, table: pd.DataFrame, *, key: str) -> None:
+    """Draw what can be exported of a table that is shown by itself; key: its name, too."""
+    with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
+        st.download_button(
+            "CSV",
+            lambda: exports.to_csv(table),
+            exports.file_name(key, queries.recipe_of(at, question), "csv"),
+            "text/csv",
+            key=f"csv-{key}",
+            type="tertiary",
+            on_click="ignore",
+        )
+        with st.popover("Command", type="tertiary"):
+            st.caption("This prints the same table:")
+            st.code(frame.question_command(question), language="bash", wrap_lines=True)
 
 
 def draw_alone(

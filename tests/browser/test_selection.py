@@ -16,7 +16,7 @@ PLACE = """([key, model]) => {
   return [left + xaxis._offset + xaxis.d2p(trace.x[place]),
           top + yaxis._offset + yaxis.d2p(trace.y[place])];
 }"""
-RINGS = """key => document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)._fullData
+RINGS = """key => (document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData ?? [])
   .filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
 
 
@@ -62,3 +62,30 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     page.keyboard.press("Escape")
     wait_for_rings(page, "ranking", 0)
     page.wait_for_function("!location.search.includes('chosen')")
+
+
+def tick(page, row: int) -> None:
+    """Click the box before a row of the table, counted from 1."""
+    table = page.locator("[data-testid=stDataFrame]").first
+    table.scroll_into_view_if_needed()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + 18, box["y"] + 35 * row + 17)
+
+
+def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
+    page = visit("/map?view=table&chosen=vit-mae-m")
+    page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
+    page.wait_for_timeout(1500)  # until it has drawn its rows
+    tick(page, 1)
+    page.wait_for_url("**chosen=vit-mae-m&chosen=bloom-s*")
+    tick(page, 2)
+    page.wait_for_url("**chosen=vit-mae-m&chosen=bloom-s&chosen=gpt-2-m*")
+    tick(page, 1)
+    page.wait_for_url(lambda url: "bloom-s" not in url)
+    page.locator("h1").click()
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "chosen" not in url)
+    page.wait_for_timeout(1500)
+    tick(page, 2)
+    page.wait_for_url(lambda url: url.endswith("chosen=gpt-2-m&view=table"))

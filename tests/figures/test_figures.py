@@ -5,7 +5,7 @@ drawn.
 import numpy as np
 import pytest
 
-from core.figures.marks import ring
+from core.figures.marks import add_rings
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from core.questions.alignment.figures import trend
@@ -43,19 +43,21 @@ def test_trend_has_a_panel_per_objective_and_a_line_per_vision_model():
 
 def test_a_ring_marks_the_chosen_pair_and_nothing_else():
     chosen, table = ("gpt-s", "mae-m"), trend_points()
-    unmarked = trend(table, trend_fits(), label=LABEL, mode="light")
-    figure = ring(unmarked, chosen, "light")
+    figure = trend(table, trend_fits(), label=LABEL, mode="light")
+    unmarked = len(figure.data)
+    add_rings(figure, chosen, "light")
     rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
     row = table[(table["model_x"] == chosen[0]) & (table["model_y"] == chosen[1])].iloc[0]
     assert [(ring.x, ring.y, ring.hoverinfo) for ring in rings] == [
         ((row["competence"],), (row["score"],), "skip")
     ]
-    assert len(unmarked.data) == len(figure.data) - 1
+    assert len(figure.data) == unmarked + 1
 
 
 def test_a_model_chosen_alone_has_a_ring_wherever_it_is_compared():
     table, mode = trend_points(), "light"
-    figure = ring(trend(table, trend_fits(), label=LABEL, mode=mode), ["gpt-s", "gone"], mode)
+    figure = trend(table, trend_fits(), label=LABEL, mode=mode)
+    add_rings(figure, ["gpt-s", "gone"], mode)
     rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
     marked = {score for trace in rings for score in trace.y}
     assert marked == set(table.loc[table["model_x"] == "gpt-s", "score"])
@@ -65,7 +67,9 @@ def test_a_model_chosen_alone_has_a_ring_wherever_it_is_compared():
 
 def test_without_a_chosen_model_a_figure_stays_as_it_is():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
-    assert ring(figure, ["gone"], "light") is figure
+    before = len(figure.data)
+    add_rings(figure, ["gone"], "light")
+    assert len(figure.data) == before
 
 
 def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them():

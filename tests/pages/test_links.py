@@ -30,6 +30,7 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
     ("alignment", {"x": ["gpt-2-m"], "y": ["vit-clip-m"], "layers": "last", "bootstrap": "200"}),
     ("competence", {"unfinished": "true", "metric": "cka", "by": "size", "bins": "3"}),
     ("models", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "layers": "last"}),
+    ("models", {"view": "table", "targets": ["reality", "gpt-2-m"], "k": "5", "layers": "last"}),
     ("metrics", {"k": "12", "a": "gpt-2-m", "layer_a": "2", "b": "vit-mae-m", "null": "200"}),
     (
         "dispersion",

@@ -35,13 +35,16 @@ def on_the_map(opened, demo):
 def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_the_map):
     app = on_the_map
     assert not app.exception
-    assert charts(app) == ["model-map", "tree"]
+    assert charts(app) == ["model-map"]
     assert "Stress 0." in texts(app)
     assert "Trustworthiness 0." in texts(app)
     assert "floor" in texts(app)
     assert "A model's nearest model is of the same modality for" in texts(app)
-    assert "cophenetic correlation" in texts(app)
     assert any("models map --layout mds --store" in code for code in codes(app))
+    pick(app, "view", "tree").run()
+    assert not app.exception
+    assert charts(app) == ["tree"]
+    assert "cophenetic correlation" in texts(app)
 
 
 def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
@@ -54,7 +57,7 @@ def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     ):
         pick(app, "color", color).run()
         assert said_of_it in texts(app)
-    assert charts(app) == ["model-map", "tree"]
+    assert charts(app) == ["model-map"]
     pick(app, "layout", "tsne").run()
     assert app.exception
 
@@ -65,14 +68,15 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     assert "over 12 models" in texts(app)
     assert any("models map --no-world --layout mds" in code for code in codes(app))
     app.toggle(key="unfinished").set_value(False).run()
-    assert any("models pairs --no-unfinished --no-world" in code for code in codes(app))
     assert "over 11 models" in texts(app)
+    pick(app, "view", "tree").run()
+    assert any("models pairs --no-unfinished --no-world" in code for code in codes(app))
     assert not app.exception
 
 
 def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
     app = opened(demo, "models", layout="mds", chosen="gpt-2-m", stimulus="3")
-    assert charts(app) == ["model-map", "layer-map", "tree"]
+    assert charts(app) == ["model-map", "layer-map"]
     facts = app.dataframe[0].value.set_index("")
     assert facts.columns[0] == "GPT-2 M"
     assert len(facts.columns) == 4
@@ -91,10 +95,10 @@ def test_a_link_to_a_model_that_is_gone_draws_the_map_and_says_so(opened, demo):
     app = opened(demo, "models", layout="mds", chosen="nobody")
     assert not app.exception
     assert "no model named 'nobody'" in said(app)
-    assert charts(app) == ["model-map", "tree"]
+    assert charts(app) == ["model-map"]
 
 
-@pytest.mark.parametrize(("layout", "drawn"), [("umap", ["tree"]), ("mds", ["model-map", "tree"])])
+@pytest.mark.parametrize(("layout", "drawn"), [("umap", []), ("mds", ["model-map"])])
 def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
     store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
     app = opened(store, "models", layout=layout)
@@ -136,8 +140,54 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
         )
     app = opened(tmp_path, "models", layout="mds", chosen="nasty")
     assert not app.exception
-    assert charts(app) == ["model-map", "layer-map", "tree"]
+    assert charts(app) == ["model-map", "layer-map"]
     assert not any("onerror" in text.value for text in app.markdown)
     assert any(
         "Left out: Flat, no score with" in text.value.replace("\\", "") for text in app.caption
     )
+
+
+@pytest.fixture
+def tabulated(opened, demo):
+    return opened(demo, "models", view="table")
+
+
+def rows(app) -> list[str]:
+    """Return the titles in the table of models."""
+    return app.dataframe[0].value["title"].tolist()
+
+
+def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
+    app = tabulated
+    assert not app.exception
+    assert charts(app) == []
+    table = app.dataframe[0].value
+    assert len(table) == 13
+    assert {"reality", "vision models", "language models", "skill", "solved", "lines"} <= set(table)
+    assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
+    assert all(len(line) > 1 for line in table["lines"].dropna())
+    assert "Most aligned with reality" in texts(app)
+    assert any(code.startswith("platoscope models table") for code in codes(app))
+
+
+def test_the_table_is_searched_and_filtered(tabulated):
+    app = tabulated
+    app.text_input(key="search").set_value("gpt").run()
+    assert rows(app) == ["GPT-2 M", "GPT-2 S", "GPT-2 XS"]
+    app.text_input(key="search").set_value("").run()
+    app.multiselect(key="modality").set_value(["vision"]).run()
+    assert all(title.startswith("ViT") for title in rows(app))
+    app.multiselect(key="objective").set_value(["MAE"]).run()
+    assert rows(app) == ["ViT M · MAE", "ViT S · MAE"]
+    app.multiselect(key="size").set_value(["1M to 10M"]).run()
+    assert rows(app) == ["ViT M · MAE"]
+    assert not app.exception
+
+
+def test_the_table_compares_with_any_model(tabulated):
+    app = tabulated
+    app.multiselect(key="targets").set_value(["vit-clip-m"]).run()
+    table = app.dataframe[0].value.set_index("title")
+    assert table["vit-clip-m"].isna().sum() == 1  # itself
+    assert "reality" not in table
+    assert any("--targets vit-clip-m" in code for code in codes(app))

@@ -9,17 +9,33 @@ import pandas as pd
 
 from core.progress import Progress
 from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
 from core.questions.models.distances import distances
-from core.questions.models.findings import map_findings, pair_findings
+from core.questions.models.findings import map_findings, pair_findings, table_findings
 from core.questions.models.map_table import DESCRIBED, NEAREST, map_table
-from core.questions.models.question import ModelLayout, ModelMap, ModelPairs, Roster
+from core.questions.models.question import (
+    ModelLayout,
+    ModelMap,
+    ModelPairs,
+    ModelProfiles,
+    ModelTable,
+    Roster,
+    Targets,
+)
+from core.questions.models.standings import (
+    DESCRIPTION,
+    mean_over_targets,
+    members_of,
+    profiles,
+    standings,
+)
 from core.questions.registry import Answer, declare, never
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparison.pairing import check_pairing, pair_models
 from core.study.models import is_reality, trained
 from core.study.study import Study
 
-Q = TypeVar("Q", ModelPairs, ModelLayout, ModelMap)
+Q = TypeVar("Q", ModelPairs, ModelLayout, ModelMap, ModelTable)
 
 
 def complete(question: Q, study: Study) -> Q:
@@ -93,3 +109,76 @@ declare(
         shown=("model", "x", "y", *NEAREST, "floored", "reason"),
     ),
 )
+
+
+def complete_table(question: ModelTable, study: Study) -> ModelTable:
+    """Name the models and the targets that are meant; raises UnknownNameError for a target, and as
+    `complete`.
+    """
+    question = complete(question, study)
+    return replace(question, targets=_targets(question.targets, question.roster, study))
+
+
+def complete_profiles(question: ModelProfiles, study: Study) -> ModelProfiles:
+    """Name the models and the targets that are meant; raises UnknownNameError for a target."""
+    roster = replace(question.roster, names=_named(question.roster, study))
+    return replace(question, roster=roster, targets=_targets(question.targets, roster, study))
+
+
+def _targets(targets: Targets, roster: Roster, study: Study) -> Targets:
+    return Targets(tuple(members_of(targets.names, _described(roster, study))))
+
+
+def _described(roster: Roster, study: Study) -> pd.DataFrame:
+    models = study.models()
+    return models[models["model"].isin(roster.names)]
+
+
+def tabulate(question: ModelTable, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Describe each model: what it is, how competent, and its mean alignment with each target.
+
+    Returns a row per model: what `core.study.models.describe` says of it; skill: 1 − bits per byte
+    of the captions; solved: the share of the vision tasks that it solves; and a column per target,
+    by its name. NaN where it has none.
+    """
+    models = _described(question.roster, study)
+    pairs = ask(ModelPairs(question.scope, question.roster, question.comparison), study, report)
+    solved = ask(TasksSolved(question.scope), study, report).set_index("model")["solved"]
+    members = members_of(question.targets.names, models)
+    scores = standings(pairs, models, members).pivot(
+        index="model", columns="target", values="score"
+    )
+    skill = study.competence().set_index("model")["value"]
+    about = models[list(DESCRIPTION)].assign(
+        skill=models["model"].map(skill), solved=models["model"].map(solved)
+    )
+    return about.join(scores.reindex(columns=list(members)), on="model").reset_index(drop=True)
+
+
+declare(
+    ModelTable,
+    Answer(
+        tabulate,
+        version=1,
+        complete=complete_table,
+        needs=(ModelPairs, TasksSolved),
+        findings=table_findings,
+        kept=never,
+    ),
+)
+
+
+def profile(question: ModelProfiles, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Align every layer of each model with each target.
+
+    Returns model, layer (from 0), target, score: the mean over the target's models of the score
+    with their best-aligned layer, and models: how many those are.
+    """
+    models = _described(question.roster, study)
+    members = members_of(question.targets.names, models)
+    others = list(dict.fromkeys(name for names in members.values() for name in names))
+    scores = profiles(study, question.roster.names, others, question.measure)
+    return mean_over_targets(scores, models, members, by=["model", "layer"])
+
+
+declare(ModelProfiles, Answer(profile, version=1, complete=complete_profiles))

@@ -10,7 +10,8 @@ from core.errors import InputError
 from core.figures.numbers import share_text
 from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
-from core.questions.models.question import ModelMap, ModelPairs
+from core.questions.models.question import ModelMap, ModelPairs, ModelTable
+from core.questions.models.standings import GROUPS
 
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10 % is fair, 20 % poor
 TRUSTED = 0.9
@@ -120,3 +121,20 @@ def tree_fit(cophenetic: float) -> str:
             else "does not fit: models form no tree"
         )
     return f"A tree {fits} (cophenetic correlation {cophenetic:.2f}; 1 is a true tree)."
+
+
+def table_findings(question: ModelTable, table: pd.DataFrame) -> list[str]:
+    """Say which model is most aligned with each target, and which least."""
+    targets = [name for name in question.targets.names or GROUPS if name in table]
+    high = question.comparison.spec.higher_is_more_aligned
+    return [_ends(table, name, high=high) for name in targets if table[name].notna().any()]
+
+
+def _ends(table: pd.DataFrame, target: str, *, high: bool) -> str:
+    titles = table.set_index("model")["title"]
+    scored = table.dropna(subset=target).sort_values(target, ascending=not high, kind="stable")
+    most, least = (
+        f"{row['title']} ({row[target]:.3f})" for row in scored.iloc[[0, -1]].to_dict("records")
+    )
+    of = target if target in GROUPS else titles.get(target, target)
+    return f"Most aligned with {of}: {most}; least: {least}; of {len(scored)} models."

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
-from core.study.parts import Comparison
+from core.study.parts import Comparison, Measure
 
 LayoutName = Literal["umap", "mds", "tsne"]
 
@@ -74,6 +74,47 @@ class ModelMap(StudyQuestion):
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
     seed: int = option(0, least=0, most=2**31 - 1, help="seed of UMAP and t-SNE")
+
+    def models(self) -> tuple[str, ...]:
+        return self.roster.names
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Whom models are compared with, in the mean over each group."""
+
+    names: tuple[str, ...] = option(
+        (),
+        name="targets",
+        label="Aligned with",
+        metavar="T",
+        help="reality, groups such as 'vision models', or single models (reality and all groups)",
+    )
+
+
+@dataclass(frozen=True)
+class ModelTable(StudyQuestion):
+    """How aligned and how competent is each model?"""
+
+    command: ClassVar[str] = "models table"
+
+    roster: Roster = part(Roster)
+    comparison: Comparison = part(Comparison)
+    targets: Targets = part(Targets)
+
+    def models(self) -> tuple[str, ...]:
+        return self.roster.names
+
+
+@dataclass(frozen=True)
+class ModelProfiles(StudyQuestion):
+    """In which layers is each model aligned with others?"""
+
+    command: ClassVar[str] = "models profiles"
+
+    roster: Roster = part(Roster)
+    measure: Measure = part(Measure)
+    targets: Targets = part(Targets)
 
     def models(self) -> tuple[str, ...]:
         return self.roster.names

@@ -1,17 +1,31 @@
-"""How aligned each model is with reality, with vision models and with language models."""
+"""How aligned each model is with reality, with vision models, with language models, or with any one
+model.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.errors import UnknownNameError
+from core.metrics.spec import MetricSpec
 from core.modalities import MODALITIES
+from core.study.comparison.comparing import layer_scores
 from core.study.models import trained
+from core.study.parts import Measure
+from core.study.study import Study
+
+GROUPS = (REALITY, *(one.plural for one in MODALITIES.values() if not one.is_reality))
+DESCRIPTION = ("model", "title", "modality", "family", "objective", "parameters", "step")
+Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
 
 
-def targets(models: pd.DataFrame) -> dict[str, list[str]]:
-    """Return what models are compared with, by its name: reality where it is known, and the trained
-    models of each modality that has any. models: of `describe`.
+def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the groups that models are compared with, by name: reality where it is known, and the
+    trained models of each modality that has any. models: of `describe`.
     """
     usual = trained(models)
     groups = {REALITY: list(usual.loc[usual["model"] == REALITY, "model"])}
@@ -21,36 +35,69 @@ def targets(models: pd.DataFrame) -> dict[str, list[str]]:
     return {name: members for name, members in groups.items() if members}
 
 
-def standings(pairs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per model and target that it has a score with: model, target, score (the mean
-    over the target's models), models (how many those are).
+def members_of(names: Sequence[str], models: pd.DataFrame) -> Members:
+    """Return the models of these targets, of all groups where none is named; raises
+    UnknownNameError.
+    """
+    groups = groups_of(models)
+    every = groups | {name: [name] for name in models["model"] if name not in groups}
+    if unknown := [name for name in names if name not in every]:
+        raise UnknownNameError("target", unknown[0], every)
+    return {name: every[name] for name in names or groups}
 
-    No model is compared with itself or with another of its training. pairs: model_x, model_y,
-    score, each pair once. models: of `describe`.
+
+def standings(pairs: pd.DataFrame, models: pd.DataFrame, members: Members) -> pd.DataFrame:
+    """Return a row per model and target that it has a score with: model, target, score, models; see
+    `mean_over_targets`.
+
+    pairs: model_x, model_y, score, each pair once. models: of `describe`.
     """
     turned = pairs.rename(columns={"model_x": "other", "model_y": "model"})
     both = pd.concat([pairs.rename(columns={"model_x": "model", "model_y": "other"}), turned])
-    return mean_over_targets(both, models, by=["model"])
+    return mean_over_targets(both, models, members, by=["model"])
 
 
-def mean_over_targets(scores: pd.DataFrame, models: pd.DataFrame, *, by: list[str]) -> pd.DataFrame:
-    """Return a row per target and value of `by`, the model among it: the mean score with the
-    target's models, and how many these are.
+def mean_over_targets(
+    scores: pd.DataFrame, models: pd.DataFrame, members: Members, *, by: list[str]
+) -> pd.DataFrame:
+    """Return a row per target and value of `by`, the model among it: target, score, the mean over
+    the target's models, and models, how many those are.
 
-    scores: model, other, score, and what else is in `by`.
+    No model is compared with itself or with another of its training. scores: model, other, score,
+    and what else is in `by`; those that are NaN do not count.
     """
     runs = models.set_index("model")["run"]
     apart = scores[scores["model"].map(runs) != scores["other"].map(runs)].dropna(subset="score")
     parts = [
-        apart[apart["other"].isin(members)]
+        apart[apart["other"].isin(names)]
         .groupby(by, sort=False)["score"]
         .agg(score="mean", models="count")
         .reset_index()
-        .assign(target=name)
-        for name, members in targets(models).items()
+        .assign(target=target)
+        for target, names in members.items()
     ]
-    columns = [*by, "target", "score", "models"]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    return pd.concat(parts, ignore_index=True)[[*by, "target", "score", "models"]]
+
+
+def profiles(
+    study: Study, names: Sequence[str], others: Sequence[str], measure: Measure
+) -> pd.DataFrame:
+    """Return a row per layer of each model and other model: model, other, layer, score with the
+    best-aligned layer of the other, NaN where no layer of it can be compared.
+    """
+    scores = layer_scores(study, names, others, measure)
+    spec = measure.spec
+    rows = [
+        (x, y, layer, score)
+        for (x, y), values in scores.items()
+        for layer, score in enumerate(_best(values, spec))
+    ]
+    return pd.DataFrame(rows, columns=["model", "other", "layer", "score"])
+
+
+def _best(values: np.ndarray, spec: MetricSpec) -> list[float]:
+    best = np.fmax if spec.higher_is_more_aligned else np.fmin  # both pass over NaN
+    return [float(score) for score in best.reduce(values, axis=1)]
 
 
 def nearest_to(pairs: pd.DataFrame, name: str, *, high: bool, count: int) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from pages._shared.address import bind
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
+LABELS, KEYS = ("Language model", "Compared with"), ("pair_x", "pair_y")
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 
@@ -33,10 +34,10 @@ def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, s
     pair = selection.pair(sides[0], sides[1], (best["model_x"], best["model_y"]))
     follow = bool(selection.chosen())
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        x = controls.pick_model(
-            "Language model", sides[0], "pair_x", default=pair[0], follow=follow
+        x, y = (
+            controls.pick_model(label, side, key, default=start, follow=follow)
+            for label, side, key, start in zip(LABELS, sides, KEYS, pair, strict=True)
         )
-        y = controls.pick_model("Compared with", sides[1], "pair_y", default=pair[1], follow=follow)
     return x, y
 
 

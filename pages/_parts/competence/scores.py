@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
-from core.figures import exports
 from core.questions.competence.question import CompetenceScores
-from pages._shared import controls, frame, prose, queries
+from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -60,24 +58,8 @@ def show(at: Place) -> None:
             column_config=_formats(),
             placeholder="",
         )
-        _draw_bar(at, question, table)
+        exportbar.draw_table(at, question, table, key="competence")
         prose.explain(READING)
-
-
-def _draw_bar(at: Place, question: CompetenceScores, table: pd.DataFrame) -> None:
-    with st.container(horizontal=True, key="bar-scores", vertical_alignment="center", gap="small"):
-        st.download_button(
-            "CSV",
-            lambda: exports.to_csv(table),
-            exports.file_name("competence", queries.recipe_of(at, question), "csv"),
-            "text/csv",
-            key="csv-scores",
-            type="tertiary",
-            on_click="ignore",
-        )
-        with st.popover("Command", type="tertiary"):
-            st.caption("This prints the same table:")
-            st.code(frame.question_command(question), language="bash", wrap_lines=True)
 
 
 def _pick(at: Place) -> CompetenceScores:

@@ -1,4 +1,4 @@
-"""The map of models, and the chosen ones side by side."""
+"""The map of models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from core.questions.competence.question import TasksSolved
 from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
-from pages._parts.models import beside
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
@@ -52,7 +51,7 @@ COLORING = {
 
 @fragment
 def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
-    """Draw the map, say how far to trust it and what is seen, then the chosen models side by side.
+    """Draw the map, and say how far to trust it and what is seen.
 
     question: of which the map's layout is still to be chosen. A fragment: what it is colored by
     draws nothing else anew.
@@ -62,7 +61,6 @@ def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
         table = draw(at, models, question)
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
-        beside.show(at, models, question, table)
 
 
 def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:

@@ -15,46 +15,49 @@ from core.figures.numbers import count_text
 from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
-from core.questions.models.map_table import NEAREST
-from core.questions.models.question import ModelMap, ModelPairs
+from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.standings import nearest_to
 from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
+from core.study.parts import Comparison
 from pages._shared import exportbar, frame, gallery, queries
+from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 NEAR = 6  # stimuli drawn of each model
 
 
-def show(at: Place, models: pd.DataFrame, question: ModelMap, table: pd.DataFrame) -> None:
+@fragment
+def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
     """Draw the model that was chosen last beside the one chosen before it and its three nearest;
-    say how to choose where none is. table: of the map.
+    say how to choose where none is.
     """
     st.header("Side by side", anchor=False)
-    placed = table.set_index("model")
-    latest = [name for name in reversed(selection.chosen()) if name in set(placed.index)]
+    names = set(models["model"])
+    latest = [name for name in reversed(selection.chosen()) if name in names]
     if not latest:
-        st.caption("Click a mark of the map, or choose a model in the sidebar.")
+        st.caption("Click a mark of the map, tick a row of the table, or search in the sidebar.")
         return
-    first = latest[0]
-    near = [str(name) for name in placed.loc[first, list(NEAREST)] if name]
-    shown = list(dict.fromkeys((*latest[:2], *near)))
-    pairs = queries.ask(at, ModelPairs(at.scope, question.roster, question.comparison))
-    show_facts(at, models.set_index("model").loc[shown], pairs)
-    if len(shown) > 1:  # one that is left out has no nearest
-        show_agreement(at, models, question, shown)
+    with frame.part():
+        pairs = queries.ask(at, ModelPairs(at.scope, roster, comparison))
+        high = comparison.spec.higher_is_more_aligned
+        near = nearest_to(pairs, latest[0], high=high, count=3)["other"]
+        shown = list(dict.fromkeys((*latest[:2], *near)))
+        show_facts(at, models.set_index("model").loc[shown], pairs)
+        if len(shown) > 1:  # one that cannot be compared has no nearest
+            show_agreement(at, models, comparison, shown)
 
 
 def show_agreement(
-    at: Place, models: pd.DataFrame, question: ModelMap, shown: Sequence[str]
+    at: Place, models: pd.DataFrame, comparison: Comparison, shown: Sequence[str]
 ) -> None:
     """Draw which layers of the first two agree, and what each holds nearest to a stimulus."""
     first, second, *_ = shown
-    comparison = replace(question.comparison, layers=ALL)
+    every = replace(comparison, layers=ALL)
     grids = {
-        name: Alignment(at.scope, x=(first,), y=(name,), comparison=comparison)
-        for name in shown[1:]
+        name: Alignment(at.scope, x=(first,), y=(name,), comparison=every) for name in shown[1:]
     }
     show_layers(at, models, grids[second])
     best = {name: _best_layers(at, grid) for name, grid in grids.items()}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
-from pages._shared.pair import pick_pair
 
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import NearestStimuli, SharedNeighbors
 from core.study.parts import LayerPair
 from pages._parts.stimuli import selection
 from pages._shared import controls, exportbar, frame, gallery, prose, queries
+from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 from pages._shared.tiles import Note
 

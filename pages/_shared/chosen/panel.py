@@ -12,9 +12,9 @@ from core.figures.theme import INK
 from core.questions.competence.question import TasksSolved
 from core.questions.models.points import skill_texts
 from core.questions.models.question import ModelPairs
-from core.questions.models.standings import nearest_to, standings
+from core.questions.models.standings import groups_of, nearest_to, standings
 from core.study.parts import Comparison
-from pages._shared import frame, queries
+from pages._shared import address, frame, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -26,8 +26,10 @@ STYLE = """<style>
   padding: 0.3rem 0.6rem; border: 1px solid var(--st-border-color); border-radius: 0.6rem;
   background: {paper}; box-shadow: 0 1px 8px rgb(0 0 0 / 0.18);
 }}
+:has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
+STIMULI = "gallery"  # a page where Escape closes what is open there
 MOST = 4  # models that have room by name; the last ones
 
 
@@ -55,7 +57,7 @@ def show() -> None:
             "Clear",
             icon=":material/close:",
             type="tertiary",
-            shortcut="escape",
+            shortcut=None if address.page() == STIMULI else "Esc",
             help="Drop all chosen models",
             key="clear-chosen",
             on_click=selection.clear,
@@ -82,14 +84,15 @@ def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
         "Parameters": count_text(row["parameters"]),
         "Training steps": count_text(row["step"]),
         f"{len(row['layers'])} layers": ", ".join(row["layers"]),
-        "Aligned with": _aligned(standings(pairs, models.reset_index()), name),
+        "Aligned with": _aligned(pairs, models.reset_index(), name),
         "Nearest": _nearest(pairs, models["title"].to_dict(), name),
         "Competence": skill.get(name, "not measured"),
     }
     st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in facts.items()))
 
 
-def _aligned(scores: pd.DataFrame, name: str) -> str:
+def _aligned(pairs: pd.DataFrame, models: pd.DataFrame, name: str) -> str:
+    scores = standings(pairs, models, groups_of(models))
     mine = scores[scores["model"] == name]
     return ", ".join(f"{row.target} {row.score:.3f}" for row in mine.itertuples()) or "nothing"
 

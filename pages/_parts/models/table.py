@@ -1,0 +1,151 @@
+"""The table of models: who is aligned with whom, layer by layer, and how competent; its ticked rows
+are chosen for all pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.figures.numbers import count_text
+from core.questions.asking import findings_of
+from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
+from core.questions.models.standings import DESCRIPTION, groups_of
+from core.study.parts import Comparison, Measure
+from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared.address import bind, fragment
+from pages._shared.chosen import selection
+from pages._shared.queries import Place
+
+KEY = "model-table"
+KINDS = ("modality", "family", "objective")
+DESCRIBED = {*DESCRIPTION, "skill", "solved"}  # columns that are no alignment
+READING = """Each row is a model; an alignment is the mean over the models of a group, without the
+model itself and others of its training. The line runs from the first layer to the last: how aligned
+each is with {target}, at its best layer. **Tick rows** to choose models for all pages; click a head
+to sort."""
+
+
+@fragment
+def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
+    """Draw the table with its filters. A fragment: a filter draws nothing else anew."""
+    with frame.part():
+        answer = st.container()
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            passing = _filter(models)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            targets, target = _pick_targets(models)
+        question = ModelTable(at.scope, roster, comparison, targets)
+        table = queries.ask(at, question)
+        rows = table[table["model"].isin(passing["model"])].reset_index(drop=True)
+        with answer:
+            prose.answer(findings_of(question, table)[: prose.LEAD])
+        st.caption(f"{len(rows)} of {len(table)} models")
+        _draw(rows, _profiles(at, question, target), target)
+        exportbar.draw_table(at, question, rows, key="models")
+        prose.explain(READING.format(target=frame.plain(target)), findings_of(question, table))
+
+
+def _filter(models: pd.DataFrame) -> pd.DataFrame:
+    """Choose models by their words, kind and size; return those that pass."""
+    text = st.text_input("Search", placeholder="part of a name", **bind("search", ""))
+    passing = models["title"].str.contains(text, case=False, regex=False)
+    sorted_models = models.sort_values("parameters")
+    kinds = {name: sorted_models[name] for name in KINDS}
+    for name, values in (kinds | {"size": sorted_models["parameters"].map(_decade)}).items():
+        offered = list(dict.fromkeys(values))
+        bound = bind(name, [], offered)
+        wanted = st.multiselect(name.capitalize(), offered, placeholder="all", **bound)
+        passing &= values.isin(wanted or offered)
+    return models[passing]
+
+
+def _decade(parameters: float) -> str:
+    """Return between which powers of ten a number of parameters lies."""
+    if math.isnan(parameters):
+        return "unknown"
+    power = math.floor(math.log10(parameters))
+    return f"{count_text(10**power)} to {count_text(10 ** (power + 1))}"
+
+
+def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
+    """Choose whom models are compared with, and which of these the lines show."""
+    one, groups = controls.option_named(Targets, "targets"), list(groups_of(models))
+    titles = dict(zip(groups, groups, strict=True)) | models.set_index("model")["title"].to_dict()
+    names = st.multiselect(
+        one.label, list(titles), format_func=titles.get, **bind(one.name, groups, titles)
+    )
+    shown = names or groups
+    target = st.selectbox(
+        "Lines show", shown, format_func=titles.get, **bind("lines", shown[0], shown)
+    )
+    return Targets(() if shown == groups else tuple(shown)), target
+
+
+def _profiles(at: Place, question: ModelTable, target: str) -> dict[str, list[float]]:
+    """Return how aligned each layer is with the target, by model."""
+    of, scope = question.comparison, question.scope
+    measure = Measure(of.metric, of.k, of.parameters)
+    table = queries.ask(at, ModelProfiles(scope, question.roster, measure, question.targets))
+    mine = table[table["target"] == target].sort_values("layer")
+    return {str(name): rows["score"].tolist() for name, rows in mine.groupby("model")}
+
+
+def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str) -> None:
+    """Draw the rows; those of chosen models are ticked."""
+    shown = rows["model"].tolist()
+    key, lines = _key(shown), rows["model"].map(profiles)
+    scores = [name for name in rows.columns if name not in DESCRIBED]
+    st.dataframe(
+        rows.assign(lines=lines),
+        key=key,
+        hide_index=True,
+        column_order=("title", "lines", *scores, "skill", "solved", "parameters", *KINDS),
+        column_config=_columns(scores, lines, target),
+        placeholder="",
+        on_select=lambda: _choose(key, shown),
+        selection_mode="multi-row",
+        selection_default={"selection": {"rows": _ticked(shown)}},
+    )
+
+
+def _ticked(shown: Sequence[str]) -> list[int]:
+    return [place for place, name in enumerate(shown) if name in selection.chosen()]
+
+
+def _key(shown: Sequence[str]) -> str:
+    """Return the key of the table: another one where other rows are shown, or where a model was
+    chosen or dropped elsewhere, since a table keeps the ticks that it was given at first.
+    """
+    state = st.session_state
+    number, rows, ticked = state.get(KEY, (0, None, None))
+    if rows != shown or ticked != _ticked(shown):
+        number += 1
+    state[KEY] = number, shown, _ticked(shown)
+    return f"{KEY}-{number}"
+
+
+def _choose(key: str, shown: Sequence[str]) -> None:
+    """Choose the models of the ticked rows, beside those chosen that are not shown."""
+    ticked = [shown[place] for place in st.session_state[key].selection.rows]
+    kept = [name for name in selection.chosen() if name in ticked or name not in shown]
+    selection.choose([*kept, *(name for name in ticked if name not in kept)])
+    st.session_state[KEY] = (st.session_state[KEY][0], list(shown), _ticked(shown))
+
+
+def _columns(scores: Sequence[str], lines: pd.Series, target: str) -> dict[str, object]:
+    """Return how each column is drawn."""
+    config, number = st.column_config, st.column_config.NumberColumn
+    values = [score for line in lines.dropna() for score in line]
+    ends = {"y_min": min([0.0, *values]), "y_max": max([0.0, *values]) or 1.0}
+    return {
+        "title": config.TextColumn("model", pinned=True),
+        "lines": config.LineChartColumn(f"by layer, with {target}", **ends),
+        "parameters": number(format="compact"),
+        "skill": number("1 − bits per byte", format="%.2f"),
+        "solved": number("tasks solved", format="percent"),
+        **{name: number(f"with {name}", format="%.3f") for name in scores},
+    }

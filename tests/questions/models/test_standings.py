@@ -1,0 +1,124 @@
+"""Models against groups of others, in one number and layer by layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import UnknownNameError
+from core.questions.asking import ask, findings_of
+from core.questions.models.question import ModelPairs, ModelProfiles, ModelTable, Roster, Targets
+from core.questions.models.standings import groups_of, members_of, nearest_to, standings
+from core.store import Store
+from core.study.comparison.comparing import layer_scores
+from core.study.parts import Comparison, Measure
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+RUNS = {"a": "a", "a-step": "a", "b": "b", "c": "c", "reality": "reality"}
+MODELS = pd.DataFrame(
+    {
+        "model": list(RUNS),
+        "modality": ["vision", "vision", "vision", "language", "world"],
+        "group": ["MAE", "MAE", "untrained", "GPT-2", "reality"],
+        "copy": [False, True, False, False, False],
+        "run": list(RUNS.values()),
+    }
+)
+PAIRS = pd.DataFrame(
+    [
+        ("a", "a-step", 0.9),
+        ("a", "b", 0.5),
+        ("a", "c", 0.3),
+        ("a", "reality", np.nan),
+        ("a-step", "c", 0.1),
+        ("c", "b", 0.2),
+        ("c", "reality", 0.4),
+    ],
+    columns=["model_x", "model_y", "score"],
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Study:
+    store = build(tmp_path_factory.mktemp("store"), PaintedDataset(30), **SMALL)
+    return Study(Store(store), "cave")
+
+
+def test_groups_hold_trained_models_alone():
+    assert groups_of(MODELS) == {
+        "reality": ["reality"],
+        "vision models": ["a"],
+        "language models": ["c"],
+    }
+    assert groups_of(MODELS[MODELS["modality"] == "vision"]) == {"vision models": ["a"]}
+
+
+def test_a_target_is_a_group_or_a_model():
+    assert list(members_of((), MODELS)) == ["reality", "vision models", "language models"]
+    assert members_of(("b", "vision models"), MODELS) == {"b": ["b"], "vision models": ["a"]}
+    with pytest.raises(UnknownNameError, match="no target named 'd'"):
+        members_of(("d",), MODELS)
+
+
+def test_no_model_is_compared_with_itself_or_its_own_training():
+    members = {"vision models": ["a", "b"], "language models": ["c"], "reality": ["reality"]}
+    table = standings(PAIRS, MODELS, members).set_index(["model", "target"])
+    assert table.loc[("a", "vision models"), ["score", "models"]].tolist() == [0.5, 1]
+    assert table.loc[("c", "vision models"), ["score", "models"]].tolist() == [0.25, 2]
+    assert ("a-step", "vision models") not in table.index
+    assert ("a", "reality") not in table.index  # it has no score
+    assert ("c", "language models") not in table.index
+
+
+def test_the_nearest_models_are_the_most_aligned_ones():
+    assert nearest_to(PAIRS, "c", high=True, count=2)["other"].tolist() == ["reality", "a"]
+    assert nearest_to(PAIRS, "c", high=False, count=1)["other"].tolist() == ["a-step"]
+
+
+def test_the_table_has_the_mean_over_each_group(study):
+    table = ask(ModelTable(), study).set_index("model")
+    pairs = ask(ModelPairs(), study)
+    name, models = "gpt-2-m", study.models().set_index("model")
+    others = [one for one in table.index if models.loc[one, "modality"] == "vision"]
+    both = pairs[(pairs["model_x"] == name) | (pairs["model_y"] == name)]
+    scores = both[both["model_x"].isin(others) | both["model_y"].isin(others)]["score"]
+    assert len(scores) == len(others)
+    assert table.loc[name, "vision models"] == pytest.approx(scores.mean())
+    assert table.columns[-3:].tolist() == ["reality", "vision models", "language models"]
+    assert table.loc[name, "skill"] > 0
+
+
+def test_its_findings_name_both_ends(study):
+    question = ModelTable(comparison=Comparison(layers="last"))
+    table = ask(question, study)
+    best = table.loc[table["vision models"].idxmax(), "title"]
+    worst = table.loc[table["vision models"].idxmin(), "title"]
+    said = findings_of(question, table)[1]
+    assert said.startswith(f"Most aligned with vision models: {best} (")
+    assert f"least: {worst} (" in said
+    distance = ModelTable(comparison=Comparison(metric="shape_angle"))
+    aligned = ask(distance, study)
+    least = aligned.loc[aligned["vision models"].idxmin(), "title"]
+    assert findings_of(distance, aligned)[1].startswith(f"Most aligned with vision models: {least}")
+
+
+def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):
+    measure = Measure(k=5)
+    question = ModelProfiles(measure=measure, targets=Targets(("vision models",)))
+    table = ask(question, study)
+    vision = groups_of(study.models())["vision models"]
+    scores = layer_scores(study, ["gpt-2-s"], vision, measure)
+    expected = np.mean([values.max(axis=1) for values in scores.values()], axis=0)
+    mine = table[table["model"] == "gpt-2-s"].sort_values("layer")
+    np.testing.assert_allclose(mine["score"], expected)
+    assert set(mine["models"]) == {len(vision)}
+
+
+def test_profiles_of_few_models_compare_among_these(study):
+    few = Roster(("gpt-2-s", "gpt-2-m"))
+    table = ask(ModelProfiles(roster=few), study)
+    assert set(table["model"]) == set(few.names)
+    assert set(table["target"]) == {"language models"}
+    assert set(table["models"]) == {1}
