@@ -16,6 +16,7 @@ from pages._shared import (
     controls,
     frame,
     gallery,
+    prose,
     queries,
     spread,
 )
@@ -31,11 +32,14 @@ def show(at: Place) -> None:
         browse(at)
         return
     frame.need_stimuli(at)
+    answer = st.container()
     with bar.controls_bar():
         k = comparing.pick_k(queries.card(at).size)
         with bar.more():
             spaces = spread.pick_spaces(at)
     opened.show(at, index)
+    with answer:
+        prose.answer(opened.describe_rank(spread.residuals(at, spaces)["mean"], index))
     with frame.part():
         nearest.show(at, index, k)
     with frame.part():
@@ -65,12 +69,15 @@ def browse(at: Place) -> None:
     """Draw all stimuli: as a map beside their pictures, as pictures, or those of least and of most
     dispersion side by side; as pictures, too, where there are not enough models.
     """
-    choice = None
+    choice, answer = None, st.container()
     with frame.part(), bar.controls_bar():
         choice = pick(at)
     if choice is None:
         show_gallery(at, gallery.search(at, None), [])
-    elif choice.look:
+        return
+    with answer:
+        prose.answer(queries.spread_findings(at, choice.spaces))
+    if choice.look:
         show_map(at, choice, choice.look)
     elif choice.view == "ends":
         ends.show(at, choice.spaces, by=choice.by, size=choice.size)

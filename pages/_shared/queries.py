@@ -24,7 +24,9 @@ from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
 from core.questions.captions import tellings as retold
+from core.questions.dispersion.question import Spaces, StimulusDispersion
 from core.questions.question import StudyQuestion
+from core.questions.stimuli.findings import spread_of
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
@@ -154,6 +156,15 @@ def factor_values(at: Place) -> dict[str, list[str]]:
         name: sorted(factors[name].dropna().astype(str).unique(), key=lambda one: (len(one), one))
         for name in factors
     }
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def spread_findings(at: Place, spaces: tuple[str, ...]) -> list[str]:
+    """Return what is said of the dispersion of all stimuli; see
+    `core.questions.stimuli.findings.spread_of`.
+    """
+    values = ask(at, StimulusDispersion(at.scope, Spaces(spaces))).set_index("index")["mean"]
+    return spread_of(values, stimuli(at).drop(columns="stimulus").loc[values.index])
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.figures.numbers import share_text
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
@@ -60,17 +61,17 @@ def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
     rows = spread.described(at, spaces).merge(queries.ask(at, question), on="space")
     figure = figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="residuals", table=rows)
-    prose.explain(
-        f"{spread.MEANING}\n\n{READING}", [_rank(spread.residuals(at, spaces)["mean"], index)]
-    )
+    prose.explain(f"{spread.MEANING}\n\n{READING}")
 
 
-def _rank(mean: pd.Series, index: int) -> str:
-    rank = (mean < mean[index]).sum() + 1
-    return (
-        f"Over all these models, the stimulus ranks {rank:,} of {len(mean):,}, from the least"
-        " dispersed to the most."
-    )
+def describe_rank(mean: pd.Series, index: int) -> list[str]:
+    """Say where a stimulus lies among all by its mean residual."""
+    rank, others = int((mean < mean[index]).sum()) + 1, len(mean) - 1
+    more = share_text((mean > mean[index]).sum() / others)
+    return [
+        f"Models agree on stimulus {index} more than on {more} of the others: by its mean residual"
+        f" it ranks {rank:,} of {len(mean):,}, from the least dispersed to the most."
+    ]
 
 
 def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
