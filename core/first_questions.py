@@ -77,7 +77,7 @@ def first_questions(study: Study) -> Iterator[StudyQuestion]:
     for kind in AS_THEY_ARE:
         yield kind(scope)
     yield CaptionAlignment(scope, by="model")
-    yield StimulusMap(scope, map="umap")
+    yield StimulusMap(scope)
     sources = usual_sources(study.dataset.name, [*ends(study).values()])
     yield from (ColorLayout(scope).of(source) for source in sources)
     laid_out = [one for one in sources if _has_answer(ColorLayout(scope).of(one), study)]

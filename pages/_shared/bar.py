@@ -16,6 +16,7 @@ STYLE = """<style>
   background: var(--st-background-color); border-bottom: 1px solid var(--st-border-color);
 }
 .st-key-bar-controls > [data-testid=stElementContainer] { flex: 1 1 7.5rem; max-width: 17rem; }
+.st-key-bar-controls > :has(> [data-testid=stButtonGroup]) { flex: 0 0 auto; max-width: none; }
 .st-key-bar-controls > :has(> [data-testid=stPopover]) { order: 1; flex: 0 0 auto; }
 .st-key-bar-chips button { border: 1px solid var(--st-border-color); border-radius: 1rem; }
 .st-key-bar-chips button { min-height: 1.6rem; padding: 0 0.6rem; }

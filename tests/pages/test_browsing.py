@@ -104,6 +104,21 @@ def count(trace: dict) -> int:
     return len(x) if isinstance(x, list) else len(b64decode(x["bdata"])) // 8
 
 
+def test_the_answer_stands_under_the_question(opened, three):
+    app = opened(three, "stimuli")
+    said_first = app.markdown[0].value.replace("\\", "")
+    assert said_first.startswith("Models lie 0.")
+    assert "n = 60)" in said_first
+    assert "factors" in said_first
+    app.query_params["stimulus"] = "5"
+    app.run()
+    texts = [text.value.replace("\\", "") for text in app.markdown]
+    rank = next(
+        text for text in texts if text.startswith("Models agree on stimulus 5 more than on")
+    )
+    assert "of 60, from the least" in rank
+
+
 def test_a_factor_colors_the_map_with_an_entry_per_value(opened, three):
     app = opened(three, "stimuli", color="f-thing_color")
     assert sorted(trace["name"] for trace in traces(app)) == sorted(COLORS)

@@ -50,13 +50,17 @@ def spread_of(values: pd.Series, factors: pd.DataFrame) -> list[str]:
 
 
 def _strongest(links: list[Link]) -> list[str]:
-    """Say which factor explains most, with p corrected for how many there are (Bonferroni)."""
+    """Say which of the factors beyond chance explains most; p is corrected for how many there are
+    (Bonferroni).
+    """
     if not links:
         return []
-    best = max(links, key=lambda link: link.share)
-    p, name = min(1.0, best.p * len(links)), best.factor.replace("_", " ")
-    if p > LEVEL:
-        return [f"None of {len(links)} factors goes with it beyond chance ({name}: {p_text(p)})."]
+    beyond = [link for link in links if link.p * len(links) <= LEVEL]
+    if not beyond:
+        p = min(1.0, min(link.p for link in links) * len(links))
+        return [f"None of {len(links)} factors goes with it beyond chance ({p_text(p)})."]
+    best = max(beyond, key=lambda link: link.share)
+    p, name = best.p * len(links), best.factor.replace("_", " ")
     share = f"{share_text(best.share)} of the variance of its ranks, {p_text(p)}"
     return [f"Of {len(links)} factors, {name} goes with it most ({share}). {CAVEAT}"]
 

@@ -21,6 +21,7 @@ MAPS: Mapping[Plane, str] = {
     "pca": "consensus by PCA",
     "residuals": "mean and first component",
 }
+SHORT: Mapping[Plane, str] = {"umap": "UMAP", "pca": "PCA", "residuals": "residuals"}
 READING = {
     "residuals": (
         """Each dot is a stimulus. Right: far from the consensus on average
@@ -60,16 +61,17 @@ def pick_look(at: Place, spaces: tuple[str, ...], *, by: str) -> Look:
     """Choose a layout, and what colors it: the dispersion, one model's residual or a factor."""
     one = controls.option_named(StimulusMap, "map")
     bound = bind(one.name, one.default, MAPS)
-    layout = st.selectbox("Layout", list(MAPS), format_func=MAPS.get, **bound)
+    layout = st.selectbox("Layout", list(MAPS), format_func=SHORT.get, **bound)
     factors = queries.stimuli(at).columns.drop("stimulus")
     titles = spread.described(at, spaces).set_index("space")["title"]
     names: dict[str, str] = {
-        "": f"dispersion: {spread.name_of(at, spaces, by)}",
+        "": "dispersion",
         **{str(space): f"residual of {title}" for space, title in titles.items()},
         **{f"f-{name}": name.replace("_", " ") for name in factors},
     }
     color = st.selectbox("Color", list(names), format_func=names.get, **bind("color", "", names))
-    return Look(layout, color or by, names[color])
+    name = names[color] if color else f"dispersion: {spread.name_of(at, spaces, by)}"
+    return Look(layout, color or by, name)
 
 
 def draw(
