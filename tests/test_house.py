@@ -29,6 +29,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.figures",),
     ("core.questions",),
     ("core.theory",),
+    ("core.first_questions",),
     ("core.demo", "core.catalog"),
     ("core.cli", "pages"),
     ("app", "core.__main__"),
