@@ -31,7 +31,7 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
-from core.questions.models.question import ModelMap, ModelPairs
+from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
 from core.questions.overview.question import Overview
 from core.questions.question import StudyQuestion
 from core.questions.stimuli.question import StimulusMap
@@ -47,6 +47,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Training,
     ModelMap,
     ModelPairs,
+    ModelProfiles,
     StimulusDispersion,
     StimulusMap,
     SetEffect,
