@@ -38,7 +38,7 @@ def explain(how: str, findings: Sequence[str] = ()) -> None:
 
 def derive(formulas: Sequence[str]) -> None:
     """Draw what is claimed as formulas, one below the other, since a phone shows no wide one."""
-    with st.expander("The formulas", expanded=_first_visit()):
+    with st.expander("The formulas"):
         for formula in formulas:
             st.latex(formula)
 

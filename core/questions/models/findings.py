@@ -20,8 +20,8 @@ KINDS = (("modality", "modality"), ("group", "objective (language: family)"), ("
 
 
 def map_findings(_: ModelMap, table: pd.DataFrame) -> list[str]:
-    """Say how far to trust a map, and how often a model's nearest model is of its own kind."""
-    return [*quality(table), nearest_kinds(table)]
+    """Say how often a model's nearest model is of its own kind, and how far to trust a map."""
+    return [nearest_kinds(table), *quality(table)]
 
 
 def pair_findings(question: ModelPairs, table: pd.DataFrame) -> list[str]:
