@@ -74,18 +74,18 @@ def tick(page, row: int) -> None:
 
 
 def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
-    page = visit("/map?view=table&chosen=vit-mae-m")
+    page = visit("/map?view=table&family=GPT-2&chosen=vit-mae-m")
     page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
     page.wait_for_timeout(1500)  # until it has drawn its rows
     tick(page, 1)
-    page.wait_for_url("**chosen=vit-mae-m&chosen=bloom-s*")
+    page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m*")
     tick(page, 2)
-    page.wait_for_url("**chosen=vit-mae-m&chosen=bloom-s&chosen=gpt-2-m*")
+    page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m&chosen=gpt-2-s*")
     tick(page, 1)
-    page.wait_for_url(lambda url: "bloom-s" not in url)
+    page.wait_for_url(lambda url: "gpt-2-m" not in url)
     page.locator("h1").click()
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "chosen" not in url)
     page.wait_for_timeout(1500)
     tick(page, 2)
-    page.wait_for_url(lambda url: url.endswith("chosen=gpt-2-m&view=table"))
+    page.wait_for_url(lambda url: "chosen=gpt-2-s" in url and "vit-mae-m" not in url)

@@ -167,6 +167,7 @@ def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
     assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
     assert all(len(line) > 1 for line in table["lines"].dropna())
     assert "Most aligned with reality" in texts(app)
+    assert table["reality"].iloc[:-1].is_monotonic_decreasing  # the last is reality itself
     assert any(code.startswith("platoscope models table") for code in codes(app))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.errors import UnknownNameError
+from core.errors import InputError, UnknownNameError
 from core.metrics.spec import MetricSpec
 from core.modalities import MODALITIES
 from core.study.comparison.comparing import layer_scores
@@ -37,12 +37,14 @@ def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
 
 def members_of(names: Sequence[str], models: pd.DataFrame) -> Members:
     """Return the models of these targets, of all groups where none is named; raises
-    UnknownNameError.
+    UnknownNameError, and InputError where there is no group.
     """
     groups = groups_of(models)
     every = groups | {name: [name] for name in models["model"] if name not in groups}
     if unknown := [name for name in names if name not in every]:
         raise UnknownNameError("target", unknown[0], every)
+    if not names and not groups:
+        raise InputError("none of these models finished a training; name the targets")
     return {name: every[name] for name in names or groups}
 
 
@@ -76,7 +78,8 @@ def mean_over_targets(
         .assign(target=target)
         for target, names in members.items()
     ]
-    return pd.concat(parts, ignore_index=True)[[*by, "target", "score", "models"]]
+    columns = [*by, "target", "score", "models"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def profiles(

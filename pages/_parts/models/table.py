@@ -26,7 +26,7 @@ DESCRIBED = {*DESCRIPTION, "skill", "solved"}  # columns that are no alignment
 READING = """Each row is a model; an alignment is the mean over the models of a group, without the
 model itself and others of its training. The line runs from the first layer to the last: how aligned
 each is with {target}, at its best layer. **Tick rows** to choose models for all pages; click a head
-to sort."""
+to sort by it."""
 
 
 @fragment
@@ -40,13 +40,20 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
             targets, target = _pick_targets(models)
         question = ModelTable(at.scope, roster, comparison, targets)
         table = queries.ask(at, question)
-        rows = table[table["model"].isin(passing["model"])].reset_index(drop=True)
+        rows = _sorted(table[table["model"].isin(passing["model"])], question)
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
         st.caption(f"{len(rows)} of {len(table)} models")
         _draw(rows, _profiles(at, question, target), target)
         exportbar.draw_table(at, question, rows, key="models")
         prose.explain(READING.format(target=frame.plain(target)), findings_of(question, table))
+
+
+def _sorted(rows: pd.DataFrame, question: ModelTable) -> pd.DataFrame:
+    """Return the rows, the model most aligned with the first target first."""
+    first = next(name for name in rows.columns if name not in DESCRIBED)
+    high = question.comparison.spec.higher_is_more_aligned
+    return rows.sort_values(first, ascending=not high, kind="stable", ignore_index=True)
 
 
 def _filter(models: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +81,10 @@ def _decade(parameters: float) -> str:
 def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
     """Choose whom models are compared with, and which of these the lines show."""
     one, groups = controls.option_named(Targets, "targets"), list(groups_of(models))
-    titles = dict(zip(groups, groups, strict=True)) | models.set_index("model")["title"].to_dict()
+    if not groups:
+        raise frame.NeededError("None of these models finished a training: choose others as well.")
+    titles = dict.fromkeys(groups, "") | models.set_index("model")["title"].to_dict()
+    titles |= {name: name for name in groups}
     names = st.multiselect(
         one.label, list(titles), format_func=titles.get, **bind(one.name, groups, titles)
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import UnknownNameError
+from core.errors import InputError, UnknownNameError
 from core.questions.asking import ask, findings_of
 from core.questions.models.question import ModelPairs, ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import groups_of, members_of, nearest_to, standings
@@ -60,6 +60,14 @@ def test_a_target_is_a_group_or_a_model():
     assert members_of(("b", "vision models"), MODELS) == {"b": ["b"], "vision models": ["a"]}
     with pytest.raises(UnknownNameError, match="no target named 'd'"):
         members_of(("d",), MODELS)
+
+
+def test_without_a_trained_model_targets_are_to_be_named():
+    checkpoints = MODELS[MODELS["copy"]]
+    with pytest.raises(InputError, match="none of these models finished a training"):
+        members_of((), checkpoints)
+    assert members_of(("a-step",), checkpoints) == {"a-step": ["a-step"]}
+    assert standings(PAIRS, MODELS, {}).empty
 
 
 def test_no_model_is_compared_with_itself_or_its_own_training():
