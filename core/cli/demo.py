@@ -49,7 +49,7 @@ def run_app(arguments: argparse.Namespace) -> None:
     """
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
     if arguments.demo:
-        _start_beside([sys.executable, "-m", "core", "demo"])
+        start_beside([sys.executable, "-m", "core", "demo"])
     command = [
         sys.executable,
         "-m",
@@ -73,7 +73,7 @@ subprocess.Popen(sys.argv[1:]).returncode = 0  # nobody here waits for its end
 """
 
 
-def _start_beside(command: list[str]) -> None:
+def start_beside(command: list[str]) -> None:
     """Start a command at a lower priority, as a child of a process that ends at once: the
     dashboard's server, which this process becomes, would never ask for its end.
     """

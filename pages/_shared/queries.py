@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -37,6 +38,7 @@ from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
 MOST_HELD = 64  # tables of one place
+PATIENCE = 0.2  # seconds of waiting between two looks whether the visitor has gone on
 T = TypeVar("T")
 Key = tuple[StudyQuestion, str]
 
@@ -80,10 +82,28 @@ def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
     The page holds it too: in a store that cannot be written it would be made on every click.
     """
     held, key = _held(at), _key(at, question)
-    if key not in held:
-        with _bar() as report:
-            _hold(held, key, asking.ask(question, study(at), report))
-    return held[key]
+    if key in held:
+        return held[key]
+    with _alone(at, key):
+        if key not in held:
+            with _bar() as report:
+                _hold(held, key, asking.ask(question, study(at), report))
+        return held[key]
+
+
+@contextmanager
+def _alone(at: Place, key: Key) -> Iterator[None]:
+    """Let one visitor at a time make a table; the others wait for it, and may leave meanwhile."""
+    makers, note = _makers(at), st.empty()
+    lock = makers.setdefault(key, Lock())
+    while not lock.acquire(timeout=PATIENCE):
+        note.caption("Another visitor has asked the same; the answer is on its way.")
+    note.empty()
+    try:
+        yield
+    finally:
+        makers.pop(key, None)
+        lock.release()
 
 
 def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
@@ -238,6 +258,12 @@ def _bar() -> Iterator[Progress]:
         yield report
     finally:
         bar.empty()
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _makers(at: Place) -> dict[Key, Lock]:  # noqa: ARG001 - the cache's key
+    """Return what is held by those who make a table of a place."""
+    return {}
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -1,0 +1,52 @@
+"""What pages ask is made once, however many ask."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from core.questions.alignment.question import Alignment
+from core.study.parts import Scope
+from pages._shared import queries
+
+
+@pytest.fixture
+def at(demo, monkeypatch):
+    monkeypatch.setenv("PLATOSCOPE_STORE", str(demo))
+    return queries.place("cave")
+
+
+def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):
+    made = []
+
+    def ask(question, *_):
+        made.append(question)
+        time.sleep(0.5)
+        return pd.DataFrame({"score": [1.0]})
+
+    monkeypatch.setattr("core.questions.asking.ask", ask)
+    tables: list[pd.DataFrame] = []
+    question = Alignment(Scope("cave"), x=("gpt-2-m",))
+    visitors = [
+        threading.Thread(target=lambda: tables.append(queries.ask(at, question))) for _ in range(3)
+    ]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert made == [question]
+    assert [id(table) for table in tables] == [id(tables[0])] * 3
+
+
+def test_a_visitor_whose_question_fails_leaves_the_next_one_free(at, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no answer")
+
+    question = Alignment(Scope("cave"), x=("gpt-2-s",))
+    monkeypatch.setattr("core.questions.asking.ask", fail)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no answer"):
+            queries.ask(at, question)
