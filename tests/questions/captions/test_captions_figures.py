@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.figures.marks import add_rings
 from core.figures.theme import hue
 from core.questions.captions.figures import _apart, by_words
 from core.questions.captions.findings import facts_sentences, level_sentences
@@ -313,3 +314,12 @@ def test_a_level_without_words_is_not_drawn():
     )
     assert list(figure.layout.xaxis.ticktext) == ["11", "41"]
     assert all(x > 0 for trace in figure.data for x in trace.x if x is not None)
+
+
+def test_chosen_models_have_a_ring_at_every_level():
+    figure = drawn()
+    add_rings(figure, ["gpt", "mae-m"], "light")
+    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
+    words = tuple(LEVELS.values())
+    assert {ring.x for ring in rings} == {words}
+    assert len(rings) == 3  # the language model in both panels, the vision model in its own

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.figures.marks import add_rings
 from core.figures.theme import hue, marker_size
 from core.questions.competence.bin_figures import bins
 from core.questions.competence.figures import downstream, training
@@ -274,3 +275,13 @@ def test_points_of_a_score_are_ranked_among_those_that_have_an_alignment():
     assert ranked(points, skill)["rank"].isna().all()  # the only one with an alignment has no rank
     both = ranked(points.assign(near=0.2), skill)
     assert both["rank"].tolist() == [0.0, 1.0]
+
+
+def test_a_chosen_checkpoint_has_a_ring_in_every_panel_of_its_training():
+    figure = training(steps(), label=LABEL, chance=0.01, mode="light")
+    add_rings(figure, ["mae-500"], "light")
+    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
+    assert [(ring.x, ring.y, ring.xaxis) for ring in rings] == [
+        ((500.0,), (0.5,), "x"),
+        ((500.0,), (0.5,), "x2"),
+    ]
