@@ -17,12 +17,11 @@ from typing import Any, ParamSpec
 import streamlit as st
 
 from core.catalog import QUESTIONS
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.options import options_of
+from pages._shared.texts import Range, Reader, Texts, fits, join, split, to_texts
 
 _KEY = "address"
-Texts = dict[str, list[str]]
-Range = tuple[float, float]
 P = ParamSpec("P")
 
 
@@ -64,7 +63,7 @@ def begin(page: str) -> None:
     texts = {key: st.query_params.get_all(key) for key in st.query_params}
     changed = _take_changes(view) if view else False
     if view is None or page != view.page or (texts != view.texts and not changed):
-        st.session_state[_KEY] = View(page, texts, _split(texts))
+        st.session_state[_KEY] = View(page, texts, split(texts))
     else:
         view.touched |= changed
         view.bound, view.drawing, view.whole = {}, True, False
@@ -91,7 +90,7 @@ def write() -> None:
     view, state = _view(), st.session_state
     view.seen |= {key: state[key] for key in view.bound if key in state}
     chosen = {key: state[key] for key in view.bound if state.get(key) != view.starts[key]}
-    texts = _join({key: _texts(value, view.bound[key]) for key, value in chosen.items()})
+    texts = join({key: to_texts(value, view.bound[key]) for key, value in chosen.items()})
     texts |= view.marks
     before = view.texts if view.fresh else view.settled
     if (view.touched or not view.fresh) and texts != before:
@@ -149,11 +148,11 @@ def bind(
     value = state[key] if key in state else view.seen.get(key, start)
     if key in view.unread:
         texts = view.unread.pop(key)
-        read = _Reader(kind or key.replace("_", " "), among, within)
+        read = Reader(kind or key.replace("_", " "), among, within)
         value = joint.join(texts) if joint else _read(read, key, texts, start)
     elif key not in view.starts and view.fresh:
         value = start  # another view's value may still lie in the session
-    elif (follow and value == last) or not _fits(value, among, within):
+    elif (follow and value == last) or not fits(value, among, within):
         value = start
     state[key] = view.seen[key] = value
     view.starts[key] = start
@@ -249,7 +248,7 @@ def chosen(key: str) -> Texts:
     if key not in view.bound:
         return {key: list(view.marks[key])} if mark(key) else {}
     value = st.session_state[key]
-    return {} if value == view.starts[key] else {key: _texts(value, view.bound[key])}
+    return {} if value == view.starts[key] else {key: to_texts(value, view.bound[key])}
 
 
 def stale() -> list[str]:
@@ -271,73 +270,12 @@ def _option_labels() -> dict[str, str]:
     return {one.name: one.label for kind in QUESTIONS for one in options_of(kind)}
 
 
-def _split(texts: Texts) -> Texts:
-    """Return the texts by key, with KIND=NAME=VALUE under KIND:NAME as well."""
-    named = {
-        f"{key}:{text.partition('=')[0]}": [text.partition("=")[2]]
-        for key, each in texts.items()
-        for text in each
-        if "=" in text
-    }
-    return {**texts, **named}
-
-
-def _join(texts: Texts) -> Texts:
-    """Return the texts by key, with those of KIND:NAME as NAME=VALUE under KIND."""
-    joined: Texts = {}
-    for key, each in texts.items():
-        kind, colon, name = key.partition(":")
-        joined.setdefault(kind, []).extend([f"{name}={text}" for text in each] if colon else each)
-    return joined
-
-
 def _view() -> View:
     view: View = st.session_state[_KEY]
     return view
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """How one value of a link is read; kind, among and within as of `bind`."""
-
-    kind: str
-    among: Collection[Any] | None
-    within: Range
-
-    def __call__(self, text: str, sample: Any) -> Any:
-        """Return the value that a text says, of the sample's type; raises InputError."""
-        if self.among is not None:
-            return self._find(text, self.among)
-        if isinstance(sample, bool):
-            return self._switch(text)
-        if isinstance(sample, int | float):
-            return self._number(text, type(sample))
-        return text
-
-    def _find(self, text: str, among: Collection[Any]) -> Any:
-        for value in among:
-            if _text(value) == text:
-                return value
-        raise UnknownNameError(self.kind, text, map(_text, among))
-
-    def _switch(self, text: str) -> bool:
-        if text not in ("true", "false"):
-            raise InputError(f"{self.kind} is true or false, not {text!r}")
-        return text == "true"
-
-    def _number(self, text: str, kind: type[float]) -> float:
-        low, high = self.within
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
-        if not (math.isfinite(value) and low <= value <= high):
-            bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
-            raise InputError(f"{self.kind} is {bounds}, not {text!r}")
-        return value
-
-
-def _read(read: _Reader, key: str, texts: list[str], start: Any) -> Any:
+def _read(read: Reader, key: str, texts: list[str], start: Any) -> Any:
     """Return what a link says, without what is not there; the start where nothing is left."""
     many = isinstance(start, list | tuple)
     if many and texts == [""]:
@@ -356,22 +294,3 @@ def _read(read: _Reader, key: str, texts: list[str], start: Any) -> Any:
     if wrong:
         _view().stale[key] = "; ".join(wrong), value
     return value
-
-
-def _fits(value: Any, among: Collection[Any] | None, within: Range) -> bool:
-    values = value if isinstance(value, list | tuple) else [value]
-    if among is not None:
-        return all(one in among or one is None for one in values)
-    low, high = within
-    return all(low <= one <= high for one in values if isinstance(one, int | float))
-
-
-def _texts(value: Any, joint: str) -> list[str]:
-    if joint:
-        return str(value).split(joint)
-    values: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
-    return [_text(one) for one in values] or [""]  # nothing chosen is a choice
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
