@@ -5,6 +5,7 @@ downloads, no error anywhere.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -27,6 +28,14 @@ PAGES = {
     "/theory-noise": "come to see the same",
 }
 
+HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
+FITS = """() => {
+  const shown = [...document.querySelectorAll(".js-plotly-plot, [data-testid=stImage] img")];
+  const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
+  const page = document.querySelector("[data-testid=stMain]");
+  return page.scrollWidth <= 390 && shown.length > 0 && shown.every(fits);
+}"""
+
 
 @pytest.mark.parametrize(
     ("link", "theme"),
@@ -42,29 +51,25 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     links.nth(len(PAGES) - 1).wait_for()
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    check_headings(page)
     resize_to_phone(page)
-    check_widths(page)
+
+
+def check_headings(page) -> None:
+    """Check that there is one H1, which comes first, and that no level is left out."""
+    levels = page.evaluate(HEADINGS)
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(low - high <= 1 for high, low in pairwise(levels))
 
 
 def resize_to_phone(page) -> None:
-    """Make the window a phone's, and wait until the page has taken note."""
+    """Make the window a phone's, and wait until nothing is wider than it."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(500)
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     page.locator(".st-key-stop").wait_for(state="detached")  # a simulation's plots move to its end
-    page.wait_for_function(
-        "[...document.querySelectorAll('.js-plotly-plot')].every(one => one.clientWidth > 0)"
-    )
-
-
-def check_widths(page) -> None:
-    """Check that nothing is wider than a phone."""
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
-    widths = page.locator(".js-plotly-plot, [data-testid=stImage] img").evaluate_all(
-        "shown => shown.map(one => one.clientWidth)"
-    )
-    assert min(widths) > 0
-    assert max(widths) <= 390
+    page.wait_for_function(FITS)
 
 
 def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
@@ -199,6 +204,7 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     chart(page, "capacity")
     page.locator(".st-key-stop").wait_for(state="detached")
     assert page.url.endswith("?preset=capacity")  # a preset is a whole setup: 24 events again
+    page.get_by_role("button", name="More").click()
     events = page.locator(".st-key-events input")
     assert events.input_value() == "24"
     events.fill("9")
@@ -210,6 +216,7 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     assert chart(page, "capacity").is_visible()
     other = visit(page.url.removeprefix(page.url.split("/theory-pmi")[0]))
     assert chart(other, "capacity").is_visible()
+    other.get_by_role("button", name="More").click()
     assert other.locator(".st-key-events input").input_value() == "9"
 
 

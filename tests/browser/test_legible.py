@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from tests.browser.seen import chart
-from tests.browser.test_browser import PAGES
 
 pytestmark = pytest.mark.browser
-HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
 # the color that is seen through each opacity, on the first ground that is not clear; WCAG 2.2
 CONTRASTS = """selector => {
   const parse = color => color.match(/[\\d.]+/g).map(Number);
@@ -40,17 +36,6 @@ RINGED = """() => {
   }
   return false;
 }"""
-
-
-@pytest.mark.parametrize("link", PAGES)
-def test_headings_leave_no_level_out(visit, link):
-    page = visit(link)
-    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
-    levels = page.evaluate(HEADINGS)
-    assert levels.count(1) == 1
-    assert levels[0] == 1
-    assert all(low - high <= 1 for high, low in pairwise(levels))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -30,5 +30,4 @@ def test_no_page_makes_a_table_of_its_own_at_first(opened, answered, page, monke
     monkeypatch.setattr("core.study.keeping.write_result", lambda *_, **one: made.append(one))
     app = opened(answered, page)
     assert not app.exception
-    fewer = ["dispersion parts"] if page == "dispersion" else []  # sixty stimuli make no ten parts
-    assert [one["recipe"].kind for one in made] == fewer
+    assert [one["recipe"].kind for one in made] == []

@@ -59,4 +59,5 @@ def test_what_is_not_sure_is_said_to_be_in_doubt():
 
 def test_too_few_models_have_no_answer_and_say_why():
     (answer,) = trend_findings(*tables(SKILL[:3]), aligned_high=True)
-    assert answer == "This cannot be said: at least 6 models with all values expected; there are 3."
+    assert answer.startswith("This cannot be said: ")
+    assert answer.endswith(" there are 3.")
