@@ -221,7 +221,7 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
 
 
 def test_a_simulation_stops_and_goes_on(visit):
-    page = visit("/theory-noise?preset=sgd")
+    page = visit("/theory-noise?preset=gradient-flow")
     done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first
     page.locator(".st-key-stop button").click()
     page.locator(".st-key-go-on button").wait_for()

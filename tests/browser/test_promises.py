@@ -122,7 +122,10 @@ MOST_BUTTONS = """() => {
 
 @pytest.mark.parametrize(
     ("link", "clicks"),
-    [("/theory-noise?preset=sgd", ("stop", "go-on")), ("/adapt", ("train", "stop", "go-on"))],
+    [
+        ("/theory-noise?preset=gradient-flow", ("stop", "go-on")),
+        ("/adapt", ("train", "stop", "go-on")),
+    ],
 )
 def test_the_button_that_was_pressed_gives_way_to_the_next(visit, link, clicks):
     page = visit(link)
