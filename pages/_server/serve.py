@@ -4,7 +4,8 @@ in a folder called `pages`.
 Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page
 discovery and answers the first deep link of a fresh server with "Page not found". And its browser
 part looks for the server below the address of the page first, which costs every deep link two
-requests that fail: here the page names its server.
+requests that fail: here the page names its server. And where a part of a page redraws itself right
+after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent.
 """
 
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+from streamlit.runtime import app_session
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
@@ -36,7 +39,25 @@ def name_server(directory: str, base_url: str | None) -> StaticFiles:
     return files
 
 
+class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
+    """The messages to a browser; a redraw of parts takes none back.
+
+    Streamlit takes back what those parts have drawn and was not sent yet, but keeps the parts
+    within them: these then reach the browser before what holds them, and the page stays blank.
+    """
+
+    def clear(
+        self, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
+    ) -> None:
+        """Take messages back: all but those of the course of runs, where the whole page is drawn
+        anew.
+        """
+        none: list[str] | None = None if fragment_ids_this_run is None else []
+        super().clear(retain_lifecycle_msgs, none)
+
+
 if __name__ == "__main__":
+    app_session.ForwardMsgQueue = WholeQueue
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
     main(prog_name="streamlit")
