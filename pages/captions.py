@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
 from core.questions.captions import figures, level_figures
-from core.questions.captions.answer import default_models, default_targets
+from core.questions.captions.completion import default_models, default_targets
 from core.questions.captions.points import (
     facts_points,
     language_lines,
@@ -52,6 +52,9 @@ mention about the same share of the factors. Higher means that language models s
 these stimuli's nearest neighbors with the panel's models. What captions leave out limits
 what can be shared, so lines should rise to the right even where captions are equally long.
 Marks are means without an interval: small ones stand for few stimuli and vary by chance."""
+
+READERS = ("--model", "hf:gpt2", "hf:bigscience/bloomz-560m")  # which embed captions, say
+WRITER = ("--model", "hf:Qwen/Qwen2.5-0.5B-Instruct", "--words", "5", "10", "20")
 
 
 def show(at: Place) -> None:
@@ -98,31 +101,12 @@ def need_levels(at: Place) -> None:
         raise frame.NeededError(
             f"{one} Embed two models or more at several; here are {', '.join(levels)}, and a trend"
             " needs three:",
-            frame.command(
-                "embed",
-                "--dataset",
-                at.dataset,
-                "--model",
-                "hf:gpt2",
-                "hf:bigscience/bloomz-560m",
-                "--caption-level",
-                *levels,
-            ),
+            frame.command("embed", "--dataset", at.dataset, *READERS, "--caption-level", *levels),
         )
     raise frame.NeededError(
         "This dataset has one caption level. Put its captions into fewer words, then embed language"
         " models at these levels with embed --caption-level, naming several:",
-        frame.command(
-            "summarize",
-            "--dataset",
-            at.dataset,
-            "--model",
-            "hf:Qwen/Qwen2.5-0.5B-Instruct",
-            "--words",
-            "5",
-            "10",
-            "20",
-        ),
+        frame.command("summarize", "--dataset", at.dataset, *WRITER),
     )
 
 

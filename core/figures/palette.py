@@ -120,7 +120,7 @@ def assign(groups: Iterable[tuple[str, Grouping]]) -> dict[str, Look]:
 
 
 def _free(kind: str, hues: Mapping[str, Pair], used: set[Look]) -> Look:
-    named = {known for _, known in _KINDS}
+    named = {kind for _, kind in _KINDS}
     order = [kind] if kind in hues else []  # then hues of no kind, whose own group may yet come
     order += sorted((name for name in hues if name != kind), key=lambda name: name in named)
     looks = (Look(hues[name], mark) for mark in _MARKS for name in order)

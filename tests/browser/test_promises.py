@@ -43,6 +43,8 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     dot = page.evaluate(DOT)
     page.mouse.click(dot["x"], dot["y"])
     page.wait_for_url(f"**stimulus={dot['id']}*")
+    page.get_by_role("button", name="Next").wait_for()
+    assert page.get_by_text(f"stimulus {dot['id']} of 80").is_visible()
 
 
 def test_an_opened_neighbor_is_in_sight(visit):

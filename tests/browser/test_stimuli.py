@@ -108,7 +108,11 @@ def test_a_factor_colors_the_map(visit):
     dots(page)
     choose(page, "Color", "scene")
     page.wait_for_url("**color=f-scene*")
-    page.locator(".st-key-chart-stimulus-map .legendtext").nth(2).wait_for()
+    legend = page.locator(".st-key-chart-stimulus-map .legendtext")
+    legend.nth(2).wait_for()
+    fills = "dots => dots.map(dot => dot.style.fill)"
+    shown = page.locator(".st-key-chart-stimulus-map .points path").evaluate_all(fills)
+    assert len(set(shown)) == legend.count()
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
@@ -129,7 +133,7 @@ def test_keys_walk_between_stimuli_and_back_to_all(visit):
     page.wait_for_url(lambda url: "stimulus=5" in url and "trail" not in url)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "stimulus=" not in url)
-    chart(page, "stimulus-map")
+    assert chart(page, "stimulus-map").is_visible()
 
 
 def test_the_map_stands_beside_its_pictures_and_above_them_on_a_phone(visit):

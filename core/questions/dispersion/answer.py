@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TypeVar
-
 import pandas as pd
 
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.dispersion import findings, summary, trials
+from core.questions.dispersion.completion import (
+    name_drop,
+    name_effect,
+    name_findings,
+    name_joint,
+    name_parts,
+    name_predictors,
+    name_ranked,
+    name_words,
+)
 from core.questions.dispersion.consensus import (
     apart_from_others,
-    check_summary,
     fit_consensus,
     hold_out,
     relate_held_out,
@@ -23,7 +29,6 @@ from core.questions.dispersion.prediction.stimuli import (
     density,
     describe_stimuli,
     draw_stimuli,
-    name_level,
     texts_of,
     words_of,
 )
@@ -36,7 +41,6 @@ from core.questions.dispersion.question import (
     DropEffect,
     HeldOutFits,
     HeldOutPoints,
-    JointQuestion,
     PartEffect,
     Ranking,
     RankingQuestion,
@@ -45,80 +49,9 @@ from core.questions.dispersion.question import (
     StimulusDispersion,
 )
 from core.questions.registry import Answer, declare, never
-from core.study.selections import check_ends, check_parts, count_share, ends
-from core.study.spaces import find_spaces, name_spaces
+from core.study.selections import count_share, ends
+from core.study.spaces import find_spaces
 from core.study.study import Study
-
-QUARTER = 4  # of all stimuli: a set is one over it where no size is named
-
-
-J = TypeVar("J", bound=JointQuestion)
-R = TypeVar("R", bound=RankingQuestion)
-
-
-def name_joint(question: J, study: Study) -> J:
-    """Name the spaces that are meant."""
-    spaces = name_spaces(study, question.joint.spaces)
-    return replace(question, joint=replace(question.joint, spaces=spaces))
-
-
-def name_ranked(question: StimulusDispersion, study: Study) -> StimulusDispersion:
-    """Name the spaces that are meant; raises what cannot rank the stimuli, or mark their ends."""
-    question = name_joint(question, study)
-    check_summary(question.by or "mean", question.joint.spaces)
-    if question.size is not None:
-        check_ends(study.size, question.size)
-    return question
-
-
-def name_ranking(question: R, study: Study) -> R:
-    """Name the spaces that rank the stimuli; raises what cannot rank them."""
-    ranking, spaces = question.ranking, name_spaces(study, question.ranking.spaces)
-    check_summary(ranking.by, spaces)
-    return replace(question, ranking=replace(ranking, spaces=spaces))
-
-
-def name_predictors(question: DispersionPredictors, study: Study) -> DispersionPredictors:
-    """Name the spaces and the caption level."""
-    return replace(name_ranking(question, study), level=name_level(study, question.level))
-
-
-def name_words(question: DispersionWords, study: Study) -> DispersionWords:
-    """Name the spaces, the caption level and the sets' size."""
-    question = name_ranking(question, study)
-    size = _size(question.size, study)
-    return replace(question, level=name_level(study, question.level), size=size)
-
-
-def name_effect(question: SetEffect, study: Study) -> SetEffect:
-    """Name the spaces, the language models and the sets' size."""
-    size = _size(question.size, study)
-    return replace(trials.complete_trial(question, study), size=size)
-
-
-def name_parts(question: PartEffect, study: Study) -> PartEffect:
-    """Name the spaces and the language models."""
-    check_parts(study.size, question.parts)
-    return trials.complete_trial(question, study)
-
-
-def name_drop(question: DropEffect, study: Study) -> DropEffect:
-    """Name the spaces and the language models."""
-    count_share(question.share, study.size)
-    return trials.complete_trial(question, study)
-
-
-def name_findings(question: DispersionFindings, study: Study) -> DispersionFindings:
-    """Name the spaces, the language models and the sets' size."""
-    size = _size(question.size, study)
-    return replace(trials.complete_trial(question, study), size=size)
-
-
-def _size(size: int | None, study: Study) -> int:
-    """Return the sets' size, a quarter of all stimuli where none is named; raises StimuliError."""
-    size = study.size // QUARTER if size is None else size
-    check_ends(study.size, size)
-    return size
 
 
 def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -> pd.DataFrame:

@@ -26,14 +26,14 @@ def trend_findings(points: pd.DataFrame) -> list[str]:
 def _trend(metric: str, points: pd.DataFrame) -> str:
     ks = sorted(set(points["k"].tolist()))
     fits = {k: _fit(points[points["k"] == k]) for k in ks}
-    known = {k: fit for k, fit in fits.items() if not fit.reason}
-    if not known:
+    fitted = {k: fit for k, fit in fits.items() if not fit.reason}
+    if not fitted:
         return f"{metric}: no trend can be judged, since {next(iter(fits.values())).reason}."
-    least, most = (pick(known, key=lambda k: known[k].spearman) for pick in (min, max))
-    sure = int((adjust(np.array([fit.p for fit in known.values()])) < SURE).sum())
-    span = f"Spearman {_at(known, least)} to {_at(known, most)}, {known[most].n} models"
-    beyond = f"beyond chance at {sure} of {counted(len(known), 'size', 'sizes')}"
-    return f"{metric}: {_direction(known[least], known[most])} ({span}), {beyond}."
+    least, most = (pick(fitted, key=lambda k: fitted[k].spearman) for pick in (min, max))
+    sure = int((adjust(np.array([fit.p for fit in fitted.values()])) < SURE).sum())
+    span = f"Spearman {_at(fitted, least)} to {_at(fitted, most)}, {fitted[most].n} models"
+    beyond = f"beyond chance at {sure} of {counted(len(fitted), 'size', 'sizes')}"
+    return f"{metric}: {_direction(fitted[least], fitted[most])} ({span}), {beyond}."
 
 
 def _fit(points: pd.DataFrame) -> Fit:

@@ -48,13 +48,7 @@ def size_curve(
     above n, fewer than two repeats, and what the metric refuses.
     """
     check_pair(x, y)
-    if sizes and max(sizes) > len(x):
-        most = f"at most {len(x)} stimuli expected, since there are no more"
-        raise MetricError(f"subsamples of {most}; got {max(sizes)}")
-    if repeats < 2:
-        raise MetricError(
-            f"at least 2 repeats expected, so that their spread is known; got {repeats}"
-        )
+    _check_samples(sizes, len(x), repeats)
     rows = []
     for size in sizes:
         drawn, chosen = draw_orders(len(x), count=repeats, seed=seed)[:, :size], parameters(size)
@@ -67,6 +61,17 @@ def size_curve(
         means = {"score": np.mean(scores), "chance": np.mean(chance), "sd": np.std(scores, ddof=1)}
         rows.append({"n": size, **chosen, **means, "repeats": repeats})
     return pd.DataFrame(rows)
+
+
+def _check_samples(sizes: Sequence[int], n: int, repeats: int) -> None:
+    """Refuse samples of more than n stimuli, and too few of them to have a spread."""
+    if sizes and max(sizes) > n:
+        most = f"at most {n} stimuli expected, since there are no more"
+        raise MetricError(f"subsamples of {most}; got {max(sizes)}")
+    if repeats < 2:
+        raise MetricError(
+            f"at least 2 repeats expected, so that their spread is known; got {repeats}"
+        )
 
 
 def fixed_k(k: int) -> Parameters:

@@ -75,15 +75,17 @@ def link_factors(values: pd.Series, factors: pd.DataFrame) -> Iterator[Link]:
     from scipy.stats import kruskal, spearmanr  # a third of a second
 
     for name in factors:
-        known = factors[name].dropna()
-        if len(known) < LEAST or values[known.index].nunique() < 2:
+        factor = factors[name].dropna()
+        if len(factor) < LEAST or values[factor.index].nunique() < 2:
             continue
-        if pd.api.types.is_numeric_dtype(known) and known.nunique() > MOST_VALUES:
-            rho, p = spearmanr(known, values[known.index])
-            n = len(known)
+        if pd.api.types.is_numeric_dtype(factor) and factor.nunique() > MOST_VALUES:
+            rho, p = spearmanr(factor, values[factor.index])
+            n = len(factor)
             yield Link(str(name), float(1 - (1 - rho**2) * (n - 1) / (n - 2)), float(p))
             continue
-        groups = [group for _, group in values[known.index].groupby(known) if len(group) >= FEWEST]
+        groups = [
+            group for _, group in values[factor.index].groupby(factor) if len(group) >= FEWEST
+        ]
         if 2 <= len(groups) <= MOST_VALUES:
             h, p = kruskal(*groups)
             n, g = sum(map(len, groups)), len(groups)

@@ -69,14 +69,14 @@ def _colored(points: pd.DataFrame, value: str, mode: Mode) -> Iterator[dict[str,
     """Return the traces: one of a number, one per value of a factor, and a gray one where the
     stimuli have none.
     """
-    known = points[points["value"].notna()]
+    valued = points[points["value"].notna()]
     if pd.api.types.is_numeric_dtype(points["value"]):
-        yield _dots(known, value, _scale(known["value"], value, mode), mode)
+        yield _dots(valued, value, _scale(valued["value"], value, mode), mode)
     else:
-        grouped = group_rare(known["value"])
+        grouped = group_rare(valued["value"])
         for name, color in _hues(grouped, mode).items():
-            yield _named(_dots(known[grouped == name], value, {"color": color}, mode), name)
-    if len(known) < len(points):
+            yield _named(_dots(valued[grouped == name], value, {"color": color}, mode), name)
+    if len(valued) < len(points):
         gray = {"color": INK[mode].chance}
         yield _named(_dots(points[points["value"].isna()], value, gray, mode), NONE)
 

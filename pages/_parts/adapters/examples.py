@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from typing import NamedTuple
 
@@ -43,17 +44,8 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
     else anew.
     """
     st.header("Does one encoder find what the other saw?", anchor=False)
-    titles, test = lessons.about(at, question.spaces, "title"), lesson.parts.test
-    names = {
-        f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(question.spaces, 2)
-    }
-    direction = st.selectbox(
-        "From one encoder to another",
-        list(names),
-        format_func=names.get,
-        **bind("direction", next(iter(names)), names),
-    )
-    query, candidates = direction.split(" > ")
+    test = lesson.parts.test
+    query, candidates = _pick_direction(at, question.spaces)
     views = views_after(adapters, lesson.spaces, lesson.parts)
     ranks, near = (
         rank_own(views[query], views[candidates]),
@@ -79,6 +71,20 @@ def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) ->
             answer = Answer(int(test[row]), test[near[row]].tolist(), float(places[row]))
             _draw(at, query, candidates, answer, key=f"{kind}-{number}")
     prose.explain(READING.format(near=NEAR, n=len(test)))
+
+
+def _pick_direction(at: Place, spaces: Sequence[str]) -> tuple[str, str]:
+    """Choose the encoder that asks, and the one that is searched."""
+    titles = lessons.about(at, tuple(spaces), "title")
+    names = {f"{a} > {b}": f"{titles[a]} → {titles[b]}" for a, b in permutations(spaces, 2)}
+    direction = st.selectbox(
+        "From one encoder to another",
+        list(names),
+        format_func=names.get,
+        **bind("direction", next(iter(names)), names),
+    )
+    query, candidates = direction.split(" > ")
+    return query, candidates
 
 
 def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -> None:

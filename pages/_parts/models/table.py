@@ -46,7 +46,10 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         st.caption(f"{len(rows)} of {len(table)} models")
         _draw(rows, _profiles(at, question, target), target)
         exportbar.draw_table(at, question, rows, key="models")
-        prose.explain(READING.format(target=frame.plain(target)), findings_of(question, table))
+        prose.explain(
+            READING.format(target=frame.plain(target)),
+            findings_of(question, table)[prose.LEAD :],
+        )
 
 
 def _sorted(rows: pd.DataFrame, question: ModelTable) -> pd.DataFrame:

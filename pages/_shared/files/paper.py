@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -12,6 +15,7 @@ from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, to_print
 from core.recipe import Recipe
 from pages._shared.files import images
 
+T = TypeVar("T")
 _WIDTHS = {ONE_COLUMN: "85 mm, one column", TWO_COLUMNS: "175 mm, two columns"}
 _GROUNDS = {False: "White", True: "Transparent"}
 
@@ -43,18 +47,13 @@ def _show(figure: go.Figure, table: pd.DataFrame, recipe: Recipe, *, key: str) -
 def _pick() -> tuple[int, bool]:
     """Choose the width in millimeters, and whether the ground is transparent."""
     with st.container(horizontal=True):
-        width = st.segmented_control(
-            "Width",
-            _WIDTHS,
-            default=TWO_COLUMNS,
-            format_func=lambda one: _WIDTHS[one],
-            required=True,
-        )
-        transparent = st.segmented_control(
-            "Background",
-            _GROUNDS,
-            default=False,
-            format_func=lambda one: _GROUNDS[one],
-            required=True,
-        )
+        width = _pick_one("Width", _WIDTHS, start=TWO_COLUMNS)
+        transparent = _pick_one("Background", _GROUNDS, start=False)
     return width, transparent
+
+
+def _pick_one(label: str, names: Mapping[T, str], *, start: T) -> T:
+    """Choose one of a few values; the choice is the dialog's, and not of the address."""
+    return st.segmented_control(
+        label, names, default=start, format_func=names.__getitem__, required=True
+    )

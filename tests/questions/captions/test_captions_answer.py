@@ -17,7 +17,8 @@ from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
 from core.questions.asking import ask, left_out_of
 from core.questions.asking import recipe_of as recipe
-from core.questions.captions.answer import bin_facts, complete_facts, default_models
+from core.questions.captions.answer import bin_facts
+from core.questions.captions.completion import complete_facts, default_models
 from core.questions.captions.question import (
     CaptionAlignment,
     CaptionFacts,
