@@ -62,10 +62,12 @@ def show(at: Place) -> None:
     if both:
         show_headline(at, models, question, answer)
     show_doors()
-    if both or ((reading or seeing) and REALITY in set(models["model"])):
-        show_ranking(at, models, question)
-        show_growth(at, every, question)
-    frame.need_readers(at, "caption", "image")
+    if not both and not ((reading or seeing) and REALITY in set(models["model"])):
+        frame.need_readers(at, "caption", "image")
+    show_ranking(at, models, question)
+    show_growth(at, every, question)
+    with frame.part():
+        frame.need_readers(at, "caption", "image")
     frame.tell_left_out(at, list(every["model"]), question.k)
     if both:
         show_findings(at, question)

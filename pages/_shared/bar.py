@@ -7,23 +7,23 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from core.figures.theme import INK
 from pages._shared import address, frame
 
 STYLE = """<style>
-[data-testid=stMainBlockContainer] { padding-left: 2.5rem; padding-right: 2.5rem; }
-.st-key-bar {
-  position: sticky; top: 0; z-index: 90; padding: 0.25rem 0 0.5rem;
-  background: var(--st-background-color); border-bottom: 1px solid var(--st-border-color);
-}
-.st-key-bar-controls > [data-testid=stElementContainer] { flex: 1 1 7.5rem; max-width: 17rem; }
-.st-key-bar-controls > :has(> [data-testid=stButtonGroup]) { flex: 0 0 auto; max-width: none; }
-.st-key-bar-controls > :has(> [data-testid=stPopover]) { order: 1; flex: 0 0 auto; }
-.st-key-bar-chips button { border: 1px solid var(--st-border-color); border-radius: 1rem; }
-.st-key-bar-chips button { min-height: 1.6rem; padding: 0 0.6rem; }
-@media (max-width: 640px) {
-  .st-key-bar { position: static; }
-  [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
-}
+[data-testid=stLayoutWrapper]:has(> .st-key-bar) {{ position: sticky; top: 0; z-index: 90; }}
+.st-key-bar {{
+  padding: 0.25rem 0 0.5rem; border-bottom: 1px solid {ink.grid}; background: {ink.paper};
+  box-shadow: -0.5rem 0 {ink.paper}, 0.5rem 0 {ink.paper};  /* hides rings of what scrolls below */
+}}
+.st-key-bar-controls > [data-testid=stElementContainer] {{ flex: 1 1 7.5rem; max-width: 17rem; }}
+.st-key-bar-controls > :has(> [data-testid=stButtonGroup]) {{ flex: 0 0 auto; max-width: none; }}
+.st-key-bar-controls > :has(> [data-testid=stPopover]) {{ order: 1; flex: 0 0 auto; }}
+.st-key-bar-chips button {{ border: 1px solid {ink.chance}; border-radius: 1rem; }}
+.st-key-bar-chips button {{ min-height: 1.6rem; padding: 0 0.6rem; }}
+@media (max-width: 640px) {{
+  [data-testid=stLayoutWrapper]:has(> .st-key-bar) {{ position: static; }}
+}}
 </style>"""
 
 
@@ -34,7 +34,7 @@ def controls_bar() -> Iterator[None]:
     """
     before = address.shown()
     with st.container(key="bar", gap="small"):
-        st.html(STYLE)
+        st.html(STYLE.format(ink=INK[frame.mode()]))
         with _controls():
             yield
         _chips(address.departures(address.shown() - before))

@@ -29,6 +29,24 @@ LEAST_STIMULI = 3
 WORDMARK = """<style>
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; margin-top: -2.6rem; }
 </style><div class="wordmark">Platoscope</div>"""
+STYLE = """<style>
+[data-testid=stMainBlockContainer] {{ padding-left: 2.5rem; padding-right: 2.5rem; }}
+[data-testid=stMultiSelect] [data-tag] {{
+  background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember};
+}}
+[data-testid=stMultiSelect] [data-tag] button {{ color: inherit; }}
+[data-testid=stBaseButton-primary] {{ color: {ink.paper} !important; }}
+[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] * {{
+  opacity: 1; color: {ink.soft};
+}}
+:is(a, button, summary, [role], [tabindex]):focus-visible,
+:is(div, label):has(> input:focus-visible) {{
+  outline: 2px solid {ink.ember} !important; outline-offset: 2px;
+}}
+@media (max-width: 640px) {{
+  [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
+}}
+</style>"""
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -106,23 +124,11 @@ def narrow() -> bool:
 
 
 def keep_legible() -> None:
-    """Outline chosen values in lists and letter main buttons like paper: white on the dark theme's
-    orange is hard to read. Captions are of the figures' gray, and what has the focus is ringed.
+    """Give every page the same margins; outline chosen values in lists and letter main buttons like
+    paper: white on the dark theme's orange is hard to read. Captions are of the figures' gray, and
+    what has the focus is ringed.
     """
-    ink, chip, button = (
-        INK[mode()],
-        "[data-testid=stMultiSelect] [data-tag]",
-        "[data-testid=stBaseButton-primary]",
-    )
-    outline = f"background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember}"
-    caption = "[data-testid=stCaptionContainer]"
-    ring = f"outline: 2px solid {ink.ember} !important; outline-offset: 2px"
-    st.html(
-        f"<style>{chip} {{ {outline} }} {chip} button {{ color: inherit }} {button} {{ color:"
-        f" {ink.paper} !important }} {caption}, {caption} * {{ opacity: 1; color: {ink.soft} }}"
-        f" :is(a, button, summary, [role], [tabindex]):focus-visible, :is(div, label):has(> "
-        f"input:focus-visible) {{ {ring} }}</style>"
-    )
+    st.html(STYLE.format(ink=INK[mode()]))
 
 
 def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
@@ -192,9 +198,8 @@ def _show_build(built: tuple[int, int, str] | None) -> None:
 @st.fragment(run_every="10s")
 def _offer_news(dataset: str, shown: int) -> None:
     _show_build(under_way(store_path()))
-    try:
-        now = len(queries.store().models(dataset))
-    except UnknownNameError:  # removed or replaced while the page was open
+    now = _count_models(dataset)
+    if now < 0:
         st.rerun(scope="app")
     label = f"{now} models now: show them" if now != shown else "Refresh"
     if st.button(label, icon=":material/refresh:", type="primary" if now != shown else "tertiary"):
@@ -206,7 +211,30 @@ def draw(question: str, show: Callable[[Place], None]) -> None:
     next.
     """
     with _titled(question):
-        show(_place())
+        at = _place()
+        shown = _count_models(at.dataset)
+        try:
+            show(at)
+        except NeededError:
+            _await_models(at.dataset, shown)
+            raise
+
+
+@st.fragment(run_every="2s")
+def _await_models(dataset: str, shown: int) -> None:
+    """Draw a page that has nothing to show anew once there are other models."""
+    if _count_models(dataset) != shown:
+        st.rerun(scope="app")
+
+
+def _count_models(dataset: str) -> int:
+    """Return how many models are embedded; -1 where the dataset was removed or replaced while the
+    page was open.
+    """
+    try:
+        return len(queries.store().models(dataset))
+    except UnknownNameError:
+        return -1
 
 
 def draw_alone(question: str, show: Callable[[], None]) -> None:

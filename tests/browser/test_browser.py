@@ -29,6 +29,13 @@ PAGES = {
 }
 
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
+BAR = """() => {
+  const bar = document.querySelector(".st-key-bar");
+  const { x, y, width, height } = bar.getBoundingClientRect();
+  const ground = getComputedStyle(bar).backgroundColor;
+  const top = document.elementFromPoint(x + width / 2, y + height - 3);
+  return { opaque: ground.startsWith("rgb("), topmost: bar.contains(top) };
+}"""
 FITS = """() => {
   const shown = [...document.querySelectorAll(".js-plotly-plot, [data-testid=stImage] img")];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
@@ -113,6 +120,24 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
         again.locator(".st-key-chart-trend .annotation").all_inner_texts()
         == page.locator(".st-key-chart-trend .annotation").all_inner_texts()
     )
+    check_bar_stays(again)
+
+
+def check_bar_stays(page) -> None:
+    """Check that the controls stay in view at the end of a page, and what they open lies above it;
+    on a phone they scroll away with it.
+    """
+    to_end = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
+    page.evaluate(to_end)
+    page.wait_for_function("document.querySelector('.st-key-bar').getBoundingClientRect().y === 0")
+    assert page.evaluate(BAR) == {"opaque": True, "topmost": True}
+    page.locator(".st-key-bar").get_by_role("button", name="More").click()
+    page.get_by_text("Horizontal axis", exact=True).click(trial=True)  # nothing covers it
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_text("Controls", exact=True).wait_for()
+    page.evaluate(to_end)
+    page.wait_for_function("document.querySelector('.st-key-bar').getBoundingClientRect().y < -200")
 
 
 def test_a_clicked_point_opens_its_layers(visit):

@@ -23,8 +23,8 @@ COMPARISON = Comparison()  # as the map of models has it at first
 STYLE = """<style>
 .st-key-chosen-models {{
   position: fixed; bottom: 0.6rem; right: 1.2rem; z-index: 95; width: auto; max-width: 92vw;
-  padding: 0.3rem 0.6rem; border: 1px solid var(--st-border-color); border-radius: 0.6rem;
-  background: {paper}; box-shadow: 0 1px 8px rgb(0 0 0 / 0.18);
+  padding: 0.3rem 0.6rem; border: 1px solid {ink.chance}; border-radius: 0.6rem;
+  background: {ink.paper}; box-shadow: 0 1px 8px rgb(0 0 0 / 0.18);
 }}
 :has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
@@ -39,7 +39,7 @@ def show() -> None:
     chosen = selection.chosen()
     if not chosen:
         return
-    st.html(STYLE.format(paper=INK[frame.mode()].paper))
+    st.html(STYLE.format(ink=INK[frame.mode()]))
     with (
         frame.part(),
         st.container(
