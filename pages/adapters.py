@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.adapters import figures
+from core.questions.adapters.findings import proposal_findings
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
@@ -45,21 +47,22 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
+    answer = st.empty()
     question = lessons.pick(at)
     pairs = question.pairs
     lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
     training = trainings.show(at, question, lesson)
     with frame.part():
-        kernels.show(at, question, lesson, training)
+        kernels.show(at, question, lesson, training, answer)
     if training and training.adapters:
         with frame.part():
             examples.show(at, question, lesson, training.adapters)
     with frame.part():
-        show_verdict(at, question, len(lesson.parts.test))
+        show_verdict(at, question, len(lesson.parts.test), answer)
     trainings.show_files(at, question, lesson, training)
 
 
-def show_verdict(at: Place, question: Adaptation, test: int) -> None:
+def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenerator) -> None:
     """Measure over several trainings where that is chosen, and say what becomes of the proposal."""
     st.header("Does the proposal hold?", anchor=False)
     question = _pick_trainings(question)
@@ -71,7 +74,10 @@ def show_verdict(at: Place, question: Adaptation, test: int) -> None:
     figure = before_after(table, titles, groups, label=question.label, mode=frame.mode())
     exportbar.draw(at, question, figure, key="gains", table=table)
     names = {**titles, question.ref[0]: lessons.reference_title(at, question)}
-    prose.answer(findings_of(question, table.replace({"what": names, "reference": names})))
+    titled = table.replace({"what": names, "reference": names})
+    prose.answer(findings_of(question, titled))
+    with answer:
+        prose.answer(proposal_findings(titled))
     trainings_text = "one training" if seeds == 1 else f"{seeds} trainings"
     prose.explain(f"{WHY}\n\n{READING.format(trainings=trainings_text)}")
     st.dataframe(_baselines(table, titles), hide_index=True, height="content", placeholder="")

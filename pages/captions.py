@@ -164,7 +164,7 @@ def show_levels(at: Place) -> None:
     table = queries.ask(at, question)
     figure = level_figures.levels(table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="words", table=table)
-    st.markdown(LEVELS.format(told=TOLD if table["facts"].notna().any() else ""))
+    prose.explain(LEVELS.format(told=TOLD if table["facts"].notna().any() else ""))
 
 
 def show_facts(at: Place, question: CaptionFacts) -> None:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
-from core.questions.metrics import answer, curve_figures, figures
+from core.questions.asking import findings_of
+from core.questions.metrics import curve_figures, figures
+from core.questions.metrics.answer import LARGEST, sample_sizes, smallest_scored
 from core.questions.metrics.findings import trend_findings
 from core.questions.metrics.question import (
     CalibratedMetrics,
@@ -54,15 +57,16 @@ def show(at: Place) -> None:
     metric, then what metrics see.
     """
     frame.need_stimuli(at)
+    answer = st.container()
     every = queries.models(at)
     if (~every["copy"]).sum() < 2:
         frame.need_readers(at, "caption", "image")
     with bar.controls_bar():
-        k = comparing.pick_k(min(queries.size(at), answer.LARGEST))
+        k = comparing.pick_k(min(queries.size(at), LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, every[~every["copy"]], k=k)
     finished = trained(models)
-    show_agreement(at, finished[~is_reality(finished)], k)
+    show_agreement(at, finished[~is_reality(finished)], k, answer)
     show_trends(at, finished)
     show_pair(at, models, k=k, null=null)
     show_specs()
@@ -84,10 +88,10 @@ def comparable(at: Place, models: pd.DataFrame, *, k: int) -> pd.DataFrame:
     return models[~models["model"].isin(refused)]
 
 
-def show_agreement(at: Place, models: pd.DataFrame, k: int) -> None:
-    """Draw how far every two metrics rank all pairs of models alike."""
+def show_agreement(at: Place, models: pd.DataFrame, k: int, answer: DeltaGenerator) -> None:
+    """Draw how far every two metrics rank all pairs of models alike, and say so."""
     place, total, count = st.container(), queries.size(at), len(models)
-    sizes = [size for size in answer.sample_sizes(total) if size > k]
+    sizes = [size for size in sample_sizes(total) if size > k]
     size = comparing.pick_size(sizes, total)
     with place:
         question = MetricAgreement(at.scope, size=size, k=k)
@@ -95,6 +99,8 @@ def show_agreement(at: Place, models: pd.DataFrame, k: int) -> None:
         figure = figures.agreement(points, size=size, mode=frame.mode(), narrow=frame.narrow())
         exportbar.draw(at, question, figure, key="agreement", table=points)
         prose.explain(AGREEMENT.format(pairs=count * (count - 1) // 2, models=count))
+    with answer:
+        prose.answer(findings_of(question, points))
 
 
 def show_trends(at: Place, models: pd.DataFrame) -> None:
@@ -112,7 +118,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     st.header(question.title(), anchor=False)
     scores = queries.ask(at, question)
     points = scores.merge(language[["model", "title", "parameters", "competence"]], on="model")
-    smallest = language.set_index("model")["title"][answer.smallest_scored(scores)]
+    smallest = language.set_index("model")["title"][smallest_scored(scores)]
     figure = curve_figures.trends_over_k(
         points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
     )
@@ -146,13 +152,12 @@ def _plot(at: Place, question: StudyQuestion, draw: Callable[..., go.Figure], ke
 
 
 def show_specs() -> None:
-    """Say what each metric can and cannot see; its formula and source are one click away."""
+    """Offer what each metric can and cannot see, its formula and its source."""
     st.header("What each metric can and cannot see", anchor=False)
     for metric in METRICS.values():
         spec = metric.spec
-        with st.expander(
-            f"**{spec.title}** ({spec.scope}). Sees: {spec.sees} Misses: {spec.misses}"
-        ):
+        with st.expander(spec.title):
+            st.markdown(f"**Sees** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
             st.latex(spec.formula)
             st.markdown(frame.plain(spec.reference))
 

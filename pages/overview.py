@@ -32,10 +32,11 @@ neighbors it shares with a trained vision model (the mean over them; the bar is 
 interval over these models, as if they were independent; fewer than five have none). The
 dotted line is chance for one pair of layers of unrelated models; the best pair of many,
 which is shown, lies a little above it."""
-MADE = """The models here are small, trained in minutes, and this world is made: scenes, things and
-captions come from a program. What holds here illustrates the hypothesis; it does not prove it."""
-KNOWN = """In a made world the factors of every event are known and can be compared with a model's
-representation of it: no published study can draw this. Large marks are large models."""
+MADE = """These models are small and a program makes their world: what holds here illustrates the
+hypothesis; it does not prove it."""
+KNOWN = """Each mark is a model, a large one where the model is large. The factors that each event
+was made from are known here, and a model's representation can be compared with them: no published
+study can draw this."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
@@ -153,7 +154,7 @@ def show_ranking(at: Place, models: pd.DataFrame, question: Overview) -> None:
     figure = figures.ranking(points, against=_yardstick(models), mode=frame.mode())
     exportbar.draw_models(at, ranking, figure, key="ranking", table=points.drop(columns="layers"))
     if reality:
-        st.markdown(KNOWN)
+        prose.explain(KNOWN)
 
 
 def _names(models: pd.DataFrame, item: Item) -> tuple[str, ...]:

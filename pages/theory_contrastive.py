@@ -45,17 +45,16 @@ OPTIONS = {one.name: one for one in options_of(Contrastive)}
 
 
 def show() -> None:
-    """Draw the presets, the claim, the controls and the run."""
-    st.markdown(CLAIM)
+    """Draw the presets, the controls, the run with its answer, and the claim."""
     titles = {name: preset.title for name, preset in PRESETS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles, sets=OPTIONAL)
     with bar.controls_bar():
         question = pick(name)
-    st.header(PRESETS[name].title, anchor=False)
-    st.markdown(frame.plain(PRESETS[name].claim))
-    prose.derive((FORMULAS[name], *FORMULA))
     setup = make_setup(question)
-    experiment.conduct(question, partial(start, setup), partial(show_looks, question, setup))
+    show_run = partial(show_looks, question, setup)
+    experiment.conduct(question, partial(start, setup), show_run)
+    prose.explain(f"{frame.plain(PRESETS[name].claim)}\n\n{CLAIM}")
+    prose.derive((FORMULAS[name], *FORMULA))
 
 
 def pick(preset: str) -> Contrastive:

@@ -50,17 +50,17 @@ OPTIONS = {one.name: one for one in options_of(DeepLinear)}
 
 
 def show() -> None:
-    """Draw the presets, the claim, the controls and the run."""
-    st.markdown(CLAIM)
+    """Draw the presets, the controls, the run with its answer, and the claim."""
     titles = {name: one.title for name, one in PRESETS.items()}
     titles |= {name: one.title for name, one in BREAKERS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles)
     with bar.controls_bar():
         question = pick(name)
-    st.header(titles[name], anchor=False)
-    st.markdown(frame.plain(BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim))
+    show_run = partial(show_looks, question)
+    experiment.conduct(question, partial(start, question), show_run)
+    claim = BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim
+    prose.explain(f"{frame.plain(claim)}\n\n{CLAIM}")
     prose.derive((*([FORMULAS[name]] if name in FORMULAS else []), *FORMULA))
-    experiment.conduct(question, partial(start, question), partial(show_looks, question))
 
 
 def pick(preset: str) -> DeepLinear:

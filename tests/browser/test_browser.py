@@ -36,6 +36,19 @@ BAR = """() => {
   const top = document.elementFromPoint(x + width / 2, y + height - 3);
   return { opaque: ground.startsWith("rgb("), topmost: bar.contains(top) };
 }"""
+# what stands open at a second visit, without tables, plots and what a dataset says
+WORDS = """() => {
+  const aside = `style, script, svg, table, .js-plotly-plot, .tile, .katex-mathml,
+    [data-testid=stIconMaterial], [data-testid=stDataFrame], [data-testid=stImage],
+    [data-testid=stText], [data-testid=stExpanderDetails]`;
+  const walk = node => {
+    if (node.nodeType === 3) return node.textContent + " ";
+    if (node.nodeType !== 1 || node.matches(aside)) return "";
+    return [...node.childNodes].map(walk).join("");
+  };
+  const text = walk(document.querySelector("[data-testid=stMain]"));
+  return text.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
+}"""
 FITS = """() => {
   const shown = [...document.querySelectorAll(".js-plotly-plot, [data-testid=stImage] img")];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
@@ -59,6 +72,7 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     check_headings(page)
+    assert 10 < page.evaluate(WORDS) <= 250
     resize_to_phone(page)
 
 

@@ -91,7 +91,8 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.number_input(key="pairs").value == 40
-    assert "The encoders' alignment with the reference is" not in words(app)
+    assert "on average, before any training. Train adapters to see" in words(app)
+    assert "that of the common space" not in words(app)
 
 
 def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch):
@@ -131,7 +132,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert training.course.state == "done"
     assert "the best adapters are those of pass" in words(app)
     assert "its median place is" in words(app)
-    assert "This is one training; the verdict" in words(app)
+    assert "This is one training; an interval takes several." in words(app)
     assert [table.key for table in app.get("plotly_chart")] == ["course", "kernels"]
     for code in app.code:
         make_parser().parse_args(shlex.split(code.value)[1:])
@@ -240,7 +241,7 @@ def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, st
     assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2, stopped after 1 pass." in app.success[
         0
     ].value.replace("\\", "")
-    assert "This is one training, stopped after 1 pass; the verdict" in words(app)
+    assert "This is one training, stopped after 1 pass; an interval takes several." in words(app)
     assert len(app.code) == 1
     assert "--passes 1 " in app.code[0].value
 

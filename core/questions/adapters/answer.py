@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.progress import Progress
 from core.questions.adapters import measures
 from core.questions.adapters.course import follow, passes, train_once
-from core.questions.adapters.findings import adaptation_findings, curve_findings
+from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
 from core.questions.adapters.kernels import compare_kernels, tabulate
 from core.questions.adapters.lesson import Lesson, Space, find_places, prepare, read_reference
 from core.questions.adapters.maps.model import Adapters, Settings, split
@@ -297,7 +297,10 @@ def kernels(question: Kernels, study: Study, _: Progress | None) -> pd.DataFrame
     return tabulate(compare_kernels(lesson, name, reference, measure, adapters))
 
 
-declare(Kernels, Answer(kernels, version=1, complete=complete_training, kept=never))
+declare(
+    Kernels,
+    Answer(kernels, version=1, complete=complete_training, findings=kernel_findings, kept=never),
+)
 
 
 def train_adapters(question: Adaptation, study: Study) -> tuple[Adapters, Recipe]:

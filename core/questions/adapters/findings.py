@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from core.figures.numbers import counted
+from core.questions.adapters.kernels import AFTER, BEFORE
 from core.questions.adapters.measures import (
     ADAPTERS,
     ALIGNMENT,
@@ -23,7 +25,7 @@ from core.questions.adapters.measures import (
     REFERENCE,
     UNTRAINED,
 )
-from core.questions.adapters.question import Adaptation, PairsCurve
+from core.questions.adapters.question import Adaptation, Kernels, PairsCurve
 
 VERDICTS = {
     "yes": "is nearer to",
@@ -60,6 +62,43 @@ def curve_findings(_: PairsCurve, summary: pd.DataFrame) -> list[str]:
         prefix = f"{encoders} beside {reference}: " if len(several) > 1 else ""
         sentences.append(prefix + cost_finding(rows))
     return sentences
+
+
+def proposal_findings(summary: pd.DataFrame) -> list[str]:
+    """Say for each reference whether the mean of all adapted encoders is nearer to it than they
+    were, and what the interval covers.
+
+    summary: as `adaptation_findings` takes it, of one set of encoders.
+    """
+    rows = summary[summary["what"] == MEAN].to_dict("records")
+    own = {row[REFERENCE]: row for row in rows if row["measure"] == OWN}
+    gains = [row for row in rows if row["measure"] == GAIN]
+    compared = [_compare(gain, own[gain[REFERENCE]], gain[REFERENCE]) for gain in gains]
+    return [*compared, covered(gains[0]["seeds"])]
+
+
+def kernel_findings(question: Kernels, table: pd.DataFrame) -> list[str]:
+    """Say how aligned the encoders are with the reference, and what one training changed.
+
+    table: as `core.questions.adapters.kernels.tabulate` returns it.
+    """
+    kernels = table.drop_duplicates(["when", "what"])
+    before = kernels.loc[kernels["when"] == BEFORE, "alignment"].mean()
+    after = kernels[(kernels["when"] == AFTER) & (kernels["what"] == MEAN)]["alignment"]
+    if isnan(before):
+        return ["The encoders' alignment with the reference is undefined."]
+    encoders = f"The encoders' alignment with the reference is {before:.3f} on average"
+    if after.empty:
+        return [f"{encoders}, before any training.", "Train adapters to see what they change."]
+    return [
+        f"{encoders}, that of the common space {after.item():.3f} (mean of all encoders).",
+        f"This is one training{stopped_words(question.passes)}; an interval takes several.",
+    ]
+
+
+def stopped_words(stopped: int | None) -> str:
+    """Return in words that a training was stopped, to be put after it, where it was."""
+    return "" if stopped is None else f", stopped after {counted(stopped, 'pass', 'passes')}"
 
 
 def verdict(summary: pd.DataFrame, *, reference: str) -> list[str]:

@@ -25,6 +25,7 @@ from core.questions.metrics.agreement import (
     score_pairs,
 )
 from core.questions.metrics.calibrated import calibrate_metrics
+from core.questions.metrics.findings import agreement_findings
 from core.questions.metrics.neighborhoods import (
     curve_over_k,
     scale_trends,
@@ -86,7 +87,10 @@ def agree(question: MetricAgreement, study: Study, report: Progress | None) -> p
     return rank_agreement(compare_metrics(question, study, report))
 
 
-declare(MetricAgreement, Answer(agree, version=1, complete=complete_agreement))
+declare(
+    MetricAgreement,
+    Answer(agree, version=1, complete=complete_agreement, findings=agreement_findings),
+)
 
 
 def compare_metrics(

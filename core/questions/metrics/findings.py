@@ -1,4 +1,6 @@
-"""What the trend shows from the smallest neighborhood to the largest, in plain sentences."""
+"""How far metrics agree, and what a trend shows from the smallest neighborhood to the largest, in
+plain sentences.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,59 @@ import pandas as pd
 
 from core.figures.numbers import counted
 from core.metrics import METRICS
+from core.questions.metrics.question import MetricAgreement
 from core.statistics.correlations import SURE
 from core.statistics.discoveries import adjust
 from core.statistics.fits import Fit, competence_fit
+
+KINDS = {  # of two metrics, by what they see
+    ("local", "local"): "between two that see neighborhoods",
+    ("global", "global"): "between two that see all pairs of stimuli",
+    ("global", "local"): "across",
+}
+DEPENDENT = "Pairs that share a model are not independent, so ρ has no interval here."
+
+
+def agreement_findings(_: MetricAgreement, table: pd.DataFrame) -> list[str]:
+    """Say how far two metrics rank the pairs of models alike: the median of Spearman's ρ over all
+    two metrics and by what they see, and which two agree least.
+
+    table: as `core.questions.metrics.agreement.rank_agreement` returns it.
+    """
+    first = table["metric_x"].map(list(METRICS).index)
+    below = first < table["metric_y"].map(list(METRICS).index)  # each two metrics once
+    ranked = table[below].dropna(subset="spearman")
+    if ranked.empty:
+        why = next(iter(table.loc[below, "reason"]), "there is one metric alone")
+        return [f"Whether metrics agree cannot be judged: {why}."]
+    least = ranked.sort_values("spearman", kind="stable").iloc[0]
+    metrics = len({*ranked["metric_x"], *ranked["metric_y"]})
+    return [
+        f"Two of {metrics} metrics rank {ranked['pairs'].max():,} pairs of models with a median"
+        f" Spearman’s ρ of {_rho(ranked['spearman'].median())} ({', '.join(_by_kind(ranked))})."
+        f" The two that agree least are {_short(least['metric_x'])} and"
+        f" {_short(least['metric_y'])} ({_rho(least['spearman'])}).",
+        DEPENDENT,
+    ]
+
+
+def _by_kind(ranked: pd.DataFrame) -> list[str]:
+    """Return the median of ρ by what the two metrics see."""
+    scope = {name: metric.spec.scope for name, metric in METRICS.items()}
+    kinds = [
+        KINDS[min(scope[x], scope[y]), max(scope[x], scope[y])]
+        for x, y in zip(map(str, ranked["metric_x"]), map(str, ranked["metric_y"]), strict=True)
+    ]
+    medians = ranked["spearman"].groupby(pd.Series(kinds, index=ranked.index)).median()
+    return [f"{_rho(medians[kind])} {kind}" for kind in KINDS.values() if kind in medians]
+
+
+def _short(metric: str) -> str:
+    return METRICS[metric].spec.short
+
+
+def _rho(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def trend_findings(points: pd.DataFrame) -> list[str]:

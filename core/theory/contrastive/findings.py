@@ -20,7 +20,7 @@ def findings(question: Contrastive, table: pd.DataFrame) -> list[str]:
     """
     setup = make_setup(question)
     if setup.experiment == "learn":
-        return [world_finding(describe(setup)), *fit_findings(setup, table)]
+        return [*fit_findings(setup, table), world_finding(describe(setup))]
     return OF_SWEEPS[setup.experiment](table)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.adapters import kernel_figures as figures
 from core.questions.adapters.kernels import AFTER, BEFORE, Compared, compare_kernels, tabulate
@@ -13,7 +14,8 @@ from core.questions.adapters.kernels import Kernel as Compare
 from core.questions.adapters.lesson import Lesson
 from core.questions.adapters.measures import MEAN
 from core.questions.adapters.question import Adaptation, Kernels
-from pages._parts.adapters import lessons, trainings
+from core.questions.asking import findings_of
+from pages._parts.adapters import lessons
 from pages._parts.adapters.trainings import Training
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.queries import Place
@@ -25,7 +27,13 @@ the reference shows the same blocks. Alignment with the reference is over all te
 stimuli{chance}."""
 
 
-def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | None) -> None:
+def show(
+    at: Place,
+    question: Adaptation,
+    lesson: Lesson,
+    training: Training | None,
+    answer: DeltaGenerator,
+) -> None:
     """Draw the kernels, and say what this one training changed."""
     adapters = training.adapters if training else None
     st.header("Kernels before and after" if adapters else "Kernels before", anchor=False)
@@ -38,23 +46,13 @@ def show(at: Place, question: Adaptation, lesson: Lesson, training: Training | N
     )
     columns = 2 if frame.narrow() else 1 + len(question.spaces)
     figure = figures.kernels(_shown(at, question, compared), columns=columns, mode=frame.mode())
-    exportbar.draw(at, kernels, figure, key="kernels", table=tabulate(compared))
+    table = tabulate(compared)
+    exportbar.draw(at, kernels, figure, key="kernels", table=table)
+    with answer:
+        prose.answer(findings_of(kernels, table))
     level = question.measure.chance(test)
     chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
     prose.explain(READING.format(n=len(compared.stimuli), test=test, chance=chance))
-    if adapters:
-        _say_change(compared, stopped)
-
-
-def _say_change(compared: Compared, stopped: int | None) -> None:
-    before = np.mean([one.alignment for one in compared.kernels if one.when == BEFORE])
-    after = next(one.alignment for one in compared.kernels if (one.when, one.what) == (AFTER, MEAN))
-    st.markdown(
-        "The encoders' alignment with the reference is"
-        f" {before:.3f} on average, that of the common space {after:.3f} (mean of all encoders)."
-        f" This is one training{trainings.stopped_words(stopped)}; the verdict over several, with"
-        " its interval, is below."
-    )
 
 
 def _shown(at: Place, question: Adaptation, compared: Compared) -> list[figures.Kernel]:

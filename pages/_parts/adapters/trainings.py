@@ -17,6 +17,7 @@ from core.figures.numbers import counted
 from core.questions.adapters import figures
 from core.questions.adapters.answer import settings_of
 from core.questions.adapters.course import follow
+from core.questions.adapters.findings import stopped_words
 from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps import files
 from core.questions.adapters.maps.model import DEFAULTS, Adapters, split
@@ -162,15 +163,6 @@ def recipe_of(at: Place, question: Adaptation, lesson: Lesson, stopped: int | No
     settings, pairs = settings_of(question.fitting), len(lesson.parts.train)
     provenance = Provenance(question.spaces, settings, pairs, question.seed, stopped)
     return adapters_recipe(queries.study(at), provenance)
-
-
-def stopped_words(stopped: int | None) -> str:
-    """Return in words that a training was stopped, to be put after it, where it was."""
-    return (
-        ""
-        if stopped is None
-        else f", stopped after {stopped} {'pass' if stopped == 1 else 'passes'}"
-    )
 
 
 def show_files(at: Place, question: Adaptation, lesson: Lesson, training: Training | None) -> None:

@@ -1,11 +1,12 @@
-"""What the findings say of a trend over k, from tables whose ranks are known."""
+"""What the findings say of metrics and of a trend over k, from tables whose ranks are known."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from core.questions.metrics.findings import trend_findings
+from core.questions.metrics.findings import agreement_findings, trend_findings
+from core.questions.metrics.question import MetricAgreement
 
 SKILL = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
 
@@ -50,4 +51,42 @@ def test_too_few_models_give_a_reason():
     assert trend_findings(few) == [
         "Mutual k-NN: no trend can be judged, since a fit needs at least 5 models with both values;"
         " there are 3."
+    ]
+
+
+def agreement(**values: float) -> pd.DataFrame:
+    """Return a table of agreement by `x__y`, both ways round, and of each metric with itself."""
+    names = list(dict.fromkeys(name for pair in values for name in pair.split("__")))
+    rows = [(name, name, 1.0, 10, "") for name in names]
+    for pair, value in values.items():
+        x, y = pair.split("__")
+        why = "too few pairs" if np.isnan(value) else ""
+        rows += [(x, y, value, 10, why), (y, x, value, 10, why)]
+    return pd.DataFrame(rows, columns=["metric_x", "metric_y", "spearman", "pairs", "reason"])
+
+
+def test_metrics_agree_by_the_median_over_two_and_by_what_they_see():
+    table = agreement(
+        mutual_knn__cknna=0.9,
+        mutual_knn__cka=0.2,
+        mutual_knn__rsa=-0.1,
+        cknna__cka=0.5,
+        cknna__rsa=0.3,
+        cka__rsa=0.8,
+    )
+    assert agreement_findings(MetricAgreement(), table) == [
+        "Two of 4 metrics rank 10 pairs of models with a median Spearman’s ρ of 0.40 (0.90 between"
+        " two that see neighborhoods, 0.80 between two that see all pairs of stimuli, 0.25 across)."
+        " The two that agree least are mutual k-NN and RSA (−0.10).",
+        "Pairs that share a model are not independent, so ρ has no interval here.",
+    ]
+
+
+def test_metrics_that_cannot_be_compared_give_the_reason():
+    table = agreement(mutual_knn__cka=np.nan)
+    assert agreement_findings(MetricAgreement(), table) == [
+        "Whether metrics agree cannot be judged: too few pairs."
+    ]
+    assert agreement_findings(MetricAgreement(), table[:1]) == [
+        "Whether metrics agree cannot be judged: there is one metric alone."
     ]

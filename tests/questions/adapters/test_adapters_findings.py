@@ -1,0 +1,70 @@
+"""What is said of one training and of several, from tables whose numbers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.questions.adapters.findings import kernel_findings, proposal_findings
+from core.questions.adapters.question import Kernels
+
+BEFORE = [("reference", "world", np.nan), ("before", "a", 0.1), ("before", "b", 0.3)]
+AFTER = [("after", "mean", 0.25), ("after", "a", 0.2), ("after", "b", 0.24)]
+
+
+def kernels(*rows: tuple[str, str, float]) -> pd.DataFrame:
+    """Return two cells of each kernel."""
+    return pd.DataFrame([*rows, *rows], columns=["when", "what", "alignment"])
+
+
+def test_encoders_are_averaged_before_any_training():
+    assert kernel_findings(Kernels(before=True), kernels(*BEFORE)) == [
+        "The encoders' alignment with the reference is 0.200 on average, before any training.",
+        "Train adapters to see what they change.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passes", "words"),
+    [(None, ""), (1, ", stopped after 1 pass"), (3, ", stopped after 3 passes")],
+)
+def test_the_common_space_of_one_training_stands_beside_the_encoders(passes, words):
+    assert kernel_findings(Kernels(passes=passes), kernels(*BEFORE, *AFTER)) == [
+        "The encoders' alignment with the reference is 0.200 on average, that of the common space"
+        " 0.250 (mean of all encoders).",
+        f"This is one training{words}; an interval takes several.",
+    ]
+
+
+def test_an_alignment_that_is_undefined_is_said_to_be():
+    undefined = kernels(("before", "a", np.nan))
+    assert kernel_findings(Kernels(), undefined) == [
+        "The encoders' alignment with the reference is undefined."
+    ]
+
+
+def test_the_proposal_is_judged_by_the_mean_of_all_encoders_for_each_reference():
+    columns = ["measure", "what", "reference", "value", "low", "high", "holds", "seeds"]
+    rows = [
+        ("gain", "mean", "R", 0.05, 0.01, 0.09, "yes", 3),
+        ("own_gain", "mean", "R", -0.04, -0.06, -0.02, "no", 3),
+        ("gain", "a", "R", 0.5, 0.4, 0.6, "yes", 3),
+        ("own_gain", "a", "R", 0.5, 0.4, 0.6, "yes", 3),
+        ("gain", "mean", "S", 0.01, -0.01, 0.03, "undecided", 3),
+        ("own_gain", "mean", "S", 0.01, -0.01, 0.03, "undecided", 3),
+    ]
+    first, second, covered = proposal_findings(pd.DataFrame(rows, columns=columns))
+    assert first == (
+        "The common space by the mean of all encoders is nearer to R than the encoders are on"
+        " average (+0.050, 95 % interval +0.010 to +0.090), and is farther from it than the best"
+        " encoder alone (−0.040, 95 % interval −0.060 to −0.020)."
+    )
+    assert second.startswith(
+        "The common space by the mean of all encoders is neither significantly nearer to nor"
+        " farther from S"
+    )
+    assert covered == (
+        "These intervals cover other test stimuli and, from 3 runs, other trainings, but not other"
+        " encoders."
+    )
