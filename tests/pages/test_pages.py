@@ -56,7 +56,8 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
     )
     assert counts in app.markdown[1].value
     assert charts(app) == ["headline", "ranking", "growth"]
-    assert any("small" in text.value and "world is made" in text.value for text in app.markdown)
+    texts = [text.value for text in app.markdown]
+    assert any("small and a program makes their world" in text for text in texts)
 
 
 def test_alignment_draws_the_trend_and_the_layers_of_the_best_pair(opened, demo):
