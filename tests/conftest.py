@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
@@ -20,6 +21,22 @@ settings.register_profile(
     derandomize="CI" in os.environ,
 )
 settings.load_profile("busy")
+
+
+@pytest.fixture(autouse=True)
+def _checked_by_plotly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Plotly check every figure that a test draws: building them leaves that out."""
+    from core.figures.drawing import Drawing  # typed by the hook above, so not imported before it
+
+    draw = Drawing.figure
+
+    def checked(drawing: Drawing) -> go.Figure:
+        figure = draw(drawing)
+        go.Figure(figure.to_dict())
+        return figure
+
+    monkeypatch.setattr(Drawing, "figure", checked)
+
 
 SHARED = Path(
     os.environ.get("PLATOSCOPE_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")

@@ -14,6 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
 
+from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
 from core.figures.theme import INK, Mode, chance_line, hue, plain, symbol
 from core.modalities import Modality
@@ -28,7 +29,7 @@ def cards(texts: Iterable[str]) -> dict[str, object]:
 
 
 def add_chance(
-    figure: go.Figure,
+    figure: Drawing,
     ends: Sequence[object],
     level: float,
     mode: Mode,
@@ -45,20 +46,18 @@ def add_chance(
         figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
 
 
-def name_chance(figure: go.Figure, mode: Mode) -> go.Figure:
+def name_chance(figure: Drawing, mode: Mode) -> Drawing:
     """Add the chance level to the legend."""
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def name_line(figure: go.Figure, name: str, line: Mapping[str, object], *, group: str) -> go.Figure:
+def name_line(figure: Drawing, name: str, line: Mapping[str, object], *, group: str) -> Drawing:
     """Add a line to the legend for the traces of a `legendgroup`; `name` is finished text."""
     look = {"mode": "lines", "line": line, "name": name, "legendgroup": group}
     return figure.add_scatter(x=[None], y=[None], **look)
 
 
-def name_mark(
-    figure: go.Figure, name: str, marker: Mapping[str, object], *, group: str
-) -> go.Figure:
+def name_mark(figure: Drawing, name: str, marker: Mapping[str, object], *, group: str) -> Drawing:
     """Add a mark to the legend for the traces of a `legendgroup`; `name` is finished text. Its
     diameter is 10 pixels unless given.
     """
@@ -66,9 +65,7 @@ def name_mark(
     return figure.add_scatter(x=[None], y=[None], **look)
 
 
-def name_groups(
-    figure: go.Figure, groups: Iterable[object], modality: Modality, mode: Mode
-) -> None:
+def name_groups(figure: Drawing, groups: Iterable[object], modality: Modality, mode: Mode) -> None:
     """Add every group of models to the legend once, in its color and its modality's symbol; its
     name is the `legendgroup` of its traces.
     """
@@ -82,7 +79,7 @@ def group_mark(name: str, modality: Modality, mode: Mode) -> dict[str, object]:
     return {"color": hue(name, mode), "symbol": symbol(name, modality), "line": edge}
 
 
-def add_level(figure: go.Figure, x: float, name: str, line: Mapping[str, object]) -> None:
+def add_level(figure: Drawing, x: float, name: str, line: Mapping[str, object]) -> None:
     """Draw a vertical line from edge to edge that stands in the legend; `name` is finished text."""
     entry = {"name": name, "showlegend": True, "legendgroup": name}
     figure.add_vline(x=x, line=line, **entry)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
+from core.figures.drawing import Drawing, draw_panels
 from core.figures.theme import Mode, template
 
 
@@ -19,20 +17,20 @@ def panels(
     height: int,
     title: str,
     **shape: float | bool | str,
-) -> go.Figure:
+) -> Drawing:
     """Return an empty panel per heading, so many columns side by side.
 
     height: of the whole figure, in pixels. title: names exported files and is read aloud. shape:
     spacing and shared axes, as plotly's `make_subplots` takes them.
     """
     rows = math.ceil(len(heads) / columns)
-    figure = make_subplots(rows, columns, subplot_titles=list(heads), **shape)
+    figure = draw_panels(rows, columns, heads, **shape)
     return figure.update_layout(template=template(mode), height=height, meta={"title": title})
 
 
 def grid(
     heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025
-) -> go.Figure:
+) -> Drawing:
     """Return an empty panel per heading of up to three lines, `per_row` in a row or, narrow, one
     below the other.
     """
@@ -40,10 +38,10 @@ def grid(
     rows = math.ceil(len(heads) / columns)
     lines = max(head.count("<br>") + 1 for head in heads)
     top = 12 + 19 * lines
-    figure = make_subplots(
+    figure = draw_panels(
         rows,
         columns,
-        subplot_titles=list(heads),
+        heads,
         shared_yaxes=True,
         horizontal_spacing=gap,
         vertical_spacing=min(0.3, (top + 52) / (height * rows)),
@@ -65,7 +63,7 @@ def cell(place: int, columns: int) -> dict[str, int]:
     return {"row": row + 1, "col": column + 1}
 
 
-def name_rows(figure: go.Figure, panels: int, columns: int, text: str) -> None:
+def name_rows(figure: Drawing, panels: int, columns: int, text: str) -> None:
     """Write what the y axes say beside the first panel of each row."""
     for row in range(1, math.ceil(panels / columns) + 1):
         figure.update_yaxes(title_text=text, row=row, col=1)

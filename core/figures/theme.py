@@ -11,10 +11,12 @@ import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
 from core.figures.palette import OBJECTIVES, REALITY, look_of
 from core.modalities import Modality
@@ -112,7 +114,8 @@ def clear(color: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity:g})"
 
 
-def template(mode: Mode) -> go.layout.Template:
+@cache
+def template(mode: Mode) -> dict[str, object]:
     """Return our Plotly template; every figure names it, because other packages replace Plotly's
     default.
     """
@@ -136,8 +139,8 @@ def template(mode: Mode) -> go.layout.Template:
         "yanchor": "bottom",
         "itemsizing": "constant",
     }
-    return go.layout.Template(
-        layout={
+    return {
+        "layout": {
             "font": font,
             "paper_bgcolor": ink.paper,
             "plot_bgcolor": ink.paper,
@@ -150,16 +153,14 @@ def template(mode: Mode) -> go.layout.Template:
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": ink.chance, "activecolor": ink.text},
             "title": {"x": 0, "xref": "paper", "font": {"size": 15}},
         }
-    )
+    }
 
 
-def blank(mode: Mode, *, height: int, title: str = "") -> go.Figure:
+def blank(mode: Mode, *, height: int, title: str = "") -> Drawing:
     """Return an empty figure in our look; `title` names exported files and is read aloud, `height`
     is in pixels.
     """
-    return go.Figure(
-        layout={"template": template(mode), "height": height, "meta": {"title": title}}
-    )
+    return Drawing({"template": template(mode), "height": height, "meta": {"title": title}})
 
 
 def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
@@ -174,7 +175,7 @@ def reason(text: str, mode: Mode, *, height: int = 320) -> go.Figure:
         "y": 0.5,
         "showarrow": False,
     }
-    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft})
+    return figure.add_annotation(**words, font={"size": 15, "color": INK[mode].soft}).figure()
 
 
 def wrap(text: str, width: int = 44) -> str:

@@ -48,9 +48,9 @@ def test_a_dark_figure_is_printed_in_the_colors_of_the_light_one():
 def test_a_step_of_the_dark_scale_is_that_of_the_light_one():
     steps = [0.0, 0.31, 0.77]
     light, dark = (
-        blank(mode, height=100).add_scatter(
-            marker={"color": sample_colorscale(list(INK[mode].scale), steps)}
-        )
+        blank(mode, height=100)
+        .add_scatter(marker={"color": sample_colorscale(list(INK[mode].scale), steps)})
+        .figure()
         for mode in ("light", "dark")
     )
     for one, other in zip(
@@ -62,7 +62,7 @@ def test_a_step_of_the_dark_scale_is_that_of_the_light_one():
 
 
 def test_a_transparent_figure_has_no_ground_and_dots_are_vectors():
-    figure = blank("light", height=100).add_scattergl(x=[1], y=[2])
+    figure = blank("light", height=100).add_trace({"type": "scattergl", "x": [1]}).figure()
     printed = to_print(figure, width=ONE_COLUMN, transparent=True)
     assert printed.layout.paper_bgcolor == printed.layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert printed.data[0].type == "scatter"
@@ -86,15 +86,15 @@ def test_panels_of_a_narrow_figure_stand_one_below_the_other_with_their_headings
 
 
 def test_a_map_of_one_scale_has_no_empty_room_in_one_column():
-    figure = blank("light", height=900).add_scatter(x=[1, 2], y=[2, 1])
-    assert to_print(figure, width=ONE_COLUMN).layout.height == 900
-    figure.update_yaxes(scaleanchor="x")
+    drawing = blank("light", height=900).add_scatter(x=[1, 2], y=[2, 1])
+    assert to_print(drawing.figure(), width=ONE_COLUMN).layout.height == 900
+    figure = drawing.update_yaxes(scaleanchor="x").figure()
     assert to_print(figure, width=ONE_COLUMN).layout.height < 600
     assert to_print(figure, width=TWO_COLUMNS).layout.height == 900
     several = panels(["a", "b"], 2, "light", height=400, title="T")
     several.add_scatter(x=[1], y=[1], row=1, col=1).add_scatter(x=[1], y=[1], row=1, col=2)
     several.update_yaxes(scaleanchor="x")
-    assert to_print(several, width=ONE_COLUMN).layout.height > 700  # one below the other
+    assert to_print(several.figure(), width=ONE_COLUMN).layout.height > 700  # one below the other
 
 
 def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
@@ -117,7 +117,8 @@ def test_the_text_below_a_figure_says_what_it_shows():
     assert re.search(r"Platoscope \d+\.\d+\.\d+, recipe " + recipe.digest, text)
     bars = legend_text(headline(headline_points(), mode="light"), headline_points(), recipe)
     assert "Bars: 95 % interval of the mean over models. n = 3 models." in bars
-    assert "nan" not in legend_text(blank("light", height=90, title="T"), pd.DataFrame(), recipe)
+    empty = blank("light", height=90, title="T").figure()
+    assert "nan" not in legend_text(empty, pd.DataFrame(), recipe)
 
 
 def test_a_pdf_holds_vectors_its_font_and_what_it_was_made_by():

@@ -175,8 +175,8 @@ def test_labels_escape_markup_and_break_lines():
 @pytest.mark.parametrize("mode", MODES)
 def test_figures_carry_our_template_whatever_the_default_is(mode, monkeypatch):
     monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
-    assert blank(mode, height=200).layout.template.layout.paper_bgcolor == INK[mode].paper
-    assert isinstance(template(mode), go.layout.Template)
+    assert blank(mode, height=200).figure().layout.template.layout.paper_bgcolor == INK[mode].paper
+    assert go.layout.Template(template(mode)).layout.paper_bgcolor == INK[mode].paper
 
 
 def test_a_reason_is_drawn_without_axes():

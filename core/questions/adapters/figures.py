@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import add_chance, cards, logarithmic
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, chance_line, plain, wrap
@@ -63,11 +64,11 @@ def curve(
     if rows["epoch"].max() < FEW_PASSES:
         figure.update_xaxes(dtick=1)  # there is no half of a pass
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), **alignment)
-    return figure.update_yaxes(title_text="InfoNCE", **loss)
+    return figure.update_yaxes(title_text="InfoNCE", **loss).figure()
 
 
 def _add_course(
-    figure: go.Figure,
+    figure: Drawing,
     rows: pd.DataFrame,
     column: str,
     color: str,
@@ -117,7 +118,7 @@ def cost(measures: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False
     ticks = sorted(map(int, measures[PAIRS].unique()))
     figure.update_xaxes(title_text="training pairs", **logarithmic(ticks))
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), **left)
-    return figure
+    return figure.figure()
 
 
 def _recalls(measures: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import add_level, cards, name_mark
 from core.figures.theme import (
     INK,
@@ -77,7 +78,7 @@ def before_after(
         name_mark(figure, SHOWN[method], marker, group=method)
     figure.update_xaxes(title_text=label, rangemode="tozero").update_layout(margin_t=16)
     order = {"categoryorder": "array", "categoryarray": list(names.values())[::-1]}
-    return figure.update_yaxes(type="category", range=[-0.6, len(names) - 0.4], **order)
+    return figure.update_yaxes(type="category", range=[-0.6, len(names) - 0.4], **order).figure()
 
 
 def _scores(measures: pd.DataFrame) -> Scores:
@@ -95,7 +96,7 @@ def _marker(method: str, color: str | list[str]) -> dict[str, object]:
     return {"color": color, "size": 11, "symbol": SYMBOL[method], "line": {"width": 2}}
 
 
-def _add_levels(figure: go.Figure, scores: Scores, mode: Mode) -> None:
+def _add_levels(figure: Drawing, scores: Scores, mode: Mode) -> None:
     """Draw what is reached on average before, and by chance."""
     dashed = {"color": INK[mode].text, "width": 1.5, "dash": "dash"}
     levels = ((dashed, "average before", BEFORE), (dotted(mode), "chance", CHANCE))

@@ -47,7 +47,7 @@ def kernels(shown: Sequence[Kernel], *, columns: int, mode: Mode) -> go.Figure:
         across = f"x{place + 1 if place else ''}"
         figure.update_yaxes(scaleanchor=across, autorange="reversed", **at)
     hidden = {"visible": False, "constrain": "domain"}
-    return figure.update_xaxes(**hidden).update_yaxes(**hidden).update_layout(margin_t=56)
+    return figure.update_xaxes(**hidden).update_yaxes(**hidden).update_layout(margin_t=56).figure()
 
 
 def _head(one: Kernel) -> str:

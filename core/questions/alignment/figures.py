@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import (
     SILENT,
     add_chance,
@@ -64,6 +65,7 @@ def trend(
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
+    seen = seen.assign(card=[_card(row, axis) for row in seen.to_dict("records")])
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
     figure = _panels([_heading(facet, fits[facet]) for facet in facets], columns, mode)
@@ -75,7 +77,7 @@ def trend(
     figure.update_yaxes(matches="y", range=_reach(seen))
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
-    return figure
+    return figure.figure()
 
 
 def _columns(panels: int, narrow: bool) -> int:
@@ -85,7 +87,7 @@ def _columns(panels: int, narrow: bool) -> int:
     return 2 if panels == 4 else min(3, panels)
 
 
-def _panels(heads: Sequence[str], columns: int, mode: Mode) -> go.Figure:
+def _panels(heads: Sequence[str], columns: int, mode: Mode) -> Drawing:
     rows = math.ceil(len(heads) / columns)
     tall = 330 if rows == 1 else 265
     figure = panels(
@@ -129,7 +131,7 @@ def _heading(facet: str, fit: Fit) -> str:
 
 
 def _add_panel(
-    figure: go.Figure,
+    figure: Drawing,
     points: pd.DataFrame,
     fit: Fit,
     at: Mapping[str, int],
@@ -148,7 +150,7 @@ def _add_panel(
     for _, run in ordered.groupby("model_y", sort=False):
         figure.add_scatter(**_run(run, color), **at)
     for family, dots in ordered.groupby("group_x", sort=False):
-        figure.add_scatter(**_dots(str(family), dots, mode, axis), **at)
+        figure.add_scatter(**_dots(str(family), dots, mode), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
         means = fit.points.assign(x=axis.unplace(fit.points["x"]))
         figure.add_scatter(**_means(means, mode, axis), **at)
@@ -169,7 +171,7 @@ def _mean_mark(mode: Mode) -> dict[str, object]:
     return {"symbol": "diamond", "size": 8, "color": INK[mode].text, "line": edge}
 
 
-def _add_band(figure: go.Figure, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
+def _add_band(figure: Drawing, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
     """Draw a fit as a dashed line in its band."""
     around = {"x": [*band["x"], *band["x"][::-1]], "y": [*band["high"], *band["low"][::-1]]}
     shade = {"fill": "toself", "fillcolor": clear(color, 0.13), "mode": "none"}
@@ -192,7 +194,7 @@ def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
     }
 
 
-def _dots(family: str, dots: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
+def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
     marker = {
         "color": hue(family, mode),
         "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
@@ -208,7 +210,7 @@ def _dots(family: str, dots: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, 
         "legendgroup": family,
         "showlegend": False,
         "customdata": dots[["model_x", "model_y"]].to_numpy(),
-        **cards(_card(row, axis) for row in dots.to_dict("records")),
+        **cards(dots["card"]),
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
@@ -252,7 +254,7 @@ def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
     )
 
 
-def _name_axes(figure: go.Figure, panels: int, columns: int, label: str, axis: Axis) -> None:
+def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axis) -> None:
     scale = {"type": "log", "dtick": "D2"} if axis.log else {}
     figure.update_xaxes(matches="x", showticklabels=True, **scale)
     for place in range(panels - columns, panels):  # the lowest panel of each column
@@ -260,7 +262,7 @@ def _name_axes(figure: go.Figure, panels: int, columns: int, label: str, axis: A
     name_rows(figure, panels, columns, wrap(label, 34))
 
 
-def _add_legend(figure: go.Figure, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
+def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
     name_groups(figure, points["group_x"], LANGUAGE, mode)
     soft = {"color": INK[mode].soft, "width": 2}
     name_line(figure, "a compared model", soft, group=RUNS)

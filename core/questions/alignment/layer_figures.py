@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
+from core.figures.drawing import Drawing
 from core.figures.marks import add_chance, cards, color_bar
 from core.figures.theme import INK, Mode, blank, plain, reason
 from core.metrics.spec import MetricSpec
@@ -50,7 +51,9 @@ def layer_grid(
     names = f"{plain(x.names[row])} × {plain(y.names[column])}"
     _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}")
     figure.update_xaxes(title_text=f"layer of {plain(y.title)}", **_steps(scores.shape[1]))
-    return figure.update_yaxes(title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0]))
+    return figure.update_yaxes(
+        title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0])
+    ).figure()
 
 
 def layer_profiles(
@@ -83,7 +86,7 @@ def layer_profiles(
         )
     add_chance(figure, [0, 1], chance, mode, {}, named=True)
     figure.update_xaxes(title_text="relative depth: 0 the first layer, 1 the last")
-    return figure.update_yaxes(title_text="alignment with the other’s best layer")
+    return figure.update_yaxes(title_text="alignment with the other’s best layer").figure()
 
 
 def _colors(scores: Scores, mode: Mode, *, more_is_aligned: bool) -> dict[str, object]:
@@ -99,14 +102,14 @@ def _colors(scores: Scores, mode: Mode, *, more_is_aligned: bool) -> dict[str, o
     }
 
 
-def _frame(figure: go.Figure, row: int, column: int, mode: Mode) -> None:
+def _frame(figure: Drawing, row: int, column: int, mode: Mode) -> None:
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", **frame, line={"color": INK[mode].text, "width": 2.5})
     font = {"size": 16, "color": INK[mode].paper}  # the best cell is the farthest from this color
     figure.add_annotation(x=column, y=row, text="★", font=font, showarrow=False)
 
 
-def _head(figure: go.Figure, text: str) -> None:
+def _head(figure: Drawing, text: str) -> None:
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yshift": 28, "xanchor": "left"}
     figure.add_annotation(text=text, showarrow=False, **place)
 

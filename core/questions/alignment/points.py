@@ -51,13 +51,12 @@ def fits(
     counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
         models.loc[models["copy"], "model"]
     )
+    by_model = points[counted].groupby(["facet", "model_x"])
+    means = pd.DataFrame(
+        {"x": axis.place(by_model[axis.column].first()), "y": by_model["score"].mean()}, dtype=float
+    ).reset_index()
     lines = {}
-    for facet, group in points.groupby("facet", sort=False):
-        mean = (
-            group[counted[group.index]]
-            .groupby("model_x")
-            .agg(x=(axis.column, "first"), score=("score", "mean"))
-        )
-        places = axis.place(mean["x"]).to_numpy(float)
-        lines[str(facet)] = competence_fit(places, mean["score"].to_numpy())
+    for facet in points["facet"].unique():
+        mean = means[means["facet"] == facet]
+        lines[str(facet)] = competence_fit(mean["x"].to_numpy(), mean["y"].to_numpy())
     return lines

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import add_chance, cards, name_chance, name_groups
 from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, name_rows, per_row
@@ -68,7 +69,7 @@ def by_words(
     name_rows(figure, len(facets), columns, wrap(label, 24))
     figure.update_yaxes(matches="y", rangemode="tozero")
     _name(figure, points, lines, mode)
-    return figure.update_layout(meta={"title": "Alignment by the number of words"})
+    return figure.update_layout(meta={"title": "Alignment by the number of words"}).figure()
 
 
 def _ends(words: pd.Series) -> tuple[float, float]:
@@ -170,7 +171,7 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     }
 
 
-def _name(figure: go.Figure, points: pd.DataFrame, lines: pd.DataFrame, mode: Mode) -> None:
+def _name(figure: Drawing, points: pd.DataFrame, lines: pd.DataFrame, mode: Mode) -> None:
     ink = INK[mode].soft
     figure.add_scatter(
         x=[None],

@@ -48,7 +48,7 @@ def levels(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figur
         figure.add_bar(**_bars(table, name, mode), **at)
         figure.update_xaxes(showticklabels=False, showgrid=False, range=[0, most], **at)
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False, ticksuffix="  ")
-    return figure.update_layout(margin_t=32)
+    return figure.update_layout(margin_t=32).figure()
 
 
 def _bars(table: pd.DataFrame, name: str, mode: Mode) -> dict[str, object]:
@@ -95,7 +95,7 @@ def facts(
     )
     name_rows(figure, len(facets), columns, wrap(label, 24))
     figure.update_yaxes(matches="y", rangemode="tozero")
-    return figure.update_layout(meta={"title": "Alignment by what a caption tells"})
+    return figure.update_layout(meta={"title": "Alignment by what a caption tells"}).figure()
 
 
 def _bins(run: pd.DataFrame, level: str, color: str, mode: Mode) -> dict[str, object]:

@@ -59,7 +59,7 @@ def agreement(
     size = 10 if narrow else 12
     figure.update_xaxes(tickangle=-90 if narrow else 0, showgrid=False, tickfont_size=size)
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont_size=size)
-    return figure.update_layout(margin_t=12)
+    return figure.update_layout(margin_t=12).figure()
 
 
 def _with_texts(
@@ -133,7 +133,7 @@ def errors(tables: Sequence[pd.DataFrame], *, mode: Mode, narrow: bool = False) 
         tickfont_size=9 if narrow else 12,
     )
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont_size=11)
-    return figure.update_layout(margin_t=12)
+    return figure.update_layout(margin_t=12).figure()
 
 
 def _error_cells(rows: pd.DataFrame, sources: list[str], colors: list[str]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import add_chance, cards, logarithmic, name_chance, name_groups, name_mark
 from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
@@ -65,12 +66,10 @@ def knowledge(
     outer = {} if narrow else {"col": 1}
     figure.update_yaxes(title_text=f"{MEASURES[measure]} with perception", **outer)
     _name_marks(figure, seen, measure, mode)
-    return figure
+    return figure.figure()
 
 
-def _panels(
-    axes: Mapping[str, str], columns: int, notes: Mapping[str, str], mode: Mode
-) -> go.Figure:
+def _panels(axes: Mapping[str, str], columns: int, notes: Mapping[str, str], mode: Mode) -> Drawing:
     names = {"competence": "competence", "parameters": "size"}
     rows = len(axes) // columns
     figure = panels(
@@ -105,7 +104,7 @@ def _first(points: pd.DataFrame) -> str:
 
 
 def _add_models(
-    figure: go.Figure,
+    figure: Drawing,
     points: pd.DataFrame,
     column: str,
     measure: str,
@@ -150,7 +149,7 @@ def _model_card(row: Mapping[Hashable, Any], measure: str) -> str:
     )
 
 
-def _name_marks(figure: go.Figure, points: pd.DataFrame, measure: str, mode: Mode) -> None:
+def _name_marks(figure: Drawing, points: pd.DataFrame, measure: str, mode: Mode) -> None:
     name_groups(figure, points.loc[~points["copy"], "group"], LANGUAGE, mode)
     if points["copy"].any():
         line = {"color": INK[mode].soft, "width": 1.5}

@@ -12,6 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
+from core.figures.drawing import Drawing
 from core.figures.marks import name_mark
 from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
@@ -56,8 +57,8 @@ def layouts(
     for place, table in enumerate(tables):
         add_cross(figure, table, view, mode, cell(place, columns))
         add_colors(figure, table, view, mode, cell(place, columns))
-    _frame(figure, mode, reach=reach)
-    return figure.update_layout(margin_t=48, margin_l=24, margin_r=24)
+    _frame(figure, mode, reach=reach, panels=len(tables))
+    return figure.update_layout(margin_t=48, margin_l=24, margin_r=24).figure()
 
 
 def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mode) -> go.Figure:
@@ -83,8 +84,8 @@ def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mod
         marker = {"symbol": symbol, "size": 11, "color": INK[mode].soft}
         source = str(table["source"].iloc[0])
         name_mark(figure, plain(source), marker, group=source)
-    _frame(figure, mode, reach=reach)
-    return figure.update_layout(margin_t=12, showlegend=True)
+    _frame(figure, mode, reach=reach, panels=1)
+    return figure.update_layout(margin_t=12, showlegend=True).figure()
 
 
 def _ties(x: pd.DataFrame, y: pd.DataFrame) -> Float64[np.ndarray, "points d"]:
@@ -106,15 +107,12 @@ def _head(table: pd.DataFrame) -> str:
     return f"<b>{plain(first['source'])}</b><br><span style='font-size:12px'>{second}</span>"
 
 
-def _frame(figure: go.Figure, mode: Mode, *, reach: float) -> None:
+def _frame(figure: Drawing, mode: Mode, *, reach: float, panels: int) -> None:
     """Give all panels one scale and no axes; a drag turns them and does not zoom."""
     figure.update_layout(template=template(mode), dragmode=False, hovermode="closest")
     hidden = {"visible": False, "fixedrange": True}
     figure.update_xaxes(range=[-reach, reach], **hidden)
-    for number, axis in enumerate(figure.select_yaxes(), start=1):
-        axis.update(
-            range=[-reach, reach],
-            scaleanchor="x" if number == 1 else f"x{number}",
-            scaleratio=1,
-            **hidden,
-        )
+    figure.update_yaxes(range=[-reach, reach], scaleratio=1, **hidden)
+    for place in range(panels):
+        across = "x" if place == 0 else f"x{place + 1}"
+        figure.update_yaxes(scaleanchor=across, **cell(place, figure.columns))

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from jaxtyping import Float64
 
+from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards
 from core.figures.numbers import share_text
 from core.figures.theme import INK, Mode, clear, hover_card, plain
@@ -73,7 +73,7 @@ def _custom(
 
 
 def add_colors(
-    figure: go.Figure,
+    figure: Drawing,
     table: pd.DataFrame,
     view: View,
     mode: Mode,
@@ -124,7 +124,7 @@ def _texts(names: Sequence[str], places: Sequence[str], color: str) -> dict[str,
 
 
 def _add_words(
-    figure: go.Figure, rows: pd.DataFrame, view: View, mode: Mode, at: Mapping[str, int]
+    figure: Drawing, rows: pd.DataFrame, view: View, mode: Mode, at: Mapping[str, int]
 ) -> list[str]:
     """Add the names of the axes where they leave room, and return where the words of colors
     stand.
@@ -175,7 +175,7 @@ def color_card(row: Mapping[Hashable, Any]) -> str:
 
 
 def add_cross(
-    figure: go.Figure, table: pd.DataFrame, view: View, mode: Mode, at: Mapping[str, int]
+    figure: Drawing, table: pd.DataFrame, view: View, mode: Mode, at: Mapping[str, int]
 ) -> None:
     """Add CIELAB's axes, which all layouts were turned onto; the axes of a plane mean nothing."""
     if "z" not in table:
@@ -186,7 +186,7 @@ def add_cross(
 
 
 def add_lines(
-    figure: go.Figure,
+    figure: Drawing,
     names: Sequence[str | None],
     ends: Float64[np.ndarray, "n d"],
     color: str,

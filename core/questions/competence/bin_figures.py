@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import (
     add_chance,
     cards,
@@ -68,7 +69,7 @@ def bins(
     figure.update_xaxes(title_text=SOLVED, **in_percent(), range=[-0.02, right], nticks=6)
     figure.update_yaxes(rangemode="tozero", matches="y")
     name_rows(figure, len(kinds), columns, wrap(label, 34))
-    return figure.update_layout(meta={"title": "Alignment within bins of competence"})
+    return figure.update_layout(meta={"title": "Alignment within bins of competence"}).figure()
 
 
 def _heads(table: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
@@ -135,7 +136,7 @@ def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
     }
 
 
-def _count_pairs(figure: go.Figure, means: pd.DataFrame, at: Mapping[str, int], mode: Mode) -> None:
+def _count_pairs(figure: Drawing, means: pd.DataFrame, at: Mapping[str, int], mode: Mode) -> None:
     """Write above each bin how many pairs it has."""
     look = {"showarrow": False, "font": {"size": 11, "color": INK[mode].soft}, "yanchor": "top"}
     for row in means.to_dict("records"):

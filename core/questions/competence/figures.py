@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import (
     add_chance,
     add_level,
@@ -74,7 +75,7 @@ def downstream(
     figure.add_scatter(**_dots(seen[ranked], mode), showlegend=False)
     figure.update_layout(coloraxis=_ranks(rank, mode, shown=bool(ranked.any())))
     _add_note(figure, note)
-    return figure.update_xaxes(title_text=label).update_yaxes(title_text=wrap(score, 40))
+    return figure.update_xaxes(title_text=label).update_yaxes(title_text=wrap(score, 40)).figure()
 
 
 def _ranks(rank: str, mode: Mode, *, shown: bool) -> dict[str, object]:
@@ -89,7 +90,7 @@ def _ranks(rank: str, mode: Mode, *, shown: bool) -> dict[str, object]:
     }
 
 
-def _add_note(figure: go.Figure, note: str) -> None:
+def _add_note(figure: Drawing, note: str) -> None:
     """Write some lines above the plot, and make room for them."""
     corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left"}
     above = {"yanchor": "bottom", "yshift": 10, "align": "left"}
@@ -186,14 +187,14 @@ def training(
     for modality, group in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
         marker = group_mark(group, find_modality(modality), mode)
         name_mark(figure, heading(group), marker, group=f"{modality} {group}")
-    return figure
+    return figure.figure()
 
 
 def _ends(values: pd.Series) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def _panels(targets: list[str], columns: int, mode: Mode) -> go.Figure:
+def _panels(targets: list[str], columns: int, mode: Mode) -> Drawing:
     rows = math.ceil(len(targets) / columns)
     return panels(
         [f"<b>with {plain(target)}</b>" for target in targets],

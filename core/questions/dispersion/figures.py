@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import (
     SILENT,
     add_chance,
@@ -43,14 +44,20 @@ from core.modalities import LANGUAGE, VISION
 
 @dataclass(frozen=True)
 class Sets:
-    """The sets of stimuli on an axis: what it is called, and what each set is."""
+    """The sets of stimuli on an axis: its figure's title, what it is called, and what each set
+    is.
+    """
 
+    title: str
     axis: str
     names: Mapping[str, str]
 
 
-SETS = Sets("dispersion", {"low": "low", "random": "random", "high": "high"})
+SETS = Sets(
+    "Alignment by dispersion", "dispersion", {"low": "low", "random": "random", "high": "high"}
+)
 DROPS = Sets(
+    "Alignment without the lowest or the highest dispersion",
     "left out by dispersion",
     {
         "full": "none",
@@ -75,10 +82,9 @@ def effect(
     sets; the diamond is the mean over them with its 95 % interval; the heading gives the ratio of
     the low and the high set. chance: NaN where no formula gives it.
     """
-    figure = _by_set(
+    return _by_set(
         points, SETS, mode, heads=_ratios(points), label=label, chance=chance, narrow=narrow
     )
-    return figure.update_layout(meta={"title": "Alignment by dispersion"})
 
 
 def drop(
@@ -89,9 +95,7 @@ def drop(
 
     points: rows of `core.questions.dispersion.trials.score_trial`, described likewise.
     """
-    figure = _by_set(points, DROPS, mode, heads={}, label=label, chance=chance, narrow=narrow)
-    title = "Alignment without the lowest or the highest dispersion"
-    return figure.update_layout(meta={"title": title})
+    return _by_set(points, DROPS, mode, heads={}, label=label, chance=chance, narrow=narrow)
 
 
 def _by_set(
@@ -122,11 +126,11 @@ def _by_set(
     figure.update_xaxes(title_text=sets.axis).update_yaxes(matches="y", rangemode="tozero")
     name_rows(figure, len(titles), columns, wrap(label, 34))
     _add_legend(figure, seen, mode, chance=chance)
-    return figure
+    return figure.update_layout(meta={"title": sets.title}).figure()
 
 
 def _add_sets(
-    figure: go.Figure, panel: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
+    figure: Drawing, panel: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
     """Add a line per language model of a panel, and the mean over them."""
     order = {name: place for place, name in enumerate(sets.names)}
@@ -147,7 +151,7 @@ def _add_sets(
 
 
 def _add_model(
-    figure: go.Figure, run: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
+    figure: Drawing, run: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
     """Add a language model's score on each set; that on all stimuli cannot be compared with those
     on smaller sets and stays apart.
@@ -253,8 +257,8 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
         return reason(NOTHING.format(_first(mean["reason"])), mode)
     parts = int(mean["part"].max())
     parts_named = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
-    sets = Sets("dispersion", parts_named)
-    figure = blank(mode, height=400, title="Alignment by part of the ranking by dispersion")
+    sets = Sets("Alignment by part of the ranking by dispersion", "dispersion", parts_named)
+    figure = blank(mode, height=400, title=sets.title)
     for place, (_, run) in enumerate(seen.groupby("title_y", sort=False)):
         aside = 0.06 * (place - (seen["title_y"].nunique() - 1) / 2)  # intervals stay apart
         figure.add_scatter(
@@ -272,7 +276,7 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
         showgrid=False,
     )
     figure.update_yaxes(title_text=wrap(label, 34), rangemode="tozero")
-    return figure.update_layout(margin_t=16)
+    return figure.update_layout(margin_t=16).figure()
 
 
 def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
@@ -287,7 +291,7 @@ def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _add_legend(figure: go.Figure, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
+def _add_legend(figure: Drawing, seen: pd.DataFrame, mode: Mode, *, chance: float) -> None:
     name_groups(figure, seen.loc[seen["language"] != "", "group_x"], LANGUAGE, mode)
     diamond = {"color": INK[mode].text, "symbol": "diamond"}
     name_mark(figure, "mean, 95 % interval", diamond, group=MEAN)

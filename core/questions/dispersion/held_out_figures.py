@@ -40,7 +40,7 @@ def held_out(
     name_rows(figure, len(spaces), columns, "deviation from their consensus")
     return figure.update_layout(
         meta={"title": "Dispersion and the deviation of a model that does not define it"}
-    )
+    ).figure()
 
 
 def _head(title: object, fit: Mapping[Hashable, Any]) -> str:

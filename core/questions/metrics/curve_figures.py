@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
+from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards, logarithmic, name_chance
 from core.figures.panels import cell, panels
 from core.figures.theme import (
@@ -56,7 +57,7 @@ def trends_over_k(
             figure.add_scatter(**_run(run, k, color), showlegend=named, **at)
     figure.update_xaxes(title_text=COMPETENCE)
     axis = f"alignment above {plain(smallest)}, in sd over models"
-    return figure.update_yaxes(title_text=wrap(axis, 34), col=1)
+    return figure.update_yaxes(title_text=wrap(axis, 34), col=1).figure()
 
 
 def _heads(metrics: Sequence[str]) -> list[str]:
@@ -111,7 +112,7 @@ def over_k(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figu
         _add_curve(figure, curve, run["chance"], mode, _at(place, len(metrics), narrow))
     ticks = round_ticks(float(points["k"].min()), float(points["k"].max()))
     figure.update_xaxes(**logarithmic(ticks), title_text="neighbors k")
-    return _finish(figure, mode)
+    return _finish(figure, mode).figure()
 
 
 def over_size(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -145,7 +146,7 @@ def over_size(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
         title_text="stimuli n",
         range=[math.log10(0.9 * ticks[0]), math.log10(1.1 * ticks[-1])],
     )
-    return _finish(figure, mode)
+    return _finish(figure, mode).figure()
 
 
 def _curve(x: pd.Series, run: pd.DataFrame, color: str) -> dict[str, object]:
@@ -160,7 +161,7 @@ def _curve(x: pd.Series, run: pd.DataFrame, color: str) -> dict[str, object]:
 
 
 def _add_curve(
-    figure: go.Figure,
+    figure: Drawing,
     curve: Mapping[str, object],
     chance: pd.Series,
     mode: Mode,
@@ -171,12 +172,12 @@ def _add_curve(
     figure.add_scatter(**curve, **at)
 
 
-def _finish(figure: go.Figure, mode: Mode) -> go.Figure:
+def _finish(figure: Drawing, mode: Mode) -> Drawing:
     figure.update_yaxes(rangemode="tozero", matches="y").update_yaxes(title_text="alignment", col=1)
     return name_chance(figure, mode)
 
 
-def _panels(heads: list[str], mode: Mode, *, narrow: bool, height: int, title: str) -> go.Figure:
+def _panels(heads: list[str], mode: Mode, *, narrow: bool, height: int, title: str) -> Drawing:
     """Return an empty panel per heading, side by side or, narrow, one below the other; `height` is
     one row's, in pixels.
     """

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
+from core.figures.drawing import Drawing
 from core.figures.marks import cards, color_bar
 from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
@@ -53,7 +54,11 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
         tickfont_size=10 if narrow else 12,
         showgrid=False,
     )
-    return figure.update_yaxes(autorange="reversed", showgrid=False).update_layout(margin_t=12)
+    return (
+        figure.update_yaxes(autorange="reversed", showgrid=False)
+        .update_layout(margin_t=12)
+        .figure()
+    )
 
 
 def _cells(z: Float64[np.ndarray, "m m"], mode: Mode, *, narrow: bool) -> dict[str, object]:
@@ -107,7 +112,7 @@ def calibrated(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.
     figure.add_scatter(**_dots(seen, "calibrated", names, mode), **scaled)
     figure.update_yaxes(autorange="reversed", type="category", categoryarray=names)
     figure.update_xaxes(range=[-0.04, 1.04], title_text="0: chance, 1: full alignment", **scaled)
-    return figure.update_xaxes(title_text="score", **raw)
+    return figure.update_xaxes(title_text="score", **raw).figure()
 
 
 def _row_name(metric: str) -> str:
@@ -115,7 +120,7 @@ def _row_name(metric: str) -> str:
     return f"{spec.short}{'' if spec.higher_is_more_aligned else ' (low: aligned)'}"
 
 
-def _add_null(figure: go.Figure, seen: pd.DataFrame, names: list[str], mode: Mode) -> None:
+def _add_null(figure: Drawing, seen: pd.DataFrame, names: list[str], mode: Mode) -> None:
     gray = INK[mode].chance
     line = {"width": 1.5, "color": gray}
     look: dict[str, object] = {

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards, color_bar, name_mark
 from core.figures.numbers import count_text, counted
 from core.figures.theme import (
@@ -78,11 +79,11 @@ def model_map(
     # a place means nothing: the map may be turned and mirrored
     bare = {"showticklabels": False, "showgrid": False}
     figure.update_xaxes(**bare).update_yaxes(**bare, scaleanchor="x", scaleratio=1)
-    return figure.update_layout(margin_t=16, dragmode="pan")
+    return figure.update_layout(margin_t=16, dragmode="pan").figure()
 
 
 def _add_scale(
-    figure: go.Figure, points: pd.DataFrame, distance: str, width: float, mode: Mode
+    figure: Drawing, points: pd.DataFrame, distance: str, width: float, mode: Mode
 ) -> None:
     """Draw a line as long as a round distance below the map, and say what it is."""
     left, at = points["x"].min(), points["y"].min() - 0.08 * width
@@ -105,7 +106,7 @@ def _add_scale(
     )
 
 
-def _name(figure: go.Figure, row: Mapping[Hashable, Any], mode: Mode) -> None:
+def _name(figure: Drawing, row: Mapping[Hashable, Any], mode: Mode) -> None:
     """Write a mark's title above it."""
     ink, size = INK[mode], _size(row) + 7
     figure.add_annotation(
@@ -141,7 +142,7 @@ def _entries(points: pd.DataFrame, color: str) -> dict[str, str]:
 
 
 def _add_named(
-    figure: go.Figure, points: pd.DataFrame, color: str, groups: Mapping[str, str], mode: Mode
+    figure: Drawing, points: pd.DataFrame, color: str, groups: Mapping[str, str], mode: Mode
 ) -> None:
     kinds = list(points.groupby(["modality", color], sort=False))
     for place, ((_, name), kind) in enumerate(kinds):
@@ -156,7 +157,7 @@ def _add_named(
         name_mark(figure, more, {"color": HOLLOW}, group=MORE)
 
 
-def _add_scaled(figure: go.Figure, points: pd.DataFrame, color: str, mode: Mode) -> None:
+def _add_scaled(figure: Drawing, points: pd.DataFrame, color: str, mode: Mode) -> None:
     value = points[color].where(points[color] > 0) if color in LOGARITHMIC else points[color]
     shown = pd.Series(np.log10(value), index=points.index) if color in LOGARITHMIC else value
     for modality, kind in points.groupby("modality", sort=False):

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
-from plotly.subplots import make_subplots
 
+from core.figures.drawing import Drawing, draw_panels
 from core.figures.marks import SILENT, flat_color_bar
 from core.figures.theme import INK, Mode, hue, plain, reason, template
 
@@ -49,12 +49,12 @@ def tree(
         **MATRIX,
     )
     _name_leaves(figure, models, mode, narrow=narrow)
-    return figure
+    return figure.figure()
 
 
-def _empty(count: int, mode: Mode) -> go.Figure:
+def _empty(count: int, mode: Mode) -> Drawing:
     """Return room for the tree of so many models and the matrix, a row of both per model."""
-    figure = make_subplots(1, 2, column_widths=[0.16, 0.84], horizontal_spacing=0.006)
+    figure = draw_panels(1, 2, column_widths=(0.16, 0.84), horizontal_spacing=0.006)
     pitch = 13.0 if count <= 80 else 11.5
     figure.update_layout(
         template=template(mode),
@@ -92,7 +92,7 @@ def _cells(scores: Scores, names: list[str]) -> dict[str, object]:
     }
 
 
-def _name_leaves(figure: go.Figure, models: pd.DataFrame, mode: Mode, *, narrow: bool) -> None:
+def _name_leaves(figure: Drawing, models: pd.DataFrame, mode: Mode, *, narrow: bool) -> None:
     """Write each model's title beside its row, after a mark in the color of its group."""
     most = NARROW_LABEL if narrow else LABEL
     leaves = [

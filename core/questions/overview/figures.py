@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
+from core.figures.drawing import Drawing, draw_panels
 from core.figures.marks import (
     SILENT,
     add_level,
@@ -61,9 +61,7 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     targets = list(dict.fromkeys(seen["target"]))
     rows, columns = (len(targets), 1) if narrow else (1, len(targets))
     titles = [f"<b>with {plain(target)}</b>" for target in targets]
-    figure = make_subplots(
-        rows, columns, subplot_titles=titles, horizontal_spacing=0.09, vertical_spacing=0.2
-    )
+    figure = draw_panels(rows, columns, titles, horizontal_spacing=0.09, vertical_spacing=0.2)
     figure.update_layout(
         template=template(mode),
         height=400 * rows,
@@ -75,12 +73,12 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     name_groups(figure, seen["group"], LANGUAGE, mode)
     if seen["low"].notna().any():
         note = "Bars: 95 % interval of the mean over models"
-        figure.update_layout(meta={**figure.layout.meta, "note": note})
+        figure.update_layout(meta={**figure.layout["meta"], "note": note})
     name_chance(figure, mode)
-    return figure.update_xaxes(title_text=COMPETENCE)
+    return figure.update_xaxes(title_text=COMPETENCE).figure()
 
 
-def _add_target(figure: go.Figure, points: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:
+def _add_target(figure: Drawing, points: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:
     left, right = points["competence"].min(), points["competence"].max()
     margin = 0.06 * (right - left) or 0.05
     ends = [left - margin, right + margin]
@@ -169,7 +167,7 @@ def ranking(points: pd.DataFrame, *, against: str, mode: Mode) -> go.Figure:
     figure.update_xaxes(
         title_text=f"alignment (mutual k-NN, k = {seen['k'].iloc[0]})", rangemode="tozero"
     )
-    return figure
+    return figure.figure()
 
 
 PANELS: Mapping[str, tuple[str, str, bool]] = {  # heading, axis, logarithmic
@@ -196,11 +194,11 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
         )
     columns = 1 if narrow else min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure = make_subplots(
+    figure = draw_panels(
         rows,
         columns,
+        [f"<b>{PANELS[name][0]}</b>" for name in panels],
         shared_yaxes=True,
-        subplot_titles=[f"<b>{PANELS[name][0]}</b>" for name in panels],
         horizontal_spacing=0.04,
         vertical_spacing=min(0.3, 95 / (300 * rows)),
     )
@@ -217,11 +215,11 @@ def growth(points: pd.DataFrame, *, against: str, mode: Mode, narrow: bool = Fal
     for modality, name in dict.fromkeys(zip(points["modality"], points["group"], strict=True)):
         marker = group_mark(name, find_modality(modality), mode)
         name_mark(figure, heading(name), marker, group=f"{modality} {name}")
-    return name_chance(figure, mode)
+    return name_chance(figure, mode).figure()
 
 
 def _add_growth(
-    figure: go.Figure, points: pd.DataFrame, panel: str, at: dict[str, int], mode: Mode
+    figure: Drawing, points: pd.DataFrame, panel: str, at: dict[str, int], mode: Mode
 ) -> None:
     _, axis, logarithmic = PANELS[panel]
     ends = [points["x"].min(), points["x"].max()]

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Integer
 
+from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, add_level, cards
 from core.figures.theme import (
     INK,
@@ -49,7 +50,7 @@ def residuals(rows: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fig
         range=[0, most or 1.0],
     )
     figure.update_yaxes(autorange="reversed", showgrid=False, ticksuffix="  ")
-    return figure.update_layout(barmode="overlay", margin_t=8)
+    return figure.update_layout(barmode="overlay", margin_t=8).figure()
 
 
 def _middle_half(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
@@ -111,16 +112,18 @@ def agreement(
         dtick=max(1, (k + 1) // 20),
         range=[-0.6, k + 0.6],
     )
-    return figure.update_yaxes(title_text="stimuli").update_layout(bargap=0.15, margin_t=36)
+    return (
+        figure.update_yaxes(title_text="stimuli").update_layout(bargap=0.15, margin_t=36).figure()
+    )
 
 
-def _mark_levels(figure: go.Figure, *, mean: float, chance: float, k: int, mode: Mode) -> None:
+def _mark_levels(figure: Drawing, *, mean: float, chance: float, k: int, mode: Mode) -> None:
     add_level(figure, chance, f"chance {chance:.2f}", dotted(mode))
     solid = {"color": INK[mode].text, "width": 1.5}
     add_level(figure, mean, f"mean {mean:.2f}: alignment {mean / k:.3f}", solid)
 
 
-def _mark_stimulus(figure: go.Figure, x: int, y: int, stimulus: int, mode: Mode) -> None:
+def _mark_stimulus(figure: Drawing, x: int, y: int, stimulus: int, mode: Mode) -> None:
     ink = INK[mode]
     figure.add_annotation(
         x=x,

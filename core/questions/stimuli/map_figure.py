@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards, flat_color_bar
 from core.figures.palette import OBJECTIVES
 from core.figures.theme import INK, Mode, blank, clear, plain, scatter_of, wrap
@@ -51,7 +52,7 @@ def stimulus_map(
         figure.update_xaxes(showticklabels=False).update_yaxes(showticklabels=False)
     if shape.square:
         figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    return figure.update_layout(dragmode="lasso", margin_t=36)
+    return figure.update_layout(dragmode="lasso", margin_t=36).figure()
 
 
 def _left_out(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
@@ -141,12 +142,12 @@ def _scale(values: pd.Series, name: str, mode: Mode) -> dict[str, object]:
     }
 
 
-def _fade(figure: go.Figure, chosen: Collection[int]) -> None:
+def _fade(figure: Drawing, chosen: Collection[int]) -> None:
     """Let all dots but the chosen ones fade, if any of these is drawn."""
     lit = [
-        [place for place, (index,) in enumerate(trace.customdata or ()) if index in chosen]
+        [place for place, (index,) in enumerate(trace.get("customdata", ())) if index in chosen]
         for trace in figure.data
     ]
     if any(lit):
         for trace, places in zip(figure.data, lit, strict=True):
-            trace.selectedpoints = places
+            trace["selectedpoints"] = places

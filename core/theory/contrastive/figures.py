@@ -4,15 +4,12 @@ widths and tasks do to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
-from plotly.subplots import make_subplots
 
+from core.figures.drawing import Drawing, draw_panels
 from core.figures.theme import INK, Mode, blank, chance_line, scatter_of, template
 
 VIEWS = {
@@ -29,12 +26,8 @@ def kernels(kernel: Kernel, learned: Kernel, *, mode: Mode, narrow: bool = False
     are free.
     """
     heads = ["<b>K<sub>PMI</sub>, in nats</b>", "<b>learned ⟨f(a), f(b)⟩</b>"]
-    figure = make_subplots(
-        *((2, 1) if narrow else (1, 2)),
-        subplot_titles=heads,
-        horizontal_spacing=0.08,
-        vertical_spacing=0.1,
-    )
+    grid = (2, 1) if narrow else (1, 2)
+    figure = draw_panels(*grid, heads, horizontal_spacing=0.08, vertical_spacing=0.1)
     figure.update_layout(
         template=template(mode),
         height=720 if narrow else 400,
@@ -50,7 +43,7 @@ def kernels(kernel: Kernel, learned: Kernel, *, mode: Mode, narrow: bool = False
             hovertemplate="events %{y} and %{x}: %{z:.3f}<extra></extra>",
         )
         figure.update_yaxes(autorange="reversed", title_text="event", showgrid=False, **at)
-    return figure.update_xaxes(title_text="event", showgrid=False)
+    return figure.update_xaxes(title_text="event", showgrid=False).figure()
 
 
 def products(
@@ -61,13 +54,15 @@ def products(
     """
     above = np.triu_indices(len(kernel), 1)
     figure = blank(mode, height=400, title="Learned products against PMI")
-    trace: Callable[..., Any] = getattr(figure, f"add_{scatter_of(len(above[0]))}")
-    trace(
-        x=kernel[above],
-        y=learned[above],
-        mode="markers",
-        name="two events",
-        marker={"color": INK[mode].soft, "size": 5},
+    figure.add_trace(
+        {
+            "type": scatter_of(len(above[0])),
+            "x": kernel[above],
+            "y": learned[above],
+            "mode": "markers",
+            "name": "two events",
+            "marker": {"color": INK[mode].soft, "size": 5},
+        }
     )
     figure.add_scatter(
         x=kernel.diagonal(),
@@ -84,8 +79,10 @@ def products(
         name="least-squares fit",
         line={"color": INK[mode].text, "width": 1.5, "dash": "dash"},
     )
-    return figure.update_xaxes(title_text="K<sub>PMI</sub>, in nats").update_yaxes(
-        title_text="learned ⟨f(a), f(b)⟩"
+    return (
+        figure.update_xaxes(title_text="K<sub>PMI</sub>, in nats")
+        .update_yaxes(title_text="learned ⟨f(a), f(b)⟩")
+        .figure()
     )
 
 
@@ -101,8 +98,10 @@ def over_training(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
         showlegend=False,
         marker={"size": 5, "color": color},
     )
-    return figure.update_xaxes(title_text="steps").update_yaxes(
-        range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>"
+    return (
+        figure.update_xaxes(title_text="steps")
+        .update_yaxes(range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>")
+        .figure()
     )
 
 
@@ -139,7 +138,7 @@ def plane(embedding: Float64[np.ndarray, "n d"], edges: Kernel, *, mode: Mode) -
         hovertemplate="event %{text}<extra></extra>",
     )
     figure.update_yaxes(scaleanchor="x", title_text="component 2")
-    return figure.update_xaxes(title_text="component 1")
+    return figure.update_xaxes(title_text="component 1").figure()
 
 
 def information(points: pd.DataFrame, *, measure: str, mode: Mode) -> go.Figure:
@@ -179,7 +178,7 @@ def information(points: pd.DataFrame, *, measure: str, mode: Mode) -> go.Figure:
     figure.update_xaxes(title_text="mutual information left, in bits", rangemode="tozero")
     return figure.update_yaxes(
         range=[0, _EDGE], title_text={"cka": "CKA", "mutual_knn": "mutual k-NN"}[measure]
-    )
+    ).figure()
 
 
 def widths(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
@@ -189,8 +188,10 @@ def widths(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
     figure = blank(mode, height=380, title="R² against width")
     _add_predicted(figure, points["width"], points["best"], "best of any embedding", mode)
     _add_measured(figure, points["width"], points["r2"], "learned", INK[mode].ember)
-    return figure.update_xaxes(title_text="width of the embedding").update_yaxes(
-        range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>"
+    return (
+        figure.update_xaxes(title_text="width of the embedding")
+        .update_yaxes(range=[0, _EDGE], title_text="R² against K<sub>PMI</sub>")
+        .figure()
     )
 
 
@@ -211,10 +212,10 @@ def tasks(points: pd.DataFrame, *, mode: Mode) -> go.Figure:
         tickvals=points["tasks"],
         ticktext=points["tasks"].astype(str),
     )
-    return figure.update_yaxes(range=[0, _EDGE], title_text="alignment")
+    return figure.update_yaxes(range=[0, _EDGE], title_text="alignment").figure()
 
 
-def _add_predicted(figure: go.Figure, x: pd.Series, y: pd.Series, name: str, mode: Mode) -> None:
+def _add_predicted(figure: Drawing, x: pd.Series, y: pd.Series, name: str, mode: Mode) -> None:
     figure.add_scatter(
         x=x,
         y=y,
@@ -224,5 +225,5 @@ def _add_predicted(figure: go.Figure, x: pd.Series, y: pd.Series, name: str, mod
     )
 
 
-def _add_measured(figure: go.Figure, x: pd.Series, y: pd.Series, name: str, color: str) -> None:
+def _add_measured(figure: Drawing, x: pd.Series, y: pd.Series, name: str, color: str) -> None:
     figure.add_scatter(x=x, y=y, mode="markers", name=name, marker={"color": color, "size": 10})

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
-from plotly.subplots import make_subplots
 
+from core.figures.drawing import draw_panels
 from core.figures.theme import INK, Mode, blank, plain, reason, template, wrap
 
 PANELS = {
@@ -47,14 +47,11 @@ def over_training(points: pd.DataFrame, *, steps: str, predicted: bool, mode: Mo
             **_line(INK[mode].text),
         )
     if predicted:
-        figure.add_hline(
-            y=1,
-            line={"color": INK[mode].soft, "dash": "dash", "width": 1.5},
-            annotation_text="theory",
-            annotation_position="bottom right",
-        )
+        figure.add_hline(1, line={"color": INK[mode].soft, "dash": "dash", "width": 1.5})
+        corner = {"x": 1, "xref": "x domain", "xanchor": "right", "y": 1, "yanchor": "top"}
+        figure.add_annotation(text="theory", showarrow=False, yref="y", **corner)
     figure.update_yaxes(range=[0, _EDGE], title_text="linear CKA, and ‖c G − G′‖ / ‖G′‖")
-    return figure.update_xaxes(**_time(x, steps))
+    return figure.update_xaxes(**_time(x, steps)).figure()
 
 
 def layer_map(
@@ -85,7 +82,7 @@ def layer_map(
     figure.update_xaxes(showgrid=False, type="category").update_yaxes(
         autorange="reversed", showgrid=False, type="category"
     )
-    return figure.update_layout(margin_t=12)
+    return figure.update_layout(margin_t=12).figure()
 
 
 def on_the_way(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -94,9 +91,7 @@ def on_the_way(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = F
     """
     grid = (len(PANELS), 1) if narrow else (1, len(PANELS))
     heads = [f"<b>{title}</b>" for title in PANELS.values()]
-    figure = make_subplots(
-        *grid, subplot_titles=heads, vertical_spacing=0.11, horizontal_spacing=0.07
-    )
+    figure = draw_panels(*grid, heads, vertical_spacing=0.11, horizontal_spacing=0.07)
     height = 260 * len(PANELS) if narrow else 310
     figure.update_layout(
         template=template(mode),
@@ -123,7 +118,7 @@ def on_the_way(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = F
             exponentformat="power",
             **at,
         )
-    return figure.update_xaxes(**_time(points["at"], steps))
+    return figure.update_xaxes(**_time(points["at"], steps)).figure()
 
 
 def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
@@ -160,7 +155,9 @@ def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
             marker={"color": color, "size": 10},
         )
     figure.update_xaxes(title_text=f"strength: {plain(unit)}")
-    return figure.update_yaxes(range=[0, _EDGE], title_text="linear CKA between the networks")
+    return figure.update_yaxes(
+        range=[0, _EDGE], title_text="linear CKA between the networks"
+    ).figure()
 
 
 def other_minima(values: Sequence[float], *, by_noise: float, mode: Mode) -> go.Figure:
@@ -169,11 +166,14 @@ def other_minima(values: Sequence[float], *, by_noise: float, mode: Mode) -> go.
     """
     ink = INK[mode]
     figure = blank(mode, height=360, title="Alignment of other minima of the same loss")
-    figure.add_histogram(
-        x=list(values),
-        xbins={"start": 0, "end": 1, "size": 0.025},
-        marker={"color": ink.soft},
-        name="other minima",
+    figure.add_trace(
+        {
+            "type": "histogram",
+            "x": list(values),
+            "xbins": {"start": 0, "end": 1, "size": 0.025},
+            "marker": {"color": ink.soft},
+            "name": "other minima",
+        }
     )
     marks = (
         (by_noise, f"SGD: {by_noise:.3f}", ink.ember, "solid", 0.9),
@@ -194,7 +194,7 @@ def other_minima(values: Sequence[float], *, by_noise: float, mode: Mode) -> go.
     figure.update_xaxes(
         range=[0, _EDGE], title_text=wrap("least linear CKA of the networks' layers", 60)
     )
-    return figure.update_yaxes(title_text="minima").update_layout(bargap=0.03)
+    return figure.update_yaxes(title_text="minima").update_layout(bargap=0.03).figure()
 
 
 def _time(at: pd.Series, steps: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.drawing import Drawing
 from core.figures.marks import (
     SILENT,
     cards,
@@ -55,11 +56,11 @@ def importances(
         "loss of R² when"
         f" permuted{f'; {left_out} less important ones are not drawn' if left_out > 0 else ''}"
     )
-    return figure.update_xaxes(title_text=wrap(axis, 36 if narrow else 90))
+    return figure.update_xaxes(title_text=wrap(axis, 36 if narrow else 90)).figure()
 
 
 def _add_importances(
-    figure: go.Figure, part: pd.DataFrame, name: str, color: str, mode: Mode
+    figure: Drawing, part: pd.DataFrame, name: str, color: str, mode: Mode
 ) -> None:
     spread = interval(
         part["importance"], part["low"], part["high"], color=color, thickness=2, width=4
@@ -118,7 +119,7 @@ def words(points: pd.DataFrame, *, mode: Mode, narrow: bool = False, most: int =
         "share of captions that have the word: of the low set less that of the high set",
         36 if narrow else 90,
     )
-    return figure.update_xaxes(title_text=axis, **in_percent(signed=True))
+    return figure.update_xaxes(title_text=axis, **in_percent(signed=True)).figure()
 
 
 def _word_card(row: Mapping[Hashable, Any]) -> str:
@@ -132,7 +133,7 @@ def _word_card(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _rows(names: Sequence[str], mode: Mode, *, narrow: bool, title: str) -> go.Figure:
+def _rows(names: Sequence[str], mode: Mode, *, narrow: bool, title: str) -> Drawing:
     """Return an empty row per name, the first on top, with a dotted line at 0."""
     row = max(ROW, LINE * max(1 + name.count("<br>") for name in names))
     figure = blank(mode, height=row * max(len(names), 2) + (160 if narrow else 120), title=title)
@@ -157,7 +158,7 @@ def _dots(
     }
 
 
-def _name(figure: go.Figure, name: str, color: str, part: pd.DataFrame) -> None:
+def _name(figure: Drawing, name: str, color: str, part: pd.DataFrame) -> None:
     """Name the dots of a color in the legend, where there are any."""
     if len(part):
         name_mark(figure, name, {"color": color}, group=color)
