@@ -47,7 +47,7 @@ def over_training(points: pd.DataFrame, *, steps: str, predicted: bool, mode: Mo
             **_line(INK[mode].text),
         )
     if predicted:
-        figure.add_hline(1, line={"color": INK[mode].soft, "dash": "dash", "width": 1.5})
+        figure.add_hline(1.0, line={"color": INK[mode].soft, "dash": "dash", "width": 1.5})
         corner = {"x": 1, "xref": "x domain", "xanchor": "right", "y": 1, "yanchor": "top"}
         figure.add_annotation(text="theory", showarrow=False, yref="y", **corner)
     figure.update_yaxes(range=[0, _EDGE], title_text="linear CKA, and ‖c G − G′‖ / ‖G′‖")
