@@ -23,6 +23,7 @@ from core.cli import (
     probe,
     questions,
     train,
+    views,
 )
 from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import PlatoscopeError, StoreError, UnknownNameError
@@ -39,6 +40,7 @@ GROUPS = (
     probe,
     competence,
     train,
+    views,
 )
 INTERRUPTED = 130
 

@@ -19,10 +19,10 @@ from filelock import FileLock, Timeout, lock_descriptor
 
 from core.errors import StoreBusyError, StoreError, StoreWriteError
 from core.store.duck import CONFIG
-from core.store.schema import SUFFIX
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
+POLL = 0.02  # seconds between two attempts to get a lock
 SIGNED_AT = 1  # byte of a lock file: Windows lets nobody read the first one, which it locks
 _DUCKDB_REFUSED = (
     duckdb.OperationalError,
@@ -31,14 +31,15 @@ _DUCKDB_REFUSED = (
 
 
 @contextmanager
-def locked(target: Path) -> Iterator[None]:
+def locked(target: Path, *, patience: float = 0.0) -> Iterator[None]:
     """Be the only writer of `target` until the block ends; makes its folder.
 
     The lock file is removed while it is still held: who opened it before that finds it gone, and
-    counts as having come too early. Raises StoreBusyError at once where another writer has it.
+    counts as having come too early. patience: seconds to wait for another writer; after them raises
+    StoreBusyError.
     """
     path = _lock_file(target)
-    lock = FileLock(path, blocking=False, on_acquired=partial(_sign, path))
+    lock = FileLock(path, timeout=patience, poll_interval=POLL, on_acquired=partial(_sign, path))
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         _acquire(lock, path)
@@ -66,11 +67,16 @@ def publish(target: Path, fill: Fill) -> Path:
     Raises StoreWriteError where the folder is read-only or the disk full; what was published before
     stays as it was.
     """
-    new = target.with_name(f"{target.stem}.new{SUFFIX}")
+    return replace(target, partial(_build, fill=fill))
+
+
+def replace(target: Path, build: Callable[[Path], None]) -> Path:
+    """Let `build` write a new file and put it in the place of `target`; see `publish`."""
+    new = target.with_name(f"{target.stem}.new{target.suffix}")
     with writing(target):
         try:
             _remove(new)  # of a writer that was killed
-            _build(new, fill)
+            build(new)
             sync(new)
             os.replace(new, target)
             sync(target.parent)

@@ -5,6 +5,7 @@
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
     codes texts)
     ROOT/results/DATASET/NAME.duckdb         meta, result
+    ROOT/views.json                          saved views, see core/store/views.py
 
 `meta` is a table of keys and values, so that a file of any schema can at least say which schema it
 has.
