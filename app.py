@@ -6,6 +6,7 @@ from core.settings import ROOT
 from pages._server import memory
 from pages._shared import address, frame
 from pages._shared.chosen import panel
+from pages._shared.saved import links, shelf
 
 st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
@@ -70,14 +71,25 @@ PAGES = {
     ],
 }
 
-page = st.navigation(PAGES, position="hidden")
+SIDE_BY_SIDE = st.Page(
+    "pages/side_by_side.py",
+    title="Side by side",
+    icon=":material/splitscreen_right:",
+    url_path=links.SIDE_BY_SIDE,
+)
+
+page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
 address.begin(page.url_path)
 frame.watch_window(page.url_path)
 frame.keep_legible()
-over_store = page not in PAGES["Theory"]
+links.remember_pages(PAGES)
+over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
 with st.sidebar:
+    head = frame.head()
     frame.sidebar(PAGES, over_store=over_store)
 if over_store:
     panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
 page.run()
+with head:
+    shelf.show()
 memory.freeze_imports()

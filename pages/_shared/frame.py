@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from core.demo import under_way
@@ -27,7 +28,8 @@ from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
 WORDMARK = """<style>
-.wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; margin-top: -2.6rem; }
+.st-key-head { margin-top: -2.6rem; flex-wrap: nowrap; }
+.wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {{ padding-left: 2.5rem; padding-right: 2.5rem; }}
@@ -133,12 +135,23 @@ def keep_legible() -> None:
 
 def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
     """Draw the links to all pages and, for a page over the store, the choice of the dataset."""
-    st.html(WORDMARK)
     links = st.container(gap="small", key="navigation")
     if over_store:
         _pick_dataset()
     with links:
         _navigate(pages)
+
+
+def head() -> DeltaGenerator:
+    """Draw the product's name at the head of the sidebar, and return what has room beside it."""
+    beside = st.container(
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        key="head",
+    )
+    beside.html(WORDMARK, width="content")
+    return beside
 
 
 def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
