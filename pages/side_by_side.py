@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.figures.theme import INK
 from core.settings import store_path
-from core.store.views import read_views
+from core.store.views import SavedView, read_views
 from pages._shared import address, frame
 from pages._shared.saved import links
 
 SIDES = ("left", "right")
 STYLE = """<style>
-[data-testid=stIFrame] {
-  height: max(30rem, calc(100vh - 11.5rem)); border: 1px solid var(--st-border-color);
-}
+[data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
+[data-testid=stIFrame] {{
+  height: max(30rem, calc(100vh - 11.5rem)); border: 1px solid {edge} !important;
+}}
 </style>"""
 
 
 def show() -> None:
     """Draw two views, each below its name."""
     linked = [link for side in SIDES for link in st.query_params.get_all(side)]
-    options = links.options(read_views(store_path()), linked)
-    st.html(STYLE)
+    views: list[SavedView] = []
+    with frame.part():
+        views = read_views(store_path())
+    options = links.options(views, linked)
+    st.html(STYLE.format(edge=INK[frame.mode()].chance))
     for side, column, start in zip(SIDES, st.columns(2), options, strict=False):
         with column:
             _draw_side(side, options, start)
@@ -51,4 +56,4 @@ def _embedded(link: str) -> str:
     return f"{link}{joint}embed=true&embed_options={frame.mode()}_theme"
 
 
-frame.draw_alone("What do two views show side by side?", show)
+frame.draw_alone("How do two views compare?", show)

@@ -45,7 +45,7 @@ class SavedView:
             raise InputError(
                 f"a view's name has 1 to {LONGEST} characters on one line, not {self.name[:99]!r}"
             )
-        if not re.fullmatch(_LINK, self.link):
+        if not is_link(self.link):
             raise InputError(f"a view's link is /PAGE?KEY=VALUE, not {self.link[:99]!r}")
         datetime.fromisoformat(self.saved_at)
 
@@ -53,6 +53,13 @@ class SavedView:
 def tidy(name: str) -> str:
     """Return a name on one line, without characters that cannot be seen."""
     return " ".join("".join(one if one.isprintable() else " " for one in name).split())
+
+
+def is_link(text: str) -> bool:
+    """Return whether a text is the path and query of a page of the dashboard, and leads nowhere
+    else.
+    """
+    return bool(re.fullmatch(_LINK, text))
 
 
 def read_views(root: Path) -> list[SavedView]:

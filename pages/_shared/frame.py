@@ -49,6 +49,9 @@ STYLE = """<style>
   [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
 }}
 </style>"""
+WITHIN = """<style>/* a page within another has no toolbar to stay clear of */
+[data-testid=stMainBlockContainer] { padding-top: 2.25rem; }
+</style>"""
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -130,7 +133,7 @@ def keep_legible() -> None:
     paper: white on the dark theme's orange is hard to read. Captions are of the figures' gray, and
     what has the focus is ringed.
     """
-    st.html(STYLE.format(ink=INK[mode()]))
+    st.html(STYLE.format(ink=INK[mode()]) + (WITHIN if st.context.is_embedded else ""))
 
 
 def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:

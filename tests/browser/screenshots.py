@@ -41,9 +41,11 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector(
-        "[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=300_000
-    )
+    page.wait_for_selector("[class*=st-key-chart], [data-testid=stImage], iframe")
+    for frame in page.frames[1:] or page.frames:  # those of two views, or the page itself
+        frame.wait_for_selector(
+            "[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=300_000
+        )
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
     page.wait_for_timeout(
         4000

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from core.store.views import LONGEST, SavedView, tidy
+from core.store.views import LONGEST, SavedView, is_link, tidy
 from pages._shared import address
 
 _KEY = "pages"
@@ -21,9 +21,11 @@ def remember_pages(groups: Mapping[str, Sequence[Page]]) -> None:
 
 
 def page_of(link: str) -> Page | None:
-    """Return the page that a link leads to; None where there is no such page."""
+    """Return the page that a link leads to; None where it leads to no page, or out of the
+    dashboard.
+    """
     pages: dict[str, Page] = st.session_state[_KEY]
-    return pages.get(urlsplit(link).path.removeprefix("/"))
+    return pages.get(urlsplit(link).path.removeprefix("/")) if is_link(link) else None
 
 
 def query_of(link: str) -> list[tuple[str, str]]:

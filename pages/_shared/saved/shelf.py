@@ -15,8 +15,10 @@ from pages._shared.saved import links
 
 _KEY, _NAME = "shelf", "view-name"
 STYLE = """<style>
-[data-testid=stPopoverBody]:has(.st-key-shelf-list) { width: min(22rem, 92vw); }
-.st-key-shelf-list [data-testid=stPageLink] a { background: none; padding-left: 0; }
+[data-testid=stPopoverBody]:has(.st-key-shelf) { width: min(22rem, 92vw); }
+.st-key-shelf-list [data-testid=stHorizontalBlock] { flex-wrap: nowrap; }
+.st-key-shelf-list a { background: none; padding-left: 0; min-width: 0; }
+.st-key-shelf-list a p { font-weight: 400; white-space: normal; overflow-wrap: anywhere; }
 .st-key-shelf-list button { padding: 0 0.15rem; min-height: 1.6rem; }
 </style>"""
 
@@ -42,7 +44,9 @@ def show() -> None:
     is saved.
     """
     st.html(STYLE)
-    with st.popover("Views", icon=":material/bookmarks:", type="tertiary"), frame.part():
+    key = f"views-of-{address.page()}"  # another page closes it
+    popover = st.popover("Views", icon=":material/bookmarks:", type="tertiary", key=key)
+    with popover, st.container(key="shelf"), frame.part():
         _draw_form()
         _draw_memory(st.session_state.get(_KEY, Memory()))
         _draw_list(read_views(store_path()))
@@ -81,9 +85,13 @@ def _draw_list(views: list[SavedView]) -> None:
         for view in views:
             with st.container(horizontal=True, vertical_alignment="center", gap=None):
                 _draw_view(view)
-    st.page_link(
-        "pages/side_by_side.py", label="Two side by side", icon=":material/splitscreen_right:"
-    )
+    if address.page() != links.SIDE_BY_SIDE:
+        st.page_link(
+            "pages/side_by_side.py",
+            label="Two side by side",
+            icon=":material/splitscreen_right:",
+            query_params={"left": links.this_view()},
+        )
 
 
 def _draw_view(view: SavedView) -> None:
