@@ -22,7 +22,7 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts, Cap
 from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -70,6 +70,7 @@ def show(at: Place) -> None:
     answer = st.container()
     with bar.controls_bar():
         question = pick(at)
+    whole, at = at, replace(at, scope=question.scope)
     with frame.part():
         show_alignment(at, question, answer)
     with frame.part():
@@ -80,7 +81,7 @@ def show(at: Place) -> None:
         with frame.part():
             show_facts(at, facts)
     with frame.part():  # whatever metric is chosen above
-        retold.show(at, queries.ask(at, facts.scores))
+        retold.show(whole, queries.ask(whole, replace(facts, scope=whole.scope).scores))
 
 
 def need_levels(at: Place) -> None:
@@ -112,6 +113,8 @@ def need_levels(at: Place) -> None:
 
 def pick(at: Place) -> CaptionAlignment:
     """Draw the controls."""
+    with bar.more():
+        at = replace(at, scope=scope.pick_scope(at))
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(default_models(study))]
     seeing = every[every["model"].isin(default_targets(study))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -58,6 +59,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     answer = st.container()
     choice = choose(at)
+    at = replace(at, scope=choice.effect.scope)
     with frame.part():
         need_tested(at, choice)
         with frame.part():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -23,7 +24,7 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, trained
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 
@@ -62,6 +63,8 @@ def show(at: Place) -> None:
     if (~every["copy"]).sum() < 2:
         frame.need_readers(at, "caption", "image")
     with bar.controls_bar():
+        with bar.more():
+            at = replace(at, scope=scope.pick_scope(at))
         k = comparing.pick_k(min(queries.size(at), LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, every[~every["copy"]], k=k)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import is_reality, trained
 from pages._parts.models import atlas, beside, table, tree
-from pages._shared import bar, comparing, controls, frame, queries
+from pages._shared import bar, comparing, controls, frame, queries, scope
 from pages._shared.queries import Place
 
 VIEWS = {"map": "Map", "table": "Table", "tree": "Tree"}
@@ -24,6 +26,7 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         with bar.more():
             roster, models = _pick(every)
+            at = replace(at, scope=scope.pick_scope(at))
             seed = controls.pick_number(options["seed"], 2**31 - 1)
         comparison = comparing.pick_comparison(queries.size(at))
     _need_two(models, at)

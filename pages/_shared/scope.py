@@ -1,4 +1,6 @@
-"""Controls of which stimuli are studied: those with some values of factors, and those of a set."""
+"""Controls of which stimuli are studied, those with some values of factors and those of a set, and
+of how their features are clamped.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere c
 
 
 def pick_scope(at: Place) -> Scope:
-    """Choose which stimuli are studied: those with some values of factors, and of a set."""
+    """Choose which stimuli are studied, and how their features are clamped. at: of all stimuli."""
     one = controls.option_named(Scope, "where")
     pairs = _factor_values(queries.stimuli(at))
     where = st.multiselect(
@@ -28,7 +30,8 @@ def pick_scope(at: Place) -> Scope:
         **address.bind(one.name, [], pairs, kind="value of a factor"),
     )
     chosen = tuple(pairs[text] for text in where)
-    return replace(at.scope, where=chosen, stimuli=pick_set(queries.card(at).size))
+    q = float(controls.pick_between(controls.option_named(Scope, "q"), 0.0, 1.0, 0.01))
+    return replace(at.scope, q=q, where=chosen, stimuli=pick_set(queries.card(at).size))
 
 
 def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:

@@ -107,9 +107,11 @@ def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled)
     assert "dotted line" not in words(app)
 
 
-def test_a_stimulus_is_shown_as_it_is_at_every_level(opened, leveled):
-    app = opened(leveled, "captions", stimulus="1")
+def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
+    app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception
+    assert not app.warning
+    assert all("--where scene=city" in code and "--q 0.9" in code for code in codes(app))
     assert sum(NASTY in text.value for text in app.text) == 4
     assert not any("onerror" in text.value for text in (*app.markdown, *app.caption))
     next(button for button in app.button if button.label == "Next").click().run()

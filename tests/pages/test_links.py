@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 from core.cli import make_parser
 from core.questions.question import Question
 from core.questions.words import read_question, to_query
+from core.study.selections import encode
 
+HALF = encode(range(0, 60, 2), 60)
 NAMED = ["gpt-2-m", "vit-clip-m", "vit-mae-m"]
 VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that chooses much
     (
@@ -29,14 +31,28 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
     ),
     ("alignment", {"x": ["gpt-2-m"], "y": ["vit-clip-m"], "layers": "last", "bootstrap": "200"}),
     ("competence", {"unfinished": "true", "metric": "cka", "by": "size", "bins": "3"}),
-    ("models", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "layers": "last"}),
+    (
+        "models",
+        {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "layers": "last", "q": "0.9"},
+    ),
     ("models", {"view": "table", "targets": ["reality", "gpt-2-m"], "k": "5", "layers": "last"}),
-    ("metrics", {"k": "12", "a": "gpt-2-m", "layer_a": "2", "b": "vit-mae-m", "null": "200"}),
+    (
+        "metrics",
+        {
+            "k": "12",
+            "a": "gpt-2-m",
+            "layer_a": "2",
+            "b": "vit-mae-m",
+            "null": "200",
+            "where": ["scene=city", "scene=beach"],
+            "q": "0.9",
+        },
+    ),
     (
         "dispersion",
         {"ranker": "others", "by": "median", "size": "20", "metric": "mutual_knn", "seed": "4"},
     ),
-    ("dispersion", {"ranker": "language", "size": "16"}),
+    ("dispersion", {"ranker": "language", "size": "16", "stimuli": HALF}),
     ("stimuli", {"view": "map", "map": "pca"}),
     (
         "adapters",
@@ -52,11 +68,18 @@ def test_a_link_from_a_question_opens_its_page_with_the_same_question(opened, de
     first = opened(demo, page, **address)
     assert not first.exception
     question = plotted(first)[0]
+    assert scope_of(question) == scope_of(address)
     links = {**marks(address), **to_query(question)}
     again = opened(demo, page, **links)
     assert not again.exception
     assert not again.warning
     assert plotted(again)[0] == question
+
+
+def scope_of(chosen: Question | dict[str, Any]) -> dict[str, Any]:
+    """Return which stimuli a question, or an address, is about, and how features are clamped."""
+    words = texts(chosen if isinstance(chosen, dict) else to_query(chosen))
+    return {key: words[key] for key in ("where", "stimuli", "q") if key in words}
 
 
 def test_an_address_says_what_was_chosen_and_nothing_else(opened, demo):
@@ -76,7 +99,9 @@ def texts(address: Any) -> dict[str, list[str]]:
 
 
 def test_a_choice_that_a_page_has_no_control_for_is_said(opened, demo):
-    app = opened(demo, "metrics", q="0.9", where="scene=city", set="variant=paper", utm="foreign")
+    app = opened(
+        demo, "competence", q="0.9", where="scene=city", set="variant=paper", utm="foreign"
+    )
     said = [warning.value for warning in app.warning]
     assert [text.removeprefix("Not in this view: ") for text in said] == [
         "a control for q.",

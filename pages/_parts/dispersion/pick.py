@@ -4,14 +4,14 @@ alignment is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
-from pages._shared import address, bar, comparing, controls, frame, queries, spread
+from pages._shared import address, bar, comparing, controls, frame, queries, scope, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -69,6 +69,7 @@ def choose(at: Place) -> Choice:
     _adopt_ranking()
     with bar.controls_bar():
         with bar.more():
+            at = replace(at, scope=scope.pick_scope(at))
             spaces = spread.pick_spaces(at)
             seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
         ranker = st.selectbox(

@@ -135,12 +135,12 @@ def _best_layers(at: Place, grid: Alignment) -> tuple[int, int]:
 
 
 def show_neighbors(at: Place, titles: pd.Series, layers: Mapping[str, int]) -> None:
-    """Draw the stimuli that each model holds nearest to one stimulus; framed where the first one
-    agrees.
+    """Draw the stimuli, of all, that each model holds nearest to one stimulus; framed where the
+    first one agrees.
 
     layers: of each model the one that is shown, the opened model first.
     """
-    shown = list(layers)
+    shown, at = list(layers), queries.place(at.dataset)
     size = queries.card(at).size
     index = gallery.chosen(size) or 0
     k = min(NEAR, size - 1)
