@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
@@ -16,9 +17,12 @@ from core.errors import (
     StoreError,
 )
 from core.store.duck import attached
+from core.store.examine import Stamp, stamp
 from core.store.schema import (
     ORDER,
 )
+
+SMALL = 1 << 20  # bytes of a file whose tables are kept in memory
 
 
 @contextmanager
@@ -28,12 +32,43 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         with attached(path) as connection:
             yield connection
     except FileNotFoundError as error:
-        raise StoreError(f"{path} was removed while it was read; list the store again") from error
+        raise _removed(path) from error
+
+
+def _removed(path: Path) -> StoreError:
+    return StoreError(f"{path} was removed while it was read; list the store again")
 
 
 def read_frame(path: Path, name: str) -> pd.DataFrame:
-    """Return a table of a file, its rows in order."""
+    """Return a table of a file, its rows in order; a small file is read once for as long as it
+    stays the same.
+    """
     query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
+    return query_frame(path, query)
+
+
+def query_frame(path: Path, query: str) -> pd.DataFrame:
+    """Return the rows that a query of a file, attached as `file`, finds; a small file is read once
+    for as long as it stays the same.
+    """
+    try:
+        now = stamp(path)  # before it is read: see `core.store.examine.examine`
+    except FileNotFoundError as error:
+        raise _removed(path) from error
+    _, size, _ = now
+    if size > SMALL:
+        return _query(path, query)
+    return _query_once(path, query, now).copy(
+        deep=False
+    )  # what is done to it stays with the caller
+
+
+@lru_cache(maxsize=1024)
+def _query_once(path: Path, query: str, _: Stamp) -> pd.DataFrame:
+    return _query(path, query)
+
+
+def _query(path: Path, query: str) -> pd.DataFrame:
     with reading(path) as connection:
         frame: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
         return frame

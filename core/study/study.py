@@ -78,6 +78,7 @@ class Study:
         self.size = self.dataset.size if self.rows is None else len(self.rows)
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
+        self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
 
     def readers(self, item: Item) -> list[str]:
         """Return the names of the embedded models that read images, or captions, in the store's
@@ -167,7 +168,7 @@ class Study:
         """
         models = self.models()
         names = models.loc[codes_text(models), "model"]
-        rows = [(name, *self._competence_of(name)) for name in names]
+        rows = [(name, *self._skill(name)) for name in names]
         return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=SKILL)[
             ["model", "value", "unit", "reason"]
         ]
@@ -175,6 +176,12 @@ class Study:
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
         return describe([entry.card for entry in self.store.models(self.dataset.name)])
+
+    def _skill(self, model: str) -> tuple[float, str]:
+        digest = self.entry(model).digest
+        if digest not in self._skills:
+            self._skills[digest] = self._competence_of(model)
+        return self._skills[digest]
 
     def _competence_of(self, model: str) -> tuple[float, str]:
         costs = self.store.text_costs(self.dataset.name, model)
