@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -29,7 +30,7 @@ class Recipe:
             kind, json.dumps(choices, sort_keys=True, separators=(",", ":"), allow_nan=False)
         )
 
-    @property
+    @cached_property
     def choices(self) -> Mapping[str, Any]:
         """Return the choices as plain data."""
         choices: Mapping[str, Any] = json.loads(self.text)

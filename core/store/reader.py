@@ -6,8 +6,9 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from core.errors import (
 from core.modalities import MODALITIES
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
-from core.store.examine import examine, stamp
+from core.store.examine import Stamp, examine, stamp
 from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
@@ -42,6 +43,7 @@ from core.store.schema import (
     result_file,
 )
 from core.store.tables import as_matrix, has_table, read_frame, reading
+from core.store.versions import VERSIONS
 
 
 class Store:
@@ -231,23 +233,52 @@ class Store:
                 for path in published_files(self.root / folder / dataset)
                 if not path.stem.startswith(DERIVED)
             ]
-        stamps = []
-        for path in paths:
-            with suppress(FileNotFoundError):  # removed between the listing and now
-                stamps.append((str(path.relative_to(self.root)), stamp(path)))
+        stamps = [(str(path.relative_to(self.root)), stamp) for path, stamp in _stamped(paths)]
         return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
 
     def _datasets(self, refused: list[str]) -> list[Meta]:
-        paths = published_files(self.root / "datasets")
-        metas = [_usable(path, "dataset", path.stem, None, refused=refused) for path in paths]
-        return [meta for meta in metas if meta]
+        return _all_usable(self.root / "datasets", "dataset", None, refused)
 
     def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
-        metas = [
-            _usable(path, kind, folder.name, revision, refused=refused)
-            for path in published_files(folder)
-        ]
-        return [meta for meta in metas if meta]
+        return _all_usable(folder, kind, revision, refused)
+
+
+def _all_usable(folder: Path, kind: Kind, revision: str | None, refused: list[str]) -> list[Meta]:
+    """Return the metas of a folder's files, in order; the reason of each that cannot be used is
+    added to `refused`.
+    """
+    files, versions = _stamped(published_files(folder)), tuple(VERSIONS.items())
+    metas, reasons = _usable_once(files, kind, revision, versions)
+    if reasons:
+        _usable_once.cache_clear()  # a reason may pass though the file stays the same
+        refused += reasons
+    return list(metas)
+
+
+def _stamped(paths: Iterable[Path]) -> tuple[tuple[Path, Stamp], ...]:
+    stamped = []
+    for path in paths:
+        with suppress(FileNotFoundError):  # removed between the listing and now
+            stamped.append((path, stamp(path)))
+    return tuple(stamped)
+
+
+@lru_cache(maxsize=64)  # folders: a page asks for the same one a hundred times
+def _usable_once(
+    files: tuple[tuple[Path, Stamp], ...],
+    kind: Kind,
+    revision: str | None,
+    _: tuple[tuple[str, int], ...],
+) -> tuple[list[Meta], list[str]]:
+    refused: list[str] = []
+    metas = [
+        _usable(path, kind, _dataset_of(path, kind), revision, refused=refused) for path, _ in files
+    ]
+    return [meta for meta in metas if meta], refused
+
+
+def _dataset_of(path: Path, kind: Kind) -> str:
+    return path.stem if kind == "dataset" else path.parent.name
 
 
 def _usable(

@@ -14,6 +14,7 @@ has.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,7 +109,15 @@ def published_files(folder: Path) -> list[Path]:
     """Return the finished files of a folder in order of their names; none where there is no
     folder.
     """
-    return sorted(path for path in folder.glob(f"[!.]*{SUFFIX}") if not path.stem.endswith(".new"))
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [
+        folder / name
+        for name in names
+        if name.endswith(SUFFIX) and not name.endswith(f".new{SUFFIX}") and name[0] != "."
+    ]
 
 
 def dump_meta(meta: Meta) -> dict[str, str]:
