@@ -30,7 +30,7 @@ def save(app: AppTest, name: str = "") -> None:
 
 def opens(app: AppTest) -> dict[str, tuple[str, dict[str, list[str]]]]:
     """Return what the links of the saved views open, by name: page and query."""
-    drawn = [link.proto for link in app.sidebar.get("page_link")][:-13]
+    drawn = [link.proto for link in app.sidebar.get("page_link")][1:-12]
     return {
         link.label.replace("\\", ""): (link.page, parse_qs(link.query_string)) for link in drawn
     }
@@ -144,6 +144,17 @@ def test_two_views_stand_side_by_side(opened, store):
     assert [(link.page, link.query_string) for link in alone] == [
         ("align", "dataset=cave&metric=cka"),
         ("map", ""),
+    ]
+
+
+def test_a_saved_view_is_shown_beside_what_is_open(opened, store):
+    save_view(store, SavedView("mine", LINK))
+    app = opened(store, "models", layout="mds")
+    app.button(key="compare-mine").click().run()
+    assert not app.exception
+    assert [src.partition("&embed")[0] for src in frames(app)] == [
+        "/map?dataset=cave&layout=mds",
+        LINK,
     ]
 
 

@@ -18,7 +18,8 @@ STYLE = """<style>
 [data-testid=stPopoverBody]:has(.st-key-shelf) { width: min(22rem, 92vw); }
 .st-key-shelf-list [data-testid=stHorizontalBlock] { flex-wrap: nowrap; }
 .st-key-shelf-list a { background: none; padding-left: 0; min-width: 0; }
-.st-key-shelf-list a p { font-weight: 400; white-space: normal; overflow-wrap: anywhere; }
+.st-key-shelf-list a p { font-weight: 400; line-height: 1.3; }
+.st-key-shelf-list a p { white-space: normal; overflow-wrap: anywhere; }
 .st-key-shelf-list button { padding: 0 0.15rem; min-height: 1.6rem; }
 </style>"""
 
@@ -81,10 +82,6 @@ def _draw_memory(last: Memory) -> None:
 
 
 def _draw_list(views: list[SavedView]) -> None:
-    with st.container(gap=None, key="shelf-list"):
-        for view in views:
-            with st.container(horizontal=True, vertical_alignment="center", gap=None):
-                _draw_view(view)
     if address.page() != links.SIDE_BY_SIDE:
         st.page_link(
             "pages/side_by_side.py",
@@ -92,6 +89,10 @@ def _draw_list(views: list[SavedView]) -> None:
             icon=":material/splitscreen_right:",
             query_params={"left": links.this_view()},
         )
+    with st.container(gap="xsmall", key="shelf-list"):
+        for view in views:
+            with st.container(horizontal=True, vertical_alignment="center", gap=None):
+                _draw_view(view)
 
 
 def _draw_view(view: SavedView) -> None:
