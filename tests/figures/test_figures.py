@@ -90,6 +90,26 @@ def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them()
     assert list(dots[1].x) == [0.45, 0.45]
 
 
+def test_symbols_stand_for_a_grouping_of_their_own():
+    sizes = {"gpt-s": "S", "gpt-m": "M", "bloom-s": "S"}
+    points = trend_points().assign(symbol_x=lambda points: points["model_x"].map(sizes))
+    figure = trend(points, trend_fits(), label=LABEL, mode="light")
+    dots = {
+        trace.legendgroup: (trace.marker.symbol, trace.marker.color)
+        for trace in figure.data
+        if trace.customdata is not None
+    }
+    assert set(dots) == {"GPT-2, S", "GPT-2, M", "BLOOM, S"}
+    assert dots["GPT-2, S"][0] == dots["BLOOM, S"][0] != dots["GPT-2, M"][0]
+    assert dots["GPT-2, S"][1] == dots["GPT-2, M"][1] != dots["BLOOM, S"][1]
+    entries = {
+        trace.name: (trace.marker.symbol, trace.marker.color)
+        for trace in figure.data
+        if trace.legendgroup in dots and trace.customdata is None
+    }
+    assert entries == dots  # a click on an entry hides its dots
+
+
 def test_trend_prints_fit_reason_and_chance():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="dark")
     assert "Spearman −0.50 · R² 0.80 · n = 3" in words(figure)

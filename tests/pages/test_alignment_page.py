@@ -41,6 +41,14 @@ def test_panels_and_colors_group_by_what_is_chosen(opened, demo):
     assert "no size known" in names  # these models were made without a config
 
 
+def test_symbols_group_by_something_else_than_colors(opened, demo):
+    app = opened(demo, "alignment", symbol="objective")
+    assert not app.exception
+    groups = {trace["legendgroup"] for trace in spec(app, "trend")["data"] if "customdata" in trace}
+    assert groups
+    assert all(", " in group for group in groups)
+
+
 def test_what_no_model_has_is_said(opened, demo):
     app = opened(demo, "alignment", axis="step", unfinished="false")
     assert not app.exception

@@ -55,10 +55,11 @@ def score_axis(name: str, unit: str) -> Axis:
 
 
 def group_points(
-    points: pd.DataFrame, models: pd.DataFrame, *, panels: By, color: By
+    points: pd.DataFrame, models: pd.DataFrame, *, panels: By, color: By, symbol: By = "none"
 ) -> pd.DataFrame:
-    """Return the points with a panel for each group of the models compared with, and a color for
-    each group of language models; reality stays a panel of its own.
+    """Return the points with a panel for each group of the models compared with, a color for each
+    group of language models, and a symbol for each of another grouping, "" where there is none;
+    reality stays a panel of its own.
 
     points: as `core.questions.alignment.points.trend_points` gives them; models: as
     `core.study.models.describe` does.
@@ -67,7 +68,8 @@ def group_points(
     if panels != "objective":  # which is what trend_points groups them by
         facets = _groups(points["model_y"], models, panels).mask(facets == REALITY, REALITY)
     colors = points["group_x"] if color == "family" else _groups(points["model_x"], models, color)
-    return points.assign(facet=facets, group_x=colors)
+    symbols = "" if symbol == "none" else _groups(points["model_x"], models, symbol)
+    return points.assign(facet=facets, group_x=colors, symbol_x=symbols)
 
 
 def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:

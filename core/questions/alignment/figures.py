@@ -15,7 +15,6 @@ from core.figures.marks import (
     add_chance,
     cards,
     name_chance,
-    name_groups,
     name_line,
     name_mark,
 )
@@ -39,6 +38,7 @@ from core.modalities import LANGUAGE
 from core.questions.alignment.axes import AXES, Axis
 from core.statistics.fits import Fit
 
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
 # what a legend entry stands for, beside families and chance
 FIT, RUNS, MEANS = "fit", "runs", "means"
 
@@ -65,7 +65,7 @@ def trend(
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
-    seen = seen.assign(card=[_card(row, axis) for row in seen.to_dict("records")])
+    seen = _marked(seen).assign(card=[_card(row, axis) for row in seen.to_dict("records")])
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
     figure = _panels([_heading(facet, fits[facet]) for facet in facets], columns, mode)
@@ -149,8 +149,8 @@ def _add_panel(
     ordered = points.sort_values("x", kind="stable")
     for _, run in ordered.groupby("model_y", sort=False):
         figure.add_scatter(**_run(run, color), **at)
-    for family, dots in ordered.groupby("group_x", sort=False):
-        figure.add_scatter(**_dots(str(family), dots, mode), **at)
+    for group, dots in ordered.groupby("named", sort=False):
+        figure.add_scatter(**_dots(str(group), dots, mode), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
         means = fit.points.assign(x=axis.unplace(fit.points["x"]))
         figure.add_scatter(**_means(means, mode, axis), **at)
@@ -194,11 +194,23 @@ def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
     }
 
 
-def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _marked(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points with the name of their dots in the legend, and their symbol: that of their
+    color's group, or of the group that `symbol_x` names.
+    """
+    if "symbol_x" not in points or not points["symbol_x"].any():
+        shapes = [symbol(group, LANGUAGE) for group in points["group_x"]]
+        return points.assign(named=points["group_x"], shape=shapes)
+    order = {name: place for place, name in enumerate(points["symbol_x"].unique())}
+    shapes = [SYMBOLS[order[name] % len(SYMBOLS)] for name in points["symbol_x"]]
+    return points.assign(named=points["group_x"] + ", " + points["symbol_x"], shape=shapes)
+
+
+def _dots(group: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
     marker = {
-        "color": hue(family, mode),
+        "color": hue(dots["group_x"].iloc[0], mode),
         "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
-        "symbol": symbol(family, LANGUAGE),
+        "symbol": dots["shape"].iloc[0],
         "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},
     }
@@ -207,7 +219,7 @@ def _dots(family: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "y": dots["score"],
         "mode": "markers",
         "marker": marker,
-        "legendgroup": family,
+        "legendgroup": group,
         "showlegend": False,
         "customdata": dots[["model_x", "model_y"]].to_numpy(),
         **cards(dots["card"]),
@@ -263,7 +275,10 @@ def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axi
 
 
 def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
-    name_groups(figure, points["group_x"], LANGUAGE, mode)
+    for group, dots in points.groupby("named", sort=False):
+        edge = {"color": INK[mode].paper, "width": 1}
+        look = {"color": hue(dots["group_x"].iloc[0], mode), "symbol": dots["shape"].iloc[0]}
+        name_mark(figure, plain(group), {**look, "line": edge}, group=str(group))
     soft = {"color": INK[mode].soft, "width": 2}
     name_line(figure, "a compared model", soft, group=RUNS)
     if fitted:

@@ -23,6 +23,7 @@ PANELS: Mapping[By, str] = {
     "none": "one panel",
 }
 COLORS: Mapping[By, str] = {"family": "family", "objective": "objective", "size": "size"}
+SYMBOLS: Mapping[By, str] = {"none": "the color's group", **COLORS}
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,15 @@ class Look:
     score: TaskScore | None
     panels: By
     color: By
+    symbol: By
 
     def apply(self, at: Place, points: pd.DataFrame) -> pd.DataFrame:
         """Return the points so grouped, with what is on the axis."""
         if self.score is not None:
             values = score_of(_scores(at), self.score.task, origin=self.score.origin)
             points = points.assign(**{SCORE: points["model_x"].map(values).astype(float)})
-        return group_points(points, queries.models(at), panels=self.panels, color=self.color)
+        groups = {"panels": self.panels, "color": self.color, "symbol": self.symbol}
+        return group_points(points, queries.models(at), **groups)
 
 
 def pick(at: Place) -> Look:
@@ -58,6 +61,7 @@ def pick(at: Place) -> Look:
         score,
         _pick_groups("Panels by", "panels", PANELS, start="objective"),
         _pick_groups("Color by", "color", COLORS, start="family"),
+        _pick_groups("Symbol by", "symbol", SYMBOLS, start="none"),
     )
 
 
