@@ -12,8 +12,6 @@ st.set_page_config(
     page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
 )
 
-# Each url_path differs from its file's stem: see pages/_server/serve.py for what Streamlit does
-# with a folder of this name.
 PAGES = {
     "": [
         st.Page(
@@ -26,47 +24,52 @@ PAGES = {
     ],
     "Models": [
         st.Page(
-            "pages/alignment.py", title="Alignment", icon=":material/query_stats:", url_path="align"
+            "pages/alignment.py",
+            title="Alignment",
+            icon=":material/query_stats:",
+            url_path="alignment",
         ),
         st.Page(
             "pages/competence.py",
             title="Competence",
             icon=":material/trending_up:",
-            url_path="skill",
+            url_path="competence",
         ),
-        st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="map"),
+        st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="models"),
         st.Page(
-            "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="compare"
+            "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="metrics"
         ),
     ],
     "Stimuli": [
         st.Page(
-            "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="gallery"
+            "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="stimuli"
         ),
         st.Page(
             "pages/dispersion.py",
             title="Dispersion",
             icon=":material/scatter_plot:",
-            url_path="agree",
+            url_path="dispersion",
         ),
-        st.Page("pages/captions.py", title="Captions", icon=":material/notes:", url_path="levels"),
-        st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="hues"),
+        st.Page(
+            "pages/captions.py", title="Captions", icon=":material/notes:", url_path="captions"
+        ),
+        st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="color"),
     ],
     "Experiments": [
-        st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapt"),
+        st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapters"),
     ],
     "Theory": [
         st.Page(
             "pages/theory_contrastive.py",
             title="Co-occurrence",
             icon=":material/graph_2:",
-            url_path="theory-pmi",
+            url_path="theory-contrastive",
         ),
         st.Page(
             "pages/theory_deep_linear.py",
             title="Deep linear networks",
             icon=":material/stacks:",
-            url_path="theory-noise",
+            url_path="theory-deep-linear",
         ),
     ],
 }

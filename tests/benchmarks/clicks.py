@@ -41,7 +41,17 @@ window.WebSocket = class extends WebSocket {
 };"""
 STILL = f"performance.now() - window.changed > {QUIET}"
 NO_RUN = "!document.querySelector('[data-testid=stStatusWidget]')"
-PAGES = ("/", "/align", "/skill", "/map", "/compare", "/agree", "/levels", "/adapt", "/hues")
+PAGES = (
+    "/",
+    "/alignment",
+    "/competence",
+    "/models",
+    "/metrics",
+    "/dispersion",
+    "/captions",
+    "/adapters",
+    "/color",
+)
 
 
 Act = Callable[[Page], None]
@@ -81,29 +91,29 @@ def press(selector: str, *held: Literal["Shift"]) -> Act:
 
 
 CLICKS: list[tuple[str, str, Act]] = [
-    ("/align", "k + 1", step("k")),
-    ("/align", "last layers", choose("layers", "last layers")),
-    ("/align", "one model", choose("y", "MAE")),
-    ("/skill", "k + 1", step("k")),
-    ("/skill", "all values of models here", toggle("embedded")),
-    ("/map", "color by family", segment("family")),
-    ("/map", "MDS", segment("MDS")),
-    ("/map", "k + 1", step("k")),
-    ("/compare", "k + 1", step("k")),
-    ("/agree", "rank by the median", choose("by", "median")),
-    ("/levels", "a line per model", toggle("each")),
-    ("/levels", "panels by group", segment("group")),
-    ("/levels", "next stimulus", press("button:has-text('Next')")),
-    ("/adapt", "width + 64", step("width")),
-    ("/hues", "2-D", segment("2-D")),
-    ("/gallery", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
-    ("/gallery", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),
-    ("/gallery", "color by scene", choose("color", "scene")),
-    ("/gallery", "next page", press("[data-testid=stPagination] button:has-text('2')")),
-    ("/gallery", "pictures alone", segment("Gallery")),
-    ("/gallery?stimulus=5", "next stimulus", press("button:has-text('Next')")),
-    ("/gallery?stimulus=5", "k + 1", step("k")),
-    ("/gallery?stimulus=5", "a neighbor", press(".st-key-tiles-b .tile button")),
+    ("/alignment", "k + 1", step("k")),
+    ("/alignment", "last layers", choose("layers", "last layers")),
+    ("/alignment", "one model", choose("y", "MAE")),
+    ("/competence", "k + 1", step("k")),
+    ("/competence", "all values of models here", toggle("embedded")),
+    ("/models", "color by family", segment("family")),
+    ("/models", "MDS", segment("MDS")),
+    ("/models", "k + 1", step("k")),
+    ("/metrics", "k + 1", step("k")),
+    ("/dispersion", "rank by the median", choose("by", "median")),
+    ("/captions", "a line per model", toggle("each")),
+    ("/captions", "panels by group", segment("group")),
+    ("/captions", "next stimulus", press("button:has-text('Next')")),
+    ("/adapters", "width + 64", step("width")),
+    ("/color", "2-D", segment("2-D")),
+    ("/stimuli", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
+    ("/stimuli", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),
+    ("/stimuli", "color by scene", choose("color", "scene")),
+    ("/stimuli", "next page", press("[data-testid=stPagination] button:has-text('2')")),
+    ("/stimuli", "pictures alone", segment("Gallery")),
+    ("/stimuli?stimulus=5", "next stimulus", press("button:has-text('Next')")),
+    ("/stimuli?stimulus=5", "k + 1", step("k")),
+    ("/stimuli?stimulus=5", "a neighbor", press(".st-key-tiles-b .tile button")),
 ]
 
 

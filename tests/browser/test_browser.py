@@ -15,17 +15,17 @@ from tests.browser.seen import chart, choose, download, field, framed, picture, 
 pytestmark = pytest.mark.browser
 PAGES = {
     "/": "converge",
-    "/align": "agree more",
-    "/skill": "better models",
-    "/map": "are alike",
-    "/compare": "depend on the metric",
-    "/agree": "carry over",
-    "/levels": "says more",
-    "/adapt": "linear adapters",
-    "/hues": "geometry of color",
-    "/gallery": "models agree on",
-    "/theory-pmi": "sees in pieces",
-    "/theory-noise": "come to see the same",
+    "/alignment": "agree more",
+    "/competence": "better models",
+    "/models": "are alike",
+    "/metrics": "depend on the metric",
+    "/dispersion": "carry over",
+    "/captions": "says more",
+    "/adapters": "linear adapters",
+    "/color": "geometry of color",
+    "/stimuli": "models agree on",
+    "/theory-contrastive": "sees in pieces",
+    "/theory-deep-linear": "come to see the same",
 }
 
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
@@ -61,7 +61,7 @@ FITS = """() => {
     ("link", "theme"),
     [
         (link, "light" if link == "/" else "dark")
-        for link in ("/gallery?stimulus=3", *reversed(PAGES))
+        for link in ("/stimuli?stimulus=3", *reversed(PAGES))
     ],  # a deep link is the first of a fresh server
 )
 def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
@@ -94,7 +94,7 @@ def resize_to_phone(page) -> None:
 
 
 def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     for label, text, said in (
         ("Metric", "Unbiased CKA", "metric=unbiased_cka"),
@@ -112,11 +112,11 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert "layers" not in shown[1]
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
-    assert shown[2].endswith("/align")
+    assert shown[2].endswith("/alignment")
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     page.locator("[data-testid=stStatusWidget]").wait_for(
         state="detached"
@@ -128,7 +128,7 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page.wait_for_function(
         "document.querySelectorAll('.st-key-chart-trend .annotation').length === 1"
     )
-    again = visit(page.url.split(page.url.split("/align")[0])[1])
+    again = visit(page.url.split(page.url.split("/alignment")[0])[1])
     chart(again, "trend")
     assert (
         again.locator(".st-key-chart-trend .annotation").all_inner_texts()
@@ -155,7 +155,7 @@ def check_bar_stays(page) -> None:
 
 
 def test_a_clicked_point_opens_its_layers(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     points = page.locator(".st-key-chart-trend .scatterlayer .points path")
     points.first.hover(force=True)
@@ -166,7 +166,7 @@ def test_a_clicked_point_opens_its_layers(visit):
 
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
-    page = visit("/map?layout=mds")
+    page = visit("/models?layout=mds")
     chart(page, "model-map")
     mark = page.locator(".st-key-chart-model-map .scatterlayer .points path").first
     mark.hover(force=True)
@@ -179,7 +179,7 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
 
 
 def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
-    page = visit("/hues")
+    page = visit("/color")
     chart(page, "layouts")
     chart(page, "knowledge")
     dots = page.locator(".st-key-chart-layouts .points path")
@@ -200,7 +200,7 @@ def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
 
 
 def test_a_stimulus_opens_from_the_gallery(visit):
-    page = visit("/gallery?view=gallery")
+    page = visit("/stimuli?view=gallery")
     picture(page, "all", 5).click()
     page.wait_for_url("**stimulus=5*")
     chart(page, "agreement")
@@ -215,7 +215,7 @@ def test_a_stimulus_opens_from_the_gallery(visit):
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
-    page = visit("/gallery?map=residuals")
+    page = visit("/stimuli?map=residuals")
     chart(page, "stimulus-map")
     box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
     left, top, width, height = box["x"], box["y"], box["width"], box["height"]
@@ -230,14 +230,14 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     shown = len(decode(page.url.split("brushed=")[1].split("&")[0], 80))
     chart(page, "stimulus-map")
     page.get_by_role("link", name="Use on the Alignment page").click()
-    page.wait_for_url("**/align*stimuli=80.*")
+    page.wait_for_url("**/alignment*stimuli=80.*")
     page.locator(".st-key-drop-stimuli").wait_for()
     assert shown > 0
     assert f"{shown} of 80 stimuli" in page.locator(".st-key-drop-stimuli").inner_text()
 
 
 def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
-    page = visit("/theory-pmi?events=8")
+    page = visit("/theory-contrastive?events=8")
     chart(page, "training")
     page.get_by_role("radio", name="Too narrow").click()
     chart(page, "capacity")
@@ -248,19 +248,19 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     assert events.input_value() == "24"
     events.fill("9")
     events.press("Enter")
-    page.wait_for_url("**/theory-pmi?*events=9*")
+    page.wait_for_url("**/theory-contrastive?*events=9*")
     page.locator(".st-key-stop").wait_for()
     page.locator(".st-key-stop").wait_for(state="detached")
     assert "preset=capacity" in page.url
     assert chart(page, "capacity").is_visible()
-    other = visit(page.url.removeprefix(page.url.split("/theory-pmi")[0]))
+    other = visit(page.url.removeprefix(page.url.split("/theory-contrastive")[0]))
     assert chart(other, "capacity").is_visible()
     other.get_by_role("button", name="More").click()
     assert other.locator(".st-key-events input").input_value() == "9"
 
 
 def test_a_simulation_stops_and_goes_on(visit):
-    page = visit("/theory-noise?preset=gradient-flow")
+    page = visit("/theory-deep-linear?preset=gradient-flow")
     done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first
     page.locator(".st-key-stop button").click()
     page.locator(".st-key-go-on button").wait_for()
@@ -277,7 +277,7 @@ def test_a_simulation_stops_and_goes_on(visit):
 
 
 def test_all_a_plot_gives_away_is_downloaded(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     name, table = download(page, "trend", "CSV")
     assert name.endswith(".csv")
@@ -289,7 +289,7 @@ def test_all_a_plot_gives_away_is_downloaded(visit):
 
 
 def test_text_of_a_dataset_is_never_obeyed(visit):
-    page = visit("/gallery?stimulus=1")
+    page = visit("/stimuli?stimulus=1")
     chart(page, "agreement")
     assert page.get_by_text("<img src=x onerror=alert(1)>").count() == 4
     assert page.locator("img[src=x]").count() == 0

@@ -19,7 +19,7 @@ def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(
     add_dataset(tmp_path, dataset)
     with serve(tmp_path, log=tmp_path / "server.log") as address:
         page = browser.new_page()
-        page.goto(f"{address}/align")
+        page.goto(f"{address}/alignment")
         page.get_by_text("is embedded over this dataset yet").wait_for()
         build(tmp_path, dataset, vision=VISION[1:3], language=LANGUAGE[2:3], reality=False)
         chart(page, "trend")  # nobody has clicked

@@ -40,7 +40,7 @@ RINGED = """() => {
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_captions_stand_out_from_their_ground(visit, theme):
-    page = visit("/align", theme=theme)
+    page = visit("/alignment", theme=theme)
     chart(page, "trend")
     page.locator("[data-testid=stCaptionContainer] p").first.wait_for()
     contrasts = page.evaluate(CONTRASTS, "[data-testid=stCaptionContainer] p")
@@ -49,7 +49,7 @@ def test_captions_stand_out_from_their_ground(visit, theme):
 
 
 def test_what_has_the_focus_is_ringed(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     seen = set()

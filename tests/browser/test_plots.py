@@ -49,7 +49,7 @@ def isolate(page, key: str, name: str, count: int) -> None:
     raise AssertionError(f"a double click on {name} does not isolate it")
 
 
-@pytest.mark.parametrize(("link", "key"), [("/align", "trend"), ("/", "headline")])
+@pytest.mark.parametrize(("link", "key"), [("/alignment", "trend"), ("/", "headline")])
 def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key):
     page = visit(link)
     chart(page, key)
@@ -70,7 +70,7 @@ def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key
 
 
 def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
-    page = visit("/align", theme="dark")
+    page = visit("/alignment", theme="dark")
     chart(page, "trend")
     name, svg = save(page, "trend", "SVG")
     shown = page.locator(".st-key-chart-print-trend .legendtext").evaluate_all(WIDTHS)
@@ -98,7 +98,7 @@ def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
 
 
 def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     for width in (175, 85):
         _, png = save(page, "trend", "PNG")
@@ -119,7 +119,7 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
 
 
 def test_a_transparent_figure_has_no_ground(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend")
     save(page, "trend", "PNG")
     page.get_by_role("dialog").get_by_role("radio", name="Transparent").click()

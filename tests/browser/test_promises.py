@@ -34,7 +34,7 @@ PAIR = """() => {
 
 @pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
 def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
-    page = visit("/gallery?map=residuals")
+    page = visit("/stimuli?map=residuals")
     chart(page, "stimulus-map").scroll_into_view_if_needed()
     titles = {"box": "Box Select", "zoom": "Pan"}
     if mode in titles:
@@ -48,7 +48,7 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
 
 
 def test_an_opened_neighbor_is_in_sight(visit):
-    page = visit("/gallery?stimulus=5")
+    page = visit("/stimuli?stimulus=5")
     chart(page, "agreement").scroll_into_view_if_needed()
     tiles(page, "near-0").first.scroll_into_view_if_needed()
     assert page.evaluate(TOP) > 200
@@ -58,7 +58,7 @@ def test_an_opened_neighbor_is_in_sight(visit):
 
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
-    page = visit("/align", width=390, height=844)
+    page = visit("/alignment", width=390, height=844)
     chart(page, "trend")
     page.wait_for_timeout(3000)  # until plots have stacked their panels
     before = page.evaluate(TOP)
@@ -75,7 +75,7 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
 
 
 def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "trend").scroll_into_view_if_needed()
     chart(page, "layer-map")
     page.wait_for_timeout(1500)
@@ -90,7 +90,7 @@ def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
 
 
 def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):
-    page = visit("/align")
+    page = visit("/alignment")
     chart(page, "layer-map")
     before = field(page, "Language model").locator("input").input_value()
     choose(page, "Metric", "Unbiased CKA")
@@ -98,13 +98,13 @@ def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):
     chart(page, "layer-map")
     page.wait_for_timeout(1500)
     assert field(page, "Language model").locator("input").input_value() == before
-    again = visit(page.url[page.url.index("/align") :])
+    again = visit(page.url[page.url.index("/alignment") :])
     chart(again, "layer-map")
     assert field(again, "Language model").locator("input").input_value() == before
 
 
 def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
-    page = visit("/align?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
+    page = visit("/alignment?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
     chart(page, "trend")
     for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
         page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
@@ -125,8 +125,8 @@ MOST_BUTTONS = """() => {
 @pytest.mark.parametrize(
     ("link", "clicks"),
     [
-        ("/theory-noise?preset=gradient-flow", ("stop", "go-on")),
-        ("/adapt", ("train", "stop", "go-on")),
+        ("/theory-deep-linear?preset=gradient-flow", ("stop", "go-on")),
+        ("/adapters", ("train", "stop", "go-on")),
     ],
 )
 def test_the_button_that_was_pressed_gives_way_to_the_next(visit, link, clicks):

@@ -35,7 +35,7 @@ def wait_for_rings(page, key: str, count: int) -> None:
 
 
 def test_clicks_choose_models_and_drop_them(visit):
-    page = visit("/map?layout=mds")
+    page = visit("/models?layout=mds")
     click(page, "model-map", "gpt-2-m")
     page.wait_for_url("**chosen=gpt-2-m*")
     wait_for_rings(page, "model-map", 1)
@@ -51,7 +51,7 @@ def test_clicks_choose_models_and_drop_them(visit):
 
 
 def test_a_choice_goes_along_and_escape_drops_it(visit):
-    page = visit("/map?layout=mds&chosen=gpt-2-m")
+    page = visit("/models?layout=mds&chosen=gpt-2-m")
     wait_for_rings(page, "model-map", 1)
     page.get_by_role("link", name="Overview").click()
     chart(page, "ranking")
@@ -77,7 +77,7 @@ def tick(page, row: int) -> None:
 
 
 def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
-    page = visit("/map?view=table&family=GPT-2&chosen=vit-mae-m")
+    page = visit("/models?view=table&family=GPT-2&chosen=vit-mae-m")
     page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
     page.wait_for_timeout(1500)  # until it has drawn its rows
     tick(page, 1)

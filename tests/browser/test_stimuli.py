@@ -10,7 +10,7 @@ from core.study.selections import decode
 from tests.browser.seen import chart, choose, picture, tiles
 
 pytestmark = pytest.mark.browser
-MAP = "/gallery?map=residuals"
+MAP = "/stimuli?map=residuals"
 DOTS = """() => {
   const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
@@ -116,7 +116,7 @@ def test_a_factor_colors_the_map(visit):
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
-    page = visit("/gallery?stimulus=5&map=residuals")
+    page = visit("/stimuli?stimulus=5&map=residuals")
     tiles(page, "a").first.wait_for()
     chart(page, "residuals")
     page.keyboard.press("ArrowRight")

@@ -17,16 +17,16 @@ def open_shelf(page):
 
 
 def test_a_saved_view_is_opened_in_another_session_and_removed_and_brought_back(visit):
-    page = visit("/map?layout=mds&k=5")
+    page = visit("/models?layout=mds&k=5")
     chart(page, "model-map")
     open_shelf(page)
     page.get_by_role("textbox", name="Name").fill("Nearest <five>")
     page.get_by_role("button", name="Save this view").click()
     page.get_by_role("link", name="Nearest <five>").wait_for()
 
-    other = visit("/levels")
+    other = visit("/captions")
     open_shelf(other).get_by_role("link", name="Nearest <five>").click()
-    other.wait_for_url("**/map?dataset=cave&k=5&layout=mds")
+    other.wait_for_url("**/models?dataset=cave&k=5&layout=mds")
     chart(other, "model-map")
     other.locator(SHELF).wait_for(state="detached")  # another page closes it
     shelf = open_shelf(other)
@@ -37,7 +37,7 @@ def test_a_saved_view_is_opened_in_another_session_and_removed_and_brought_back(
 
 
 def test_two_views_stand_side_by_side_and_work(visit):
-    page = visit("/map?layout=mds", theme="dark")
+    page = visit("/models?layout=mds", theme="dark")
     chart(page, "model-map")
     open_shelf(page)
     page.get_by_role("link", name="Two side by side").click()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.settings import ROOT
@@ -20,6 +21,20 @@ def _fresh_caches() -> Iterator[None]:
     yield
     st.cache_data.clear()
     st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def _as_served(monkeypatch) -> None:
+    """Run `app.py` for every address, as `pages/_server/serve.py` does: a test's app takes the
+    folder of pages for Streamlit's old discovery otherwise.
+    """
+    make = PagesManager.__init__
+
+    def make_without_discovery(manager: PagesManager, *parts: object, **more: object) -> None:
+        make(manager, *parts, **more)
+        PagesManager.uses_pages_directory = False
+
+    monkeypatch.setattr(PagesManager, "__init__", make_without_discovery)
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,6 @@ def test_how_a_plot_is_read_lies_open_on_a_first_visit_only(opened, demo, monkey
 
     assert opens() == {True}
     monkeypatch.setattr(
-        "pages._shared.prose.cookies", lambda: {"platoscope-visited": "start.align"}
+        "pages._shared.prose.cookies", lambda: {"platoscope-visited": "start.alignment"}
     )
     assert opens() == {False}

@@ -30,7 +30,7 @@ def captions(app) -> list[str]:
 def studied(app) -> list[list[int]]:
     """Return the sets that the links to the Alignment page carry."""
     links = [link.proto for link in app.main.get("page_link")]
-    assert all(link.page == "align" for link in links)
+    assert all(link.page == "alignment" for link in links)
     return [
         decode(link.query_string.split("stimuli=")[1].split("&")[0], 60).tolist() for link in links
     ]

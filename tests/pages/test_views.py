@@ -14,7 +14,7 @@ from core.store import SavedView, read_views, save_view
 from tests.pages.seen import said
 from tests.pages.world import NASTY
 
-LINK = "/align?dataset=cave&metric=cka"
+LINK = "/alignment?dataset=cave&metric=cka"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_view_without_a_name_is_called_after_what_is_chosen(opened, store):
     name = "Alignment: Metric: Centered kernel alignment"
     assert app.text_input(key="view-name").placeholder == name
     assert [(view.name, view.link) for view in read_views(store)] == [(name, LINK)]
-    assert opens(app) == {name: ("align", {"dataset": ["cave"], "metric": ["cka"]})}
+    assert opens(app) == {name: ("alignment", {"dataset": ["cave"], "metric": ["cka"]})}
 
 
 def test_a_view_is_saved_as_it_is_shown_now(opened, store):
@@ -50,19 +50,19 @@ def test_a_view_is_saved_as_it_is_shown_now(opened, store):
     app.number_input(key="k").set_value(5).run()
     save(app, "  five\n neighbors ")
     assert [(view.name, view.link) for view in read_views(store)] == [
-        ("five neighbors", "/map?dataset=cave&k=5&layout=mds")
+        ("five neighbors", "/models?dataset=cave&k=5&layout=mds")
     ]
     assert app.text_input(key="view-name").value == ""
 
 
 def test_a_name_in_use_is_said_and_can_be_replaced_and_brought_back(opened, store):
-    save_view(store, before := SavedView("mine", "/map?dataset=cave"))
+    save_view(store, before := SavedView("mine", "/models?dataset=cave"))
     app = opened(store, "alignment")
     save(app, "mine")
     assert "A view named “mine” is saved already." in said(app)
     assert read_views(store) == [before]
     app.button(key="replace-view").click().run()
-    assert [view.link for view in read_views(store)] == ["/align?dataset=cave"]
+    assert [view.link for view in read_views(store)] == ["/alignment?dataset=cave"]
     app.button(key="undo-view").click().run()
     assert read_views(store) == [before]
     assert not [button for button in app.button if button.key == "undo-view"]
@@ -79,10 +79,10 @@ def test_a_removed_view_is_brought_back_unless_its_name_was_taken(opened, store)
     app.button(key="undo-view").click().run()
     assert list(opens(app)) == ["c", "b", "a"]
     app.button(key="remove-b").click().run()
-    save_view(store, SavedView("b", "/map"))
+    save_view(store, SavedView("b", "/models"))
     app.button(key="undo-view").click().run()
     assert "a view is named 'b' already; take another name, or replace it" in said(app)
-    assert [view.link for view in read_views(store) if view.name == "b"] == ["/map"]
+    assert [view.link for view in read_views(store) if view.name == "b"] == ["/models"]
 
 
 def test_odd_names_are_shown_as_they_are(opened, store):
@@ -136,14 +136,14 @@ def test_two_views_stand_side_by_side(opened, store):
     ends = "embed=true&embed_options=light_theme"
     assert frames(app) == [f"{LINK}&{ends}", f"/?{ends}"]
     assert app.selectbox(key="left").options[:3] == ["mine", "Overview", "Alignment"]
-    app.selectbox(key="right").set_value("/map").run()
-    assert frames(app) == [f"{LINK}&{ends}", f"/map?{ends}"]
-    assert app.query_params["right"] in ("/map", ["/map"])
+    app.selectbox(key="right").set_value("/models").run()
+    assert frames(app) == [f"{LINK}&{ends}", f"/models?{ends}"]
+    assert app.query_params["right"] in ("/models", ["/models"])
     assert "left" not in app.query_params
     alone = [link.proto for link in app.main.get("page_link")]
     assert [(link.page, link.query_string) for link in alone] == [
-        ("align", "dataset=cave&metric=cka"),
-        ("map", ""),
+        ("alignment", "dataset=cave&metric=cka"),
+        ("models", ""),
     ]
 
 
@@ -159,7 +159,7 @@ def test_a_saved_view_is_shown_beside_what_is_open(opened, store):
 
 
 def test_a_view_beside_one_that_is_not_saved(opened, store):
-    left, right = "/align?k=7&where=scene%3Dcity", "/views?left=%2F"
+    left, right = "/alignment?k=7&where=scene%3Dcity", "/views?left=%2F"
     app = opened(store, "side_by_side", left=left, right=right)
     assert frames(app)[0].startswith(f"{left}&embed=true")
     assert "Alignment: k 7, where scene=city" in app.selectbox(key="left").options
@@ -173,11 +173,11 @@ def test_a_view_beside_one_that_is_not_saved(opened, store):
         "http://evil.example",
         "javascript:alert(1)",
         "/gone",
-        "align",
-        "/x/../align",
+        "alignment",
+        "/x/../alignment",
     ],
 )
 def test_nothing_but_a_page_of_the_dashboard_is_framed(opened, store, link):
     app = opened(store, "side_by_side", left=link, right=link)
     assert not app.exception
-    assert [src.partition("?")[0] for src in frames(app)] == ["/", "/align"]
+    assert [src.partition("?")[0] for src in frames(app)] == ["/", "/alignment"]

@@ -18,7 +18,7 @@ from core.store.views import LONGEST, tidy
 NAMES = ["\"quoted\" 'name'", "a\\b/c", "<b>*x*</b> [y](z)", "Größe, 大きさ 👁", "{}", "x" * LONGEST]
 
 
-def view(name: str, link: str = "/align?dataset=cave&k=7") -> SavedView:
+def view(name: str, link: str = "/alignment?dataset=cave&k=7") -> SavedView:
     return SavedView(name, link)
 
 
@@ -29,7 +29,7 @@ def names(root: Path) -> list[str]:
 def test_views_come_back_the_latest_first(tmp_path: Path) -> None:
     root = tmp_path / "store"
     assert read_views(root) == []
-    made = [view(name, f"/map?set={n}%20%26") for n, name in enumerate(NAMES)]
+    made = [view(name, f"/models?set={n}%20%26") for n, name in enumerate(NAMES)]
     for one in made:
         save_view(root, one)
     assert read_views(root) == made[::-1]
@@ -48,7 +48,7 @@ def test_a_removed_view_returns_to_its_place(tmp_path: Path) -> None:
 
 
 def test_a_name_in_use_is_replaced_only_by_who_has_seen_it(tmp_path: Path) -> None:
-    first, second, third = (view("a", f"/map?k={k}") for k in range(3))
+    first, second, third = (view("a", f"/models?k={k}") for k in range(3))
     save_view(tmp_path, first)
     with pytest.raises(InputError, match="named 'a' already; take another name, or replace it"):
         save_view(tmp_path, second)
@@ -74,7 +74,15 @@ def test_a_name_is_made_tidy() -> None:
 
 @pytest.mark.parametrize(
     "link",
-    ["align", "//evil.example/", "javascript:alert(1)", "/a b", "/align?k=1 2", "/../etc", ""],
+    [
+        "alignment",
+        "//evil.example/",
+        "javascript:alert(1)",
+        "/a b",
+        "/alignment?k=1 2",
+        "/../etc",
+        "",
+    ],
 )
 def test_a_link_leads_to_a_page_of_the_dashboard(link: str) -> None:
     with pytest.raises(InputError, match="link is /PAGE\\?KEY=VALUE, not"):
@@ -151,12 +159,12 @@ def test_a_read_only_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_command_lists_names_and_links(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_view(tmp_path, view("By CKA", "/align?dataset=cave&metric=cka"))
+    save_view(tmp_path, view("By CKA", "/alignment?dataset=cave&metric=cka"))
     assert main(["views", "--store", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == [
         "By",
         "CKA",
-        "/align?dataset=cave&metric=cka",
+        "/alignment?dataset=cave&metric=cka",
     ]
     (tmp_path / "views.json").write_text("{")
     assert main(["views", "--store", str(tmp_path)]) == 2

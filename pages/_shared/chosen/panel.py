@@ -29,7 +29,7 @@ STYLE = """<style>
 :has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
-STIMULI = "gallery"  # a page where Escape closes what is open there
+STIMULI = "stimuli"  # a page where Escape closes what is open there
 MOST = 4  # models that have room by name; the last ones
 
 
