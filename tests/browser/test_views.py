@@ -41,7 +41,7 @@ def test_two_views_stand_side_by_side_and_work(visit):
     chart(page, "model-map")
     open_shelf(page)
     page.get_by_role("link", name="Two side by side").click()
-    page.wait_for_url("**/views?left=%2Fmap%3Fdataset%3Dcave%26layout%3Dmds")
+    page.wait_for_url("**/views?left=%2Fmodels%3Fdataset%3Dcave%26layout%3Dmds")
     sides = [page.frame_locator("iframe").nth(side) for side in (0, 1)]
     sides[0].locator(".st-key-chart-model-map .main-svg").first.wait_for()
     sides[1].locator("[class*=st-key-chart] .main-svg").first.wait_for()
