@@ -153,7 +153,7 @@ def test_a_saved_view_is_shown_beside_what_is_open(opened, store):
     app.button(key="compare-mine").click().run()
     assert not app.exception
     assert [src.partition("&embed")[0] for src in frames(app)] == [
-        "/map?dataset=cave&layout=mds",
+        "/models?dataset=cave&layout=mds",
         LINK,
     ]
 
