@@ -10,7 +10,7 @@ from jaxtyping import Float64, Int32, Int64
 
 from core.errors import MetricError
 
-LEAST_WORK = 2**23  # neighbors compared per thread; fewer take less than a pool of threads does
+LEAST_WORK = 2**22  # neighbors compared per thread; fewer take less than a pool of threads does
 
 
 def overlaps(
@@ -24,7 +24,7 @@ def overlaps(
     change the result. Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
     """
     check_lists(x, y, k=k)
-    scores: np.ndarray = _common(by_stimulus(x, k), by_stimulus(y, k)) / (x.shape[1] * k)
+    scores: np.ndarray = _common(x, y, k) / (x.shape[1] * k)
     scores[x[:, 0, 0] < 0] = np.nan
     scores[:, y[:, 0, 0] < 0] = np.nan
     return scores
@@ -51,7 +51,7 @@ def by_stimulus(neighbors: Int32[np.ndarray, "L n kept"], k: int) -> Int32[np.nd
 
 
 def _common(
-    x: Int32[np.ndarray, "n Lx k"], y: Int32[np.ndarray, "n Ly k"]
+    x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], k: int
 ) -> Int64[np.ndarray, "Lx Ly"]:
     """Count common neighbors over all stimuli, a share of the stimuli in each thread where there
     are many.
@@ -59,22 +59,23 @@ def _common(
     Python's threads rather than numba's: its default threading layer ends the process when two
     pages compute at once.
     """
-    from core.pairs.loops.bitsets import count_common
-
-    n, work = len(x), x.size * y.shape[1]
+    n, work = x.shape[1], x.shape[0] * x.shape[1] * k * y.shape[0]
     shares = max(1, min(os.cpu_count() or 1, work // LEAST_WORK))
     if shares == 1:
-        total = np.zeros((x.shape[1], y.shape[1]), dtype=np.int64)
-        count_common(x, y, 0, n, total)
-        return total
+        return _count(x, y, k, slice(None))
     edges = np.linspace(0, n, shares + 1).astype(int)
-    totals = np.zeros((shares, x.shape[1], y.shape[1]), dtype=np.int64)
     with ThreadPoolExecutor(shares) as pool:
-        done = [
-            pool.submit(count_common, x, y, start, stop, total)
-            for start, stop, total in zip(edges[:-1], edges[1:], totals, strict=True)
-        ]
-        for each in done:
-            each.result()
-    common: np.ndarray = totals.sum(axis=0)
-    return common
+        counts = pool.map(lambda part: _count(x, y, k, part), map(slice, edges[:-1], edges[1:]))
+        common: np.ndarray = np.sum(list(counts), axis=0)
+        return common
+
+
+def _count(
+    x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly n ky"], k: int, part: slice
+) -> Int64[np.ndarray, "Lx Ly"]:
+    """Count common neighbors over a part of the stimuli."""
+    from core.pairs.loops.bitsets import count_common
+
+    total = np.zeros((len(x), len(y)), dtype=np.int64)
+    count_common(by_stimulus(x[:, part], k), by_stimulus(y[:, part], k), x.shape[1], total)
+    return total

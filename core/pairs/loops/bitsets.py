@@ -38,20 +38,20 @@ def _set_bits(bits, neighbors, slot):
 
 @compiled
 @no_type_check
-def count_common(x, y, start, stop, total):
-    """Add to total[a, b] the neighbors that layers a and b share over stimuli start … stop − 1; x:
-    (n, Lx, k), y: (n, Ly, k).
+def count_common(x, y, n, total):
+    """Add to total[a, b] the neighbors that layers a and b share over some stimuli; x: (m, Lx, k),
+    y: (m, Ly, k); neighbors are among n stimuli.
 
     Per stimulus every layer's neighbors become a bitset over the stimuli that some layer of x names
     there. That is at most Lx · k bits however large n is, and with many layers the cost hardly
     grows with k.
     """
-    n, layers, k = x.shape
+    stimuli, layers, k = x.shape
     most = (min(n, layers * k) + 63) // 64
     bits_x = np.zeros((layers, most), np.uint64)
     bits_y = np.zeros((y.shape[1], most), np.uint64)
     slot = np.full(n, -1, np.int64)
-    for i in range(start, stop):
+    for i in range(stimuli):
         used = 0
         for named in x[i].flat:
             if slot[named] < 0:
