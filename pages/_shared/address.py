@@ -94,8 +94,9 @@ def _take_changes(view: View) -> bool:
 def write() -> None:
     """End a redraw: put into the address what differs from what is shown at first."""
     view, state = _view(), st.session_state
-    view.seen |= {key: state[key] for key in view.bound if key in state}
-    chosen = {key: state[key] for key in view.bound if state.get(key) != view.starts[key]}
+    there = [key for key in view.bound if key in state]  # a part's redraw may outlive its page
+    chosen = {key: state[key] for key in there if state[key] != view.starts[key]}
+    view.seen |= {key: state[key] for key in there}
     texts = join({key: to_texts(value, view.bound[key]) for key, value in chosen.items()})
     texts |= view.marks
     before = view.texts if view.fresh else view.settled

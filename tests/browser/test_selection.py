@@ -58,12 +58,16 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     wait_for_rings(page, "ranking", 1)
     assert "chosen=gpt-2-m" in page.url
     page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
-    page.get_by_text("Aligned with").wait_for()
-    page.keyboard.press("Escape")  # closes what the panel says
-    page.get_by_text("Aligned with").wait_for(state="hidden")
+    about = page.locator(".st-key-about-chosen")
+    about.get_by_text("Aligned with").wait_for()
+    page.get_by_role("link", name="Models", exact=True).click()  # the panel stays open
+    wait_for_rings(page, "model-map", 1)
+    about.wait_for()
+    page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
+    about.wait_for(state="detached")
     page.locator("h1").click()
     page.keyboard.press("Escape")
-    wait_for_rings(page, "ranking", 0)
+    wait_for_rings(page, "model-map", 0)
     page.wait_for_function("!location.search.includes('chosen')")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -26,31 +26,44 @@ STYLE = """<style>
   padding: 0.3rem 0.6rem; border: 1px solid {ink.chance}; border-radius: 0.6rem;
   background: {ink.paper}; box-shadow: 0 1px 8px rgb(0 0 0 / 0.18);
 }}
+.st-key-about-chosen {{ max-width: 26rem; max-height: 60vh; overflow-y: auto; }}
 :has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
 STIMULI = "stimuli"  # a page where Escape closes what is open there
+OPEN = "about"  # the chosen model of which more is shown
 MOST = 4  # models that have room by name; the last ones
 
 
 @fragment
 def show() -> None:
     """Draw the chosen models, if any: each opens what is known of it; Escape drops all."""
+    st.html(STYLE.format(ink=INK[frame.mode()]))  # always, or it takes another style's place
     chosen = selection.chosen()
     if not chosen:
         return
-    st.html(STYLE.format(ink=INK[frame.mode()]))
-    with (
-        frame.part(),
-        st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key="chosen-models"
-        ),
-    ):
+    with frame.part(), st.container(key="chosen-models"):
         at = queries.place(st.session_state["dataset"])
         models = queries.models(at).set_index("model")
+        if st.session_state.get(OPEN) in chosen:
+            _describe(at, models, st.session_state[OPEN])
+        _draw_row(models, chosen)
+
+
+def _draw_row(models: pd.DataFrame, chosen: Sequence[str]) -> None:
+    """Draw the titles of the chosen models; a click opens or closes what is known of one."""
+    opened = st.session_state.get(OPEN)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Chosen")
         for name in chosen[-MOST:]:
-            _draw(at, models, name)
+            st.button(
+                frame.plain(models.loc[name, "title"]),
+                icon=":material/expand_more:" if name == opened else ":material/expand_less:",
+                type="tertiary",
+                key=f"about-{name}",
+                on_click=_open,
+                args=(name,),
+            )
         if len(chosen) > MOST:
             st.caption(f"and {len(chosen) - MOST} more")
         st.button(
@@ -64,14 +77,11 @@ def show() -> None:
         )
 
 
-def _draw(at: Place, models: pd.DataFrame, name: str) -> None:
-    """Draw a chosen model's title, which opens what is known of it."""
-    title = frame.plain(models.loc[name, "title"])
-    card = st.popover(title, type="tertiary", key=f"about-{name}", on_change="rerun")
-    if card.open:
-        with card:
-            _describe(at, models, name)
-            st.button("Drop", key=f"forget-{name}", on_click=selection.toggle, args=(name,))
+def _open(name: str) -> None:
+    """Open what is known of a model, or close it; a popover that told the server of its closing
+    would cross the click on a link, and leave the next page blank.
+    """
+    st.session_state[OPEN] = None if st.session_state.get(OPEN) == name else name
 
 
 def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
@@ -88,7 +98,9 @@ def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
         "Nearest": _nearest(pairs, models["title"].to_dict(), name),
         "Competence": skill.get(name, "not measured"),
     }
-    st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in facts.items()))
+    with st.container(key="about-chosen"):
+        st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in facts.items()))
+        st.button("Drop", key=f"forget-{name}", on_click=selection.toggle, args=(name,))
 
 
 def _aligned(pairs: pd.DataFrame, models: pd.DataFrame, name: str) -> str:
