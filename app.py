@@ -8,10 +8,6 @@ from pages._shared import address, frame
 from pages._shared.chosen import panel
 from pages._shared.saved import links, shelf
 
-st.set_page_config(
-    page_title="Platoscope", page_icon=str(ROOT / "data" / "icon.png"), layout="wide"
-)
-
 PAGES = {
     "": [
         st.Page(
@@ -81,18 +77,27 @@ SIDE_BY_SIDE = st.Page(
     url_path=links.SIDE_BY_SIDE,
 )
 
-page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
-address.begin(page.url_path)
-frame.watch_window(page.url_path)
-frame.keep_legible()
-links.remember_pages(PAGES)
-over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
-with st.sidebar:
-    head = frame.head()
-    frame.sidebar(PAGES, over_store=over_store)
-if over_store:
-    panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
-page.run()
-with head:
-    shelf.show()
-memory.freeze_imports()
+
+def draw() -> None:
+    """Draw the page that the address names, in its frame."""
+    icon = str(ROOT / "data" / "icon.png")
+    st.set_page_config(page_title="Platoscope", page_icon=icon, layout="wide")
+    page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
+    address.begin(page.url_path)
+    frame.watch_window(page.url_path)
+    frame.keep_legible()
+    links.remember_pages(PAGES)
+    over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
+    with st.sidebar:
+        head = frame.head()
+        frame.sidebar(PAGES, over_store=over_store)
+    if over_store:
+        panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
+    page.run()
+    with head:
+        shelf.show()
+    memory.freeze_imports()
+
+
+if __name__ == "__main__":  # processes that are started for work import this file too
+    draw()

@@ -19,3 +19,11 @@ def test_the_pages_import_nothing_heavy():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_process_that_is_started_for_work_draws_nothing():
+    code = "import runpy; runpy.run_path('app.py', run_name='__mp_main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
