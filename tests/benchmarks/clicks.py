@@ -77,6 +77,16 @@ def choose(key: str, text: str) -> Act:
     return act
 
 
+def within_more(act: Act) -> Act:
+    """Open the controls that are seldom needed first."""
+
+    def act_within(page: Page) -> None:
+        page.get_by_role("button", name="More").first.click()
+        act(page)
+
+    return act_within
+
+
 def press(selector: str, *held: Literal["Shift"]) -> Act:
     """Press a button while keys are held."""
     return lambda page: page.locator(selector).first.click(modifiers=held)
@@ -95,7 +105,7 @@ CLICKS: list[tuple[str, str, Act]] = [
     ("/dispersion", "rank by the median", choose("by", "median")),
     ("/captions", "a line per model", toggle("each")),
     ("/captions", "next stimulus", press("button:has-text('Next')")),
-    ("/adapters", "width + 64", step("width")),
+    ("/adapters", "width + 64", within_more(step("width"))),
     ("/color", "2-D", segment("2-D")),
     ("/stimuli", "a stimulus", press(".st-key-tiles-all .tile[data-index='5'] button")),
     ("/stimuli", "choose a stimulus", press(".st-key-tiles-all .tile button", "Shift")),

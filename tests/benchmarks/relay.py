@@ -1,13 +1,14 @@
-"""A relay between a browser and a server that knows when bytes were last asked for and answered.
+"""A relay between a browser and a server that knows when the page last asked and was answered.
 
 A browser that is busy drawing takes an answer late; the relay sees it when the server sends it.
+What a page asks by the way, such as its icon, is passed on alone: only its web socket counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from urllib.parse import urlsplit
@@ -26,21 +27,34 @@ class Relay:
     async def accept(self, up: asyncio.StreamReader, down: asyncio.StreamWriter) -> None:
         """Pass on one connection of the browser."""
         answers, asks = await asyncio.open_connection("localhost", self.port)
+        first = await up.read(CHUNK)
+        socket = b"upgrade: websocket" in first.lower()
+        asks.write(first)
         with suppress(ConnectionError):  # a page that is left
-            await asyncio.gather(self._ask(up, asks), self._answer(answers, down))
+            await asyncio.gather(
+                _pass_on(up, asks, self._ask if socket else _nothing),
+                _pass_on(answers, down, self._answer if socket else _nothing),
+            )
 
-    async def _ask(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while data := await source.read(CHUNK):
-            if self.asked is None:
-                self.asked = time.perf_counter()
-            sink.write(data)
-        sink.close()
+    def _ask(self) -> None:
+        if self.asked is None:
+            self.asked = time.perf_counter()
 
-    async def _answer(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while data := await source.read(CHUNK):
-            self.answered = time.perf_counter()
-            sink.write(data)
-        sink.close()
+    def _answer(self) -> None:
+        self.answered = time.perf_counter()
+
+
+def _nothing() -> None:
+    pass
+
+
+async def _pass_on(
+    source: asyncio.StreamReader, sink: asyncio.StreamWriter, note: Callable[[], None]
+) -> None:
+    while data := await source.read(CHUNK):
+        note()
+        sink.write(data)
+    sink.close()
 
 
 @contextmanager
