@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.settings import ROOT
 from pages._server import memory
-from pages._shared import address, frame
+from pages._shared import address, frame, sidebar
 from pages._shared.chosen import panel
 from pages._shared.saved import links, shelf
 
@@ -89,8 +89,8 @@ def draw() -> None:
     links.remember_pages(PAGES)
     over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
     with st.sidebar:
-        head = frame.head()
-        frame.sidebar(PAGES, over_store=over_store)
+        head = sidebar.head()
+        sidebar.draw(PAGES, over_store=over_store)
     if over_store:
         panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
     page.run()

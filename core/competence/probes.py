@@ -125,11 +125,10 @@ def fit(
     All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the
     curvature is the identity.
     """
-    device, weight, many = rows.device, torch.tensor(strengths, dtype=torch.float64), len(strengths)
-    # not every device has doubles
-    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())
-    scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt().float().to(device)[:, :, None]
-    turn, levels = vectors.float().to(device), weight.float().to(device)
+    device, many = rows.device, len(strengths)
+    weight = torch.tensor(strengths, dtype=torch.float64)
+    turn, scale = _coordinates(rows, weight)
+    levels = weight.float().to(device)
     turned, wanted = rows @ turn, labels.repeat_interleave(many)
     inner = torch.zeros(rows.shape[1], many, classes, device=device, requires_grad=True)
     bias = torch.zeros(many, classes, device=device, requires_grad=True)
@@ -155,6 +154,18 @@ def fit(
     solver.step(loss)
     coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
     return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
+
+
+def _coordinates(
+    rows: Float[Tensor, "n d"], weight: Float[Tensor, "s"]
+) -> tuple[Float[Tensor, "d d"], Float[Tensor, "d s 1"]]:
+    """Return the axes, and each one's scale for each strength, in which Böhning's bound of the
+    curvature is the identity.
+    """
+    # not every device has doubles
+    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())
+    scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt()[:, :, None]
+    return vectors.float().to(rows.device), scale.float().to(rows.device)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:

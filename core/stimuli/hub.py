@@ -72,14 +72,9 @@ class HubDataset:
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
         source = _source(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
-        hub_id, split, texts = source["hub_id"], source["split"], source["text_column"]
+        hub_id, split = source["hub_id"], source["split"]
         table = _load(source)
-        images = _undecoded(table, source["image_column"])
-        rows = [
-            row
-            for number, text in enumerate(_column(table, texts)[texts])
-            for row in _captions(number, text)
-        ]
+        images, rows = _undecoded(table, source["image_column"]), _texts(table, source)
         digests, unusable = _check_images(images)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
@@ -181,6 +176,12 @@ def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
         raise StimuliError(
             f"column {column!r} holds no images ({error}); name the column that does"
         ) from error
+
+
+def _texts(table: datasets.Dataset, source: Mapping[str, Any]) -> list[Row]:
+    name = source["text_column"]
+    cells = enumerate(_column(table, name)[name])
+    return [row for number, cell in cells for row in _captions(number, cell)]
 
 
 def _captions(number: int, cell: Any) -> Iterator[Row]:

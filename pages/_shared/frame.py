@@ -1,4 +1,4 @@
-"""What surrounds every page: the sidebar, the question, and a sentence instead of a traceback."""
+"""What every page is drawn in: its question, its looks, and a sentence instead of a traceback."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ from contextlib import contextmanager
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import Page
 
 from core.demo import under_way
-from core.errors import PlatoscopeError, UnknownNameError
+from core.errors import PlatoscopeError
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
 from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import store_path
-from core.study.models import reads, tell_apart
-from core.study.parts import CAVE
+from core.study.models import reads
 from pages._shared import address, queries
-from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
-WORDMARK = """<style>
-.st-key-head { margin-top: -2.6rem; flex-wrap: nowrap; }
-.wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
-</style><div class="wordmark">Platoscope</div>"""
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {{ padding-left: 2.5rem; padding-right: 2.5rem; }}
 [data-testid=stMultiSelect] [data-tag] {{
@@ -136,99 +128,13 @@ def keep_legible() -> None:
     st.html(STYLE.format(ink=INK[mode()]) + (WITHIN if st.context.is_embedded else ""))
 
 
-def sidebar(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
-    """Draw the links to all pages and, for a page over the store, the choice of the dataset."""
-    links = st.container(gap="small", key="navigation")
-    if over_store:
-        _pick_dataset()
-    with links:
-        _navigate(pages)
-
-
-def head() -> DeltaGenerator:
-    """Draw the product's name at the head of the sidebar, and return what has room beside it."""
-    beside = st.container(
-        horizontal=True,
-        horizontal_alignment="distribute",
-        vertical_alignment="center",
-        key="head",
-    )
-    beside.html(WORDMARK, width="content")
-    return beside
-
-
-def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
-    """Draw a link to each page, in groups; the dataset goes along, and what was chosen of it."""
-    along = address.chosen("dataset") | address.chosen(selection.KEY) | address.chosen("stimulus")
-    for group, members in pages.items():
-        if group:
-            st.caption(group)
-        for page in members:
-            st.page_link(page, query_params=along)
-
-
-def _pick_dataset() -> None:
-    """Choose the dataset, offer what has come in since, and say what was left out."""
-    cards = queries.store().datasets()
-    if cards:
-        names = [card.name for card in cards]
-        titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
-        dataset = st.selectbox(
-            "Dataset",
-            names,
-            format_func=titles.__getitem__,
-            **address.bind("dataset", CAVE if CAVE in names else names[0], names),
-        )
-        with part():
-            selection.pick(dataset)
-        _offer_news(dataset, len(queries.store().models(dataset)))
-    else:
-        _await_dataset(under_way(store_path()) is not None)
-    problems = queries.store().problems()
-    if problems:
-        with st.expander(
-            f"{len(problems)} file{'s' if len(problems) > 1 else ''} left out",
-            icon=":material/warning:",
-        ):
-            for problem in problems:
-                st.text(problem)
-
-
-@st.fragment(run_every="2s")
-def _await_dataset(building: bool) -> None:
-    """Draw the page anew once a build begins or ends, or a dataset is there; until then show how
-    far the build is.
-    """
-    built = under_way(store_path())
-    if queries.store().datasets() or (built is not None) != building:
-        st.rerun(scope="app")
-    _show_build(built)
-
-
-def _show_build(built: tuple[int, int, str] | None) -> None:
-    if built:
-        done, total, what = built
-        st.progress(done / total, f"Building the demo: {done} of {total} {what}")
-
-
-@st.fragment(run_every="10s")
-def _offer_news(dataset: str, shown: int) -> None:
-    _show_build(under_way(store_path()))
-    now = _count_models(dataset)
-    if now < 0:
-        st.rerun(scope="app")
-    label = f"{now} models now: show them" if now != shown else "Refresh"
-    if st.button(label, icon=":material/refresh:", type="primary" if now != shown else "tertiary"):
-        st.rerun(scope="app")
-
-
 def draw(question: str, show: Callable[[Place], None]) -> None:
     """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
     next.
     """
     with _titled(question):
         at = _place()
-        shown = _count_models(at.dataset)
+        shown = queries.count_models(at.dataset)
         try:
             show(at)
         except NeededError:
@@ -239,18 +145,8 @@ def draw(question: str, show: Callable[[Place], None]) -> None:
 @st.fragment(run_every="2s")
 def _await_models(dataset: str, shown: int) -> None:
     """Draw a page that has nothing to show anew once there are other models."""
-    if _count_models(dataset) != shown:
+    if queries.count_models(dataset) != shown:
         st.rerun(scope="app")
-
-
-def _count_models(dataset: str) -> int:
-    """Return how many models are embedded; -1 where the dataset was removed or replaced while the
-    page was open.
-    """
-    try:
-        return len(queries.store().models(dataset))
-    except UnknownNameError:
-        return -1
 
 
 def draw_alone(question: str, show: Callable[[], None]) -> None:

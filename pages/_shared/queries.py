@@ -19,7 +19,7 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int32
 
-from core.errors import MetricError
+from core.errors import MetricError, UnknownNameError
 from core.figures.palette import Look, assign
 from core.progress import Progress
 from core.questions import asking
@@ -68,6 +68,16 @@ def place(dataset: str) -> Place:
     """Return where the pages are: this dataset, as the store holds it now."""
     here = store()
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
+
+
+def count_models(dataset: str) -> int:
+    """Return how many models are embedded; -1 where the dataset was removed or replaced while the
+    page was open.
+    """
+    try:
+        return len(store().models(dataset))
+    except UnknownNameError:
+        return -1
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, urljoin, urlsplit
+
 import pytest
 
 from tests.browser.seen import chart
@@ -33,7 +35,11 @@ def test_a_saved_view_is_opened_in_another_session_and_removed_and_brought_back(
     shelf.locator("[class*=st-key-remove] button").first.click()  # the other one is in a tooltip
     shelf.get_by_role("link", name="Nearest <five>").wait_for(state="detached")
     other.get_by_role("button", name="Undo").click()
-    shelf.get_by_role("link", name="Nearest <five>").wait_for()
+    again = shelf.get_by_role("link", name="Nearest <five>")
+    again.wait_for()
+    link = urlsplit(urljoin(other.url, again.get_attribute("href")))
+    assert link.path == "/models"
+    assert parse_qs(link.query) == {"dataset": ["cave"], "k": ["5"], "layout": ["mds"]}
 
 
 def test_two_views_stand_side_by_side_and_work(visit):

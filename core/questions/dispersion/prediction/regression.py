@@ -102,17 +102,13 @@ def predict(
     scores = np.full((1 + len(groups), 3), np.nan)
     if groups:
         scores = _bounded(target, by_key, groups, seed=seed, report=report)
-    rows = [
-        _row(group, by_key, *score)
-        for group, score in zip(groups, scores[1:].tolist(), strict=True)
-    ]
-    rows += [
-        _row(Group(*key, [key]), by_key, *[np.nan] * 3)
-        for key, predictor in by_key.items()
-        if predictor.reason
-    ]
+    left_out = [Group(*key, [key]) for key, predictor in by_key.items() if predictor.reason]
+    no_scores = np.full((len(left_out), 3), np.nan)
+    bounded = zip([*groups, *left_out], [*scores[1:].tolist(), *no_scores.tolist()], strict=True)
     r2, low, high = scores[0].tolist()
-    return _ranked(rows).assign(r2=r2, r2_low=low, r2_high=min(high, 1.0) if groups else high)
+    return _ranked([_row(group, by_key, *score) for group, score in bounded]).assign(
+        r2=r2, r2_low=low, r2_high=min(high, 1.0) if groups else high
+    )
 
 
 def _ranked(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
