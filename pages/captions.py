@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -23,7 +25,7 @@ from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
-from pages._shared.address import bind
+from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
@@ -126,27 +128,38 @@ def pick(at: Place) -> CaptionAlignment:
         controls.pick_models(x, reading),
         controls.pick_models(y, seeing),
         comparing.pick_comparison(queries.size(at)),
+        _pick_panels(),
     )
+
+
+def _pick_panels() -> Literal["objective", "model"]:
+    one = controls.option_named(CaptionAlignment, "by")
+    kinds = dict(zip(one.choices, one.choices, strict=True))
+    return controls.pick_segment(one.label, kinds, one.name, start=one.default)
 
 
 def show_alignment(at: Place, question: CaptionAlignment, answer: DeltaGenerator) -> None:
     """Draw alignment against the number of words, and say what is seen."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        one = controls.option_named(CaptionAlignment, "by")
-        kinds = dict(zip(one.choices, one.choices, strict=True))
-        by = controls.pick_segment(one.label, kinds, one.name, start=one.default)
-        text = "Each line is the mean over the models of a panel."
-        each = st.toggle("A line per language model", help=text, **bind("each", False))
+    findings = findings_of(question, queries.ask(at, question))
+    with answer:
+        prose.answer(findings[: prose.LEAD])
+    draw_alignment(at, question, findings[prose.LEAD :])
+
+
+@fragment
+def draw_alignment(at: Place, question: CaptionAlignment, findings: Sequence[str]) -> None:
+    """Draw a panel per group; a fragment: nothing else shows the lines of single models."""
+    text = "Each line is the mean over the models of a panel."
+    each = st.toggle("A line per language model", help=text, **bind("each", False))
     models, spec = queries.models(at), question.comparison.spec
     # a panel may hold several models: the points are theirs, the trend is the panel's
-    per_model, per_panel = (replace(question, by=one) for one in ("model", by))
-    points = level_points(queries.ask(at, per_model), models, panels(models, by))
-    table = queries.ask(at, per_panel)
-    lines = language_lines(queries.ask(at, question.scores), models, panels(models, by))
+    per_model = replace(question, by="model")
+    points = level_points(queries.ask(at, per_model), models, panels(models, question.by))
+    lines = language_lines(queries.ask(at, question.scores), models, panels(models, question.by))
     figure = figures.by_words(
         points,
         lines if each else lines.head(0),
-        panel_trends(table),
+        panel_trends(queries.ask(at, question)),
         mode=frame.mode(),
         narrow=frame.narrow(),
         label=question.comparison.label.replace(spec.title, spec.short),
@@ -154,10 +167,7 @@ def show_alignment(at: Place, question: CaptionAlignment, answer: DeltaGenerator
     exportbar.draw_models(at, per_model, figure, key="levels", table=points)
     chance = question.comparison.chance(queries.size(at))
     how = READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
-    findings = findings_of(per_panel, table)
-    prose.explain(f"{WHY}\n\n{how}", findings[prose.LEAD :])
-    with answer:
-        prose.answer(findings[: prose.LEAD])
+    prose.explain(f"{WHY}\n\n{how}", findings)
 
 
 def show_levels(at: Place) -> None:

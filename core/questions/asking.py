@@ -19,7 +19,7 @@ from core.errors import StoreError
 from core.metrics import find_metric
 from core.progress import Progress
 from core.questions.question import Question, StudyQuestion, choices_of
-from core.questions.registry import answer_of, unstamped
+from core.questions.registry import answer_of, nothing_more
 from core.recipe import Recipe
 from core.study.keeping import keep
 from core.study.parts import Measure
@@ -70,7 +70,8 @@ def _recipe(complete: Question, study: Study | None) -> Recipe:
         del choices["k"], choices["set"]
     for metric in (*complete.compared_metrics(), *(one.metric for one in _measures(complete))):
         versions[f"metric {metric}"] = find_metric(metric).version
-    stamp = dict(answer_of(kind).stamp(complete, study))
+    answer = answer_of(kind)
+    stamp = {**answer.reads(complete, study), **answer.stamp(complete, study)}
     more = {"stamp": stamp} if stamp else {}
     # the choices in one part: one may be named as a part of every recipe is, such as models
     return study.recipe(
@@ -81,7 +82,7 @@ def _recipe(complete: Question, study: Study | None) -> Recipe:
 def stamp_of(question: StudyQuestion, study: Study) -> Mapping[str, Any]:
     """Return what a question's answer depends on outside the store, such as digests of files."""
     answer = answer_of(type(question))
-    if answer.stamp is unstamped:  # spares the question's completion
+    if answer.stamp is nothing_more:  # spares the question's completion
         return {}
     return answer.stamp(answer.complete(question, study), study)
 

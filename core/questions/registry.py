@@ -30,8 +30,8 @@ def as_it_is(question: Q, _: object) -> Q:
     return question
 
 
-def unstamped(_: Question, __: object) -> Mapping[str, Any]:
-    """Depend on nothing beside the question and the store."""
+def nothing_more(_: Question, __: object) -> Mapping[str, Any]:
+    """Depend on the question and the models it names alone."""
     return {}
 
 
@@ -62,8 +62,9 @@ class Answer(Generic[Q, W]):
     facts: plain values by name that the command's JSON has beside the rows.
     kept: whether the store keeps the table; not where it is made in a moment, and never without a
     study.
-    stamp: what else the table depends on, such as digests of files outside the store, as plain
-    JSON values.
+    reads: what of the store the table depends on beside the models it names, such as their
+    embeddings at other caption levels, as plain JSON values.
+    stamp: what the table depends on outside the store, such as digests of files, likewise.
     left_out: sentences on what of the store no answer of this kind takes in.
     shown: the columns that a terminal has room for, all where none is named; JSON has them all.
     """
@@ -75,7 +76,8 @@ class Answer(Generic[Q, W]):
     findings: Findings[Q] | None = None
     facts: Facts[Q] | None = None
     kept: Callable[[Q], bool] = always
-    stamp: Callable[[Q, W], Mapping[str, Any]] = unstamped
+    reads: Callable[[Q, W], Mapping[str, Any]] = nothing_more
+    stamp: Callable[[Q, W], Mapping[str, Any]] = nothing_more
     left_out: Callable[[W], Sequence[str]] = nothing
     shown: tuple[str, ...] = ()
 

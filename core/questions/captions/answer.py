@@ -90,7 +90,7 @@ declare(
         score_levels,
         version=2,
         complete=complete_scores,
-        stamp=embeddings_read,
+        reads=embeddings_read,
         left_out=outdated_sentences,
         needs=(CaptionLevels,),
     ),
@@ -135,7 +135,7 @@ declare(
         version=1,
         kept=never,  # objectives and titles depend on what else is embedded
         complete=complete_alignment,
-        stamp=embeddings_read,
+        reads=embeddings_read,
         left_out=outdated_sentences,
         needs=(CaptionScores,),
         findings=alignment_findings,
@@ -171,7 +171,7 @@ declare(
         compare_facts,
         version=2,
         complete=complete_facts,
-        stamp=models_described,
+        reads=models_described,
         left_out=outdated_sentences,
         needs=(CaptionScores,),
         findings=facts_findings,
@@ -234,7 +234,7 @@ declare(
     Answer(
         describe_levels,
         version=2,
-        stamp=lambda _, study: _digests(study, tellings(study)["name"]),
+        reads=lambda _, study: _digests(study, tellings(study)["name"]),
         left_out=outdated_sentences,
     ),
 )

@@ -53,6 +53,8 @@ def by_words(
     points, lines = points[points["words"] > 0], lines[lines["words"] > 0]
     if points.empty:
         return reason("No alignment can be computed at these caption levels.", mode)
+    points = points.assign(card=_vision_cards(points))
+    lines = lines.assign(card=_language_cards(lines))
     facets = list(dict.fromkeys(points["facet"]))
     heads = trends.set_index("model_y").to_dict("index")
     figure = grid([_head(each, heads[each]) for each in facets], mode, narrow=narrow, height=250)
@@ -111,16 +113,6 @@ def _head(facet: str, trend: Mapping[Hashable, Any]) -> str:
 
 def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     color, size = hue(str(run["group_y"].iloc[0]), mode), marker_size(run["parameters_y"].iloc[0])
-    texts = [
-        hover_card(
-            f"<b>{plain(row['title_y'])}</b>",
-            f"level {plain(row['level'])}, {row['words']:.1f} words",
-            f"{_with_deviation(row)}, chance {row['chance']:.3f}",
-            f"mean and deviation over language models: {row['models']}",
-            ids=row["model_y"],
-        )
-        for row in run.to_dict("records")
-    ]
     return {
         "x": run["words"],
         "y": run["mean"],
@@ -142,22 +134,26 @@ def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
             "width": 0,
         },
         "customdata": run[["model_y"]].to_numpy(),
-        **cards(texts),
+        **cards(run["card"].tolist()),
     }
+
+
+def _vision_cards(points: pd.DataFrame) -> list[str]:
+    return [
+        hover_card(
+            f"<b>{plain(row['title_y'])}</b>",
+            f"level {plain(row['level'])}, {row['words']:.1f} words",
+            f"{_with_deviation(row)}, chance {row['chance']:.3f}",
+            f"mean and deviation over language models: {row['models']}",
+            ids=row["model_y"],
+        )
+        for row in points.to_dict("records")
+    ]
 
 
 def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     family = str(run["group"].iloc[0])
     color = hue(family, mode)
-    texts = [
-        hover_card(
-            sized(row["title"], row["parameters"]),
-            f"level {plain(row['level'])}, {row['words']:.1f} words",
-            f"alignment {row['score']:.3f}",
-            ids=row["model"],
-        )
-        for row in run.to_dict("records")
-    ]
     return {
         "x": run["words"],
         "y": run["score"],
@@ -167,8 +163,20 @@ def _language(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "legendgroup": family,
         "showlegend": False,
         "customdata": run[["model"]].to_numpy(),
-        **cards(texts),
+        **cards(run["card"].tolist()),
     }
+
+
+def _language_cards(lines: pd.DataFrame) -> list[str]:
+    return [
+        hover_card(
+            sized(row["title"], row["parameters"]),
+            f"level {plain(row['level'])}, {row['words']:.1f} words",
+            f"alignment {row['score']:.3f}",
+            ids=row["model"],
+        )
+        for row in lines.to_dict("records")
+    ]
 
 
 def _name(figure: Drawing, points: pd.DataFrame, lines: pd.DataFrame, mode: Mode) -> None:

@@ -15,12 +15,23 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts
 from core.questions.sentences import listed
 from core.statistics.intervals import LEVEL
 
+MOST_SLOPES = 3  # named one by one
+CAVEAT = (
+    "These are {models} language models of {families} families and the captions of one dataset: a"
+    " quirk in how one level was written passes for a trend."
+)
+
 
 def alignment_findings(question: CaptionAlignment, table: pd.DataFrame) -> list[str]:
     """Say what the answer of `CaptionAlignment` shows."""
     trends = table.drop_duplicates("model_y")
     low_is_aligned = not question.comparison.spec.higher_is_more_aligned
-    return level_sentences(trends, _titles(trends), low_is_aligned=low_is_aligned)
+    first, *others = level_sentences(trends, _titles(trends), low_is_aligned=low_is_aligned)
+    paired = trends.dropna(subset="p_adjusted")
+    if paired.empty:
+        return [first, *others]
+    models, families = paired["paired"].min(), paired["families"].min()
+    return [first, CAVEAT.format(models=models, families=families), *others]
 
 
 def facts_findings(_: CaptionFacts, table: pd.DataFrame) -> list[str]:
@@ -139,11 +150,20 @@ def _counted(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> st
 
 
 def _those(sentence: str, rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    if rows.empty:
-        return ""
-    return sentence.format(listed(_slope(row, titles) for row in rows.to_dict("records"))) + "."
+    return sentence.format(_with_slopes(rows, titles)) + "." if len(rows) else ""
 
 
-def _slope(row: Mapping[Any, Any], titles: Mapping[str, str]) -> str:
-    slope = f"{row['slope']:+.3f}".replace("-", "−")
-    return f"{titles[row['model_y']]} ({slope} per doubling)"
+def _with_slopes(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Name targets with their slopes; of many, the least and the greatest."""
+    named = [(titles[row["model_y"]], _slope(row)) for row in rows.to_dict("records")]
+    if len(named) <= MOST_SLOPES:
+        return listed(f"{name} ({slope})" for name, slope in named)
+    ends = rows.reset_index(drop=True)["slope"]
+    (least, first), (most, last) = named[ends.idxmin()], named[ends.idxmax()]
+    names = listed(name for name, _ in named)
+    return f"{names} (least with {least}, {first}; most with {most}, {last})"
+
+
+def _slope(row: Mapping[Any, Any]) -> str:
+    slope, low, high = (f"{row[name]:+.3f}".replace("-", "−") for name in ("slope", "low", "high"))
+    return f"{slope} per doubling, 95 % {low} to {high}"

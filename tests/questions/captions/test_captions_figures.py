@@ -208,8 +208,11 @@ UNDECIDED = (
 
 def test_the_verdict_tells_what_rises_falls_and_is_not_known():
     said = tell_levels(trends(), NAMES)
-    assert "the better it aligns with A (+0.010 per doubling)." in said
-    assert "The more words a caption has, the worse it aligns with B (−0.020 per doubling)." in said
+    assert "the better it aligns with A (+0.010 per doubling, 95 % +0.005 to +0.015)." in said
+    assert (
+        "The more words a caption has, the worse it aligns with B (−0.020 per doubling, 95 % −0.030"
+        " to −0.010)."
+    ) in said
     assert "The trend cannot be distinguished from chance for C" in said
     assert "undecided" not in said
     assert said.endswith("The published work found a rise throughout.")
@@ -222,16 +225,30 @@ def test_the_verdict_tells_what_rises_falls_and_is_not_known():
     )
 
 
+def test_of_many_slopes_the_least_and_the_greatest_are_said():
+    many = pd.concat([trends(), trends(model_y=["d", "e", "f"])], ignore_index=True).assign(
+        slope=[0.2, 0.1, 0.3, 0.6, 0.5, 0.4], low=0.05, high=0.7, rho=1.0, p_adjusted=0.001
+    )
+    said = tell_levels(many, {name: name.upper() for name in "abcdef"})
+    assert (
+        "A, B, C, D, E and F (least with B, +0.100 per doubling, 95 % +0.050 to +0.700; most with"
+        " D, +0.600 per doubling, 95 % +0.050 to +0.700)."
+    ) in said
+
+
 def test_where_low_scores_are_aligned_a_falling_slope_is_a_rise():
     said = tell_levels(trends(), NAMES, low_is_aligned=True)
-    assert "the better it aligns with B (−0.020 per doubling)." in said
-    assert "the worse it aligns with A (+0.010 per doubling)." in said
+    assert "the better it aligns with B (−0.020 per doubling, 95 % −0.030 to −0.010)." in said
+    assert "the worse it aligns with A (+0.010 per doubling, 95 % +0.005 to +0.015)." in said
 
 
 @pytest.mark.parametrize("changed", [{"low": [-0.001, -0.03, -0.01]}, {"rho": [-0.4, -0.8, 0.1]}])
 def test_a_small_p_alone_decides_nothing(changed):
     said = tell_levels(trends(**changed), NAMES)
-    assert f"Levels differ for A (+0.010 per doubling), but {UNDECIDED}" in said
+    low = f"{changed.get('low', [0.005])[0]:+.3f}".replace("-", "−")
+    assert (
+        f"Levels differ for A (+0.010 per doubling, 95 % {low} to +0.015), but {UNDECIDED}" in said
+    )
     assert "better" not in said
 
 
