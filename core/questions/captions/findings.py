@@ -158,8 +158,8 @@ def _with_slopes(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     named = [(titles[row["model_y"]], _slope(row)) for row in rows.to_dict("records")]
     if len(named) <= MOST_SLOPES:
         return listed(f"{name} ({slope})" for name, slope in named)
-    ends = rows.reset_index(drop=True)["slope"]
-    (least, first), (most, last) = named[ends.idxmin()], named[ends.idxmax()]
+    slopes = rows["slope"].to_numpy()
+    (least, first), (most, last) = named[slopes.argmin()], named[slopes.argmax()]
     names = listed(name for name, _ in named)
     return f"{names} (least with {least}, {first}; most with {most}, {last})"
 
