@@ -38,7 +38,13 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
-from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles, ModelTable
+from core.questions.models.question import (
+    ModelLayout,
+    ModelMap,
+    ModelPairs,
+    ModelProfiles,
+    ModelTable,
+)
 from core.questions.overview.question import Overview
 from core.questions.question import Question
 from core.questions.score.question import Score
@@ -102,3 +108,6 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Contrastive,
     DeepLinear,
 )
+
+# whose answers a store may keep: also those that others ask in turn, without a command of their own
+ANSWERED: tuple[type[Question], ...] = (*QUESTIONS, ModelLayout)

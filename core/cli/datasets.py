@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, print_table, report_problems
+from core.cli.shared import add_command, add_json, group, print_table, report_problems
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ HUB_OPTIONS = {
 
 def add(commands: Any) -> None:
     """Add `dataset add` and `dataset list`."""
-    kinds = commands.add_parser("dataset", help="add or list datasets").add_subparsers(
-        required=True, metavar="add|list"
-    )
+    kinds = group(commands, "dataset")
     add = add_command(
         kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub"
     )

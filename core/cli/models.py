@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import USER_MISTAKE, add_command, add_json, print_table, report_problems
+from core.cli.shared import (
+    USER_MISTAKE,
+    add_command,
+    add_json,
+    group,
+    print_table,
+    report_problems,
+)
 from core.errors import InputError, PlatoscopeError
 from core.modalities import MODALITIES
 from core.settings import choose_device
@@ -21,10 +28,9 @@ def add(commands: Any) -> None:
 
 
 def _add_list(commands: Any) -> None:
-    kinds = commands.add_parser("model", help="list models").add_subparsers(
-        required=True, metavar="list"
+    listing = add_command(
+        group(commands, "model"), "list", run_model_list, "list the models embedded in the store"
     )
-    listing = add_command(kinds, "list", run_model_list, "list the models embedded in the store")
     listing.add_argument("--dataset", metavar="D", help="of this dataset only")
     add_json(listing)
 

@@ -49,3 +49,31 @@ def counted(number: object, one: str, many: str) -> str:
     ('1 pass', '1,500 passes')
     """
     return f"{number:,.0f} {one if number == 1 else many}"
+
+
+def size_text(size: int | None) -> str:
+    """Return a number of bytes for people; an em dash where unknown.
+
+    >>> size_text(798_720), size_text(1_585_152), size_text(None)
+    ('799 kB', '1.59 MB', '—')
+    """
+    if size is None:
+        return "—"
+    for step, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= step:
+            return f"{size / step:.3g} {unit}"
+    return f"{size} bytes"
+
+
+def time_text(seconds: float | None) -> str:
+    """Return a duration for people; an em dash where unknown.
+
+    >>> time_text(4.6), time_text(75), time_text(5400), time_text(None)
+    ('4.6 s', '75 s', '1 h 30 min', '—')
+    """
+    if seconds is None or math.isnan(seconds):
+        return "—"
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

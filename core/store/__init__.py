@@ -3,6 +3,15 @@
 Readers see whole files only, any number of them at any time; a writer publishes a file in one step.
 """
 
+from core.store.editing import (
+    Deletion,
+    carry_out,
+    delete_results,
+    plan_dataset_deletion,
+    plan_model_deletion,
+    rename_dataset,
+    rename_model,
+)
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.schema import ModelEntry
@@ -10,15 +19,22 @@ from core.store.views import SavedView, read_views, remove_view, save_view
 from core.store.writer import Embedding, add_dataset, write_embedding, write_result
 
 __all__ = [
+    "Deletion",
     "Embedding",
     "ModelEntry",
     "SavedView",
     "Store",
     "add_dataset",
+    "carry_out",
+    "delete_results",
     "is_locked",
     "locked",
+    "plan_dataset_deletion",
+    "plan_model_deletion",
     "read_views",
     "remove_view",
+    "rename_dataset",
+    "rename_model",
     "save_view",
     "write_embedding",
     "write_result",

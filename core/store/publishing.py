@@ -8,6 +8,7 @@ with its process: a killed writer blocks no other.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -86,6 +87,12 @@ def replace(target: Path, build: Callable[[Path], None]) -> Path:
     return target
 
 
+def publish_json(target: Path, value: object) -> Path:
+    """Put a value as JSON, for people to read and edit, in the place of `target`; see `publish`."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return replace(target, lambda new: _write_text(new, f"{text}\n"))
+
+
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
     """Turn what the disk refuses into a StoreWriteError that says what to do."""
@@ -106,6 +113,10 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def _lock_file(target: Path) -> Path:

@@ -6,9 +6,8 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +17,12 @@ from jaxtyping import Float32
 from core.errors import (
     InputError,
     StimuliError,
-    StoreDamagedError,
     StoreError,
-    StoreVersionError,
     UnknownNameError,
 )
-from core.modalities import MODALITIES
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
-from core.store.examine import Stamp, examine, stamp
+from core.store.listing import all_usable, stamped, usable
 from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
@@ -43,7 +39,7 @@ from core.store.schema import (
     result_file,
 )
 from core.store.tables import as_matrix, has_table, read_frame, reading
-from core.store.versions import VERSIONS
+from core.store.titles import Titles, read_titles
 
 
 class Store:
@@ -59,7 +55,8 @@ class Store:
 
     def datasets(self) -> list[DatasetCard]:
         """Return the cards of all datasets, by name."""
-        return [dataset_card(meta) for meta in self._datasets([])]
+        titles = self._titles()
+        return [titles.dataset(dataset_card(meta)) for meta in self._datasets([])]
 
     def dataset(self, name: str) -> DatasetCard:
         """Return a dataset's card; raises UnknownNameError."""
@@ -72,13 +69,9 @@ class Store:
         """Return what is embedded of a dataset, by name; raises UnknownNameError for the
         dataset.
         """
-        card = self.dataset(dataset)
-        return [
-            model_entry(meta)
-            for meta in self._over(
-                self.root / "embeddings" / dataset, "embedding", card.revision, []
-            )
-        ]
+        revision, titles = self.dataset(dataset).revision, self._titles()
+        metas = self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
+        return [titles.model(dataset, model_entry(meta)) for meta in metas]
 
     def models(self, dataset: str) -> list[ModelEntry]:
         """Return the embeddings of a dataset, each model once: those of its captions at further
@@ -100,7 +93,7 @@ class Store:
         """Return one embedding's entry; raises UnknownNameError."""
         card, meta = self.dataset(dataset), None
         with suppress(InputError):  # a name that no file may have is no model's
-            meta = _usable(
+            meta = usable(
                 embedding_file(self.root, dataset, name),
                 "embedding",
                 dataset,
@@ -111,7 +104,7 @@ class Store:
             raise UnknownNameError(
                 "model", name, [entry.card.name for entry in self.embeddings(dataset)]
             )
-        return model_entry(meta)
+        return self._titles().model(dataset, model_entry(meta))
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
@@ -192,7 +185,7 @@ class Store:
         """Return a result and its recipe, None where there is none that can be used."""
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
-        meta = _usable(path, "result", dataset, card.revision, refused=[])
+        meta = usable(path, "result", dataset, card.revision, refused=[])
         return (read_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
@@ -207,6 +200,10 @@ class Store:
         another revision, out of place.
         """
         refused: list[str] = []
+        try:
+            read_titles(self.root)
+        except StoreError as error:
+            refused.append(str(error))
         revisions = {meta.name: meta.revision for meta in self._datasets(refused)}
         for folder, kind in (("embeddings", "embedding"), ("results", "result")):
             for inside in sorted((self.root / folder).glob("[!.]*/")):
@@ -220,8 +217,8 @@ class Store:
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is published over a dataset now; it changes whenever any of it
-        does.
+        """Return a name for all that is published over a dataset now, and for its titles; it
+        changes whenever any of it does.
 
         Results that follow from the embeddings alone are left out: keeping one must not make cached
         answers stale.
@@ -233,87 +230,19 @@ class Store:
                 for path in published_files(self.root / folder / dataset)
                 if not path.stem.startswith(DERIVED)
             ]
-        stamps = [(str(path.relative_to(self.root)), stamp) for path, stamp in _stamped(paths)]
-        return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
+        stamps = [(str(path.relative_to(self.root)), stamp) for path, stamp in stamped(paths)]
+        titles = self._titles().of(dataset)
+        return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
+
+    def _titles(self) -> Titles:
+        """Return the titles that people gave; a file of them that cannot be read gives none."""
+        try:
+            return read_titles(self.root)
+        except StoreError:
+            return Titles()
 
     def _datasets(self, refused: list[str]) -> list[Meta]:
-        return _all_usable(self.root / "datasets", "dataset", None, refused)
+        return all_usable(self.root / "datasets", "dataset", None, refused)
 
     def _over(self, folder: Path, kind: Kind, revision: str, refused: list[str]) -> list[Meta]:
-        return _all_usable(folder, kind, revision, refused)
-
-
-def _all_usable(folder: Path, kind: Kind, revision: str | None, refused: list[str]) -> list[Meta]:
-    """Return the metas of a folder's files, in order; the reason of each that cannot be used is
-    added to `refused`.
-    """
-    files, versions = _stamped(published_files(folder)), tuple(VERSIONS.items())
-    metas, reasons = _usable_once(files, kind, revision, versions)
-    if reasons:
-        _usable_once.cache_clear()  # a reason may pass though the file stays the same
-        refused += reasons
-    return list(metas)
-
-
-def _stamped(paths: Iterable[Path]) -> tuple[tuple[Path, Stamp], ...]:
-    stamped = []
-    for path in paths:
-        with suppress(FileNotFoundError):  # removed between the listing and now
-            stamped.append((path, stamp(path)))
-    return tuple(stamped)
-
-
-@lru_cache(maxsize=64)  # folders: a page asks for the same one a hundred times
-def _usable_once(
-    files: tuple[tuple[Path, Stamp], ...],
-    kind: Kind,
-    revision: str | None,
-    _: tuple[tuple[str, int], ...],
-) -> tuple[list[Meta], list[str]]:
-    refused: list[str] = []
-    metas = [
-        _usable(path, kind, _dataset_of(path, kind), revision, refused=refused) for path, _ in files
-    ]
-    return [meta for meta in metas if meta], refused
-
-
-def _dataset_of(path: Path, kind: Kind) -> str:
-    return path.stem if kind == "dataset" else path.parent.name
-
-
-def _usable(
-    path: Path, kind: Kind, dataset: str, revision: str | None, *, refused: list[str]
-) -> Meta | None:
-    """Return a file's meta, None where it is not there or, with the reason added to `refused`,
-    where it cannot be used.
-    """
-    try:
-        meta = examine(path)
-        _check_place(path, meta, kind, dataset, revision)
-    except FileNotFoundError:  # removed between the listing and now
-        return None
-    except StoreError as error:
-        refused.append(str(error))
-        return None
-    return meta
-
-
-def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
-    """Raise StoreError for a file that was moved or renamed, or that was made over another revision
-    of its dataset, or holds a model of an unknown modality.
-    """
-    if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
-        raise StoreDamagedError(
-            f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it to"
-            " where that belongs, or delete it"
-        )
-    if revision is not None and meta.revision != revision:
-        raise StoreVersionError(
-            f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision}"
-            " now; make it again, or add that revision again"
-        )
-    if kind == "embedding" and (modality := meta.card["modality"]) not in MODALITIES:
-        raise StoreVersionError(
-            f"{path} holds a model of modality {modality!r}, which this Platoscope does not have;"
-            " register it in core/modalities.py, or delete the file"
-        )
+        return all_usable(folder, kind, revision, refused)

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from core.errors import InputError, StoreDamagedError, StoreError
-from core.store.publishing import locked, replace
+from core.store.publishing import locked, publish_json
 from core.store.schema import now
 
 LONGEST = 80  # characters of a name
@@ -97,8 +97,7 @@ def _editing(root: Path) -> Iterator[Views]:
         entries = {
             view.name: {"link": view.link, "saved_at": view.saved_at} for view in views.values()
         }
-        text = json.dumps(entries, indent=1, ensure_ascii=False)
-        replace(path, lambda new: _write(new, text))
+        publish_json(path, entries)
 
 
 def _check(views: Views, name: str, expected: SavedView | None) -> None:
@@ -112,10 +111,6 @@ def _check(views: Views, name: str, expected: SavedView | None) -> None:
 
 def _file(root: Path) -> Path:
     return Path(root).absolute() / "views.json"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(f"{text}\n", encoding="utf-8")
 
 
 def _read(path: Path) -> Views:

@@ -1,0 +1,140 @@
+"""What is kept over a dataset: which question each result answers, and whether it would still be
+shown. A question is read back from its recipe: it is fresh where it has the very same recipe now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+
+from core.competence.records import suite_recipe
+from core.errors import PlatoscopeError
+from core.options import build, options_of
+from core.questions.asking import recipe_of
+from core.questions.question import Question, StudyQuestion
+from core.recipe import Recipe
+from core.store.inventory import ANSWER, KeptResult, results_over
+from core.store.schema import SUMMARY
+from core.study.parts import Scope
+from core.study.study import KEPT, Study
+
+COLUMNS = ("name", "holds", "about", "models", "bytes", "made_at", "state")
+FRESH, STALE = "fresh", "stale"
+
+
+def list_results(study: Study, kinds: Sequence[type[Question]]) -> pd.DataFrame:
+    """Return a row per result over a study's dataset: name, holds (the question, or what else it
+    is), about (what was asked, where it differs from the defaults), models (how many it depends
+    on), bytes, made_at, and state: fresh, or stale where it would be made again.
+
+    kinds: of questions, each with a command of its own.
+    """
+    asked = {kind.command: kind for kind in kinds}
+    rows = [
+        (
+            one.name,
+            _holds(one, asked),
+            _about(one.recipe, asked.get(one.recipe.kind)),
+            len(one.models),
+            one.size,
+            one.made_at,
+            FRESH if _is_fresh(one, study, asked) else STALE,
+        )
+        for one in results_over(study.store.root, study.dataset.name)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _holds(one: KeptResult, asked: Mapping[str, type[Question]]) -> str:
+    kind = asked.get(one.recipe.kind)
+    if kind:
+        return kind.title()
+    if one.sort == ANSWER:
+        return f"A former question ({one.recipe.kind})"
+    name, _ = one.sort
+    of = one.name.removeprefix(SUMMARY) if one.recipe.kind == "captions" else "".join(one.models)
+    return f"{name[:1].upper()}{name[1:]}{of and ': '}{of}"
+
+
+def _about(recipe: Recipe, kind: type[Question] | None) -> str:
+    """Return in a few words what of a question differs from its defaults; names of models, which
+    are many, are left out.
+    """
+    if kind is None:
+        return ""
+    choices = _choices(recipe)
+    return ", ".join(
+        f"{one.name.replace('_', ' ')} {choices[one.name]}"
+        for one in options_of(kind)
+        if one.name in choices
+        and not isinstance(choices[one.name], tuple)
+        and choices[one.name] != one.default
+    )
+
+
+def _is_fresh(one: KeptResult, study: Study, asked: Mapping[str, type[Question]]) -> bool:
+    """Return whether the result would be taken from the store and not be made again."""
+    recipe = one.recipe
+    if recipe.choices.get("revision", study.dataset.revision) != study.dataset.revision:
+        return False
+    with suppress(PlatoscopeError, TypeError, ValueError, KeyError):
+        if kind := asked.get(recipe.kind):
+            return _same_answer(recipe, study, kind)
+        if recipe.kind in ("captions", "imported-scores"):
+            return True
+        return _same_model(one, study)
+    return False
+
+
+def _same_answer(recipe: Recipe, study: Study, kind: type[Question]) -> bool:
+    if not issubclass(kind, StudyQuestion):
+        return False
+    question = build(kind, _choices(recipe))
+    return recipe_of(question, question.scope.open(study.store)) == recipe
+
+
+def _choices(recipe: Recipe) -> dict[str, Any]:
+    """Return what a question said, by option name, from its recipe; see
+    `core.questions.asking.recipe_of`.
+    """
+    choices = recipe.choices
+    said = {name: _frozen(value) for name, value in choices["question"].items()}
+    settings = said.pop("settings", None)
+    if settings is not None:
+        said |= {"k": settings.get("k"), "set": _pairs(settings, but="k")}
+    scope = Scope(choices["dataset"], choices["q"], _where(choices), choices.get("stimuli", ""))
+    return said | vars(scope)
+
+
+def _where(choices: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the factors of a recipe as a scope has them: a pair for each value."""
+    return tuple(
+        (factor, value)
+        for factor, values in choices.get("where", {}).items()
+        for value in ([values] if isinstance(values, str) else values)
+    )
+
+
+def _pairs(settings: Mapping[str, Any], *, but: str) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, value) for name, value in settings.items() if name != but)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _same_model(one: KeptResult, study: Study) -> bool:
+    """Return whether the one model of a result is still the one that it was made of."""
+    (name,) = one.models
+    entry, choices = study.entry(name), one.recipe.choices
+    if one.recipe.kind == "neighbors":
+        depth = min(KEPT, study.size - 1)
+        return one.recipe == study.recipe("neighbors", [name], k=depth)
+    if one.recipe.kind == "competence":
+        return one.recipe == suite_recipe(entry)
+    return bool(
+        choices.get("weights") == entry.card.weights and choices.get("embedding") == entry.digest
+    )

@@ -1,0 +1,93 @@
+"""What a store holds as files: how large each is, and on which embeddings a result depends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from core.recipe import Recipe
+from core.store.examine import examine_if_usable
+from core.store.schema import embedding_file, published_files
+from core.store.views import SavedView
+
+Sort = tuple[str, str]  # one of them, several of them
+
+ANSWER: Sort = ("kept answer", "kept answers")
+MEASUREMENT: Sort = ("measurement of competence", "measurements of competence")
+SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; others are answers
+    "neighbors": ("list of neighbors", "lists of neighbors"),
+    "captions": ("level of written captions", "levels of written captions"),
+    "competence": MEASUREMENT,
+    "probe": MEASUREMENT,
+    "bits per byte": MEASUREMENT,
+    "imported-scores": ("table of imported scores", "tables of imported scores"),
+}
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """A result over a dataset: the name and size of its file, when it was made and by which
+    recipe.
+    """
+
+    name: str
+    size: int
+    made_at: str
+    recipe: Recipe
+
+    @property
+    def sort(self) -> Sort:
+        """Return what it is."""
+        return SORTS.get(self.recipe.kind, ANSWER)
+
+    @property
+    def models(self) -> frozenset[str]:
+        """Return the names of the embeddings that it depends on."""
+        return models_in(self.recipe)
+
+
+def models_in(recipe: Recipe) -> frozenset[str]:
+    """Return the names of the embeddings that a recipe names; a question's stamp may name other
+    things too, such as files.
+    """
+    choices: dict[str, Any] = dict(recipe.choices)
+    one = {choices["model"]} if isinstance(choices.get("model"), str) else set()
+    return frozenset(one | set(choices.get("models") or ()) | set(choices.get("stamp") or ()))
+
+
+def results_over(root: Path, dataset: str) -> list[KeptResult]:
+    """Return the results over a dataset that can be used, of any revision, by name."""
+    results = []
+    for path in published_files(Path(root).absolute() / "results" / dataset):
+        meta, size = examine_if_usable(path), file_size(path)
+        if meta is not None and size is not None and meta.kind == "result":
+            results.append(KeptResult(path.stem, size, meta.made_at, meta.recipe))
+    return results
+
+
+def embedding_size(root: Path, dataset: str, model: str) -> int | None:
+    """Return how many bytes an embedding takes, None where it is not there."""
+    return file_size(embedding_file(Path(root).absolute(), dataset, model))
+
+
+def file_size(path: Path) -> int | None:
+    """Return how many bytes a file has, None where it is not there."""
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def total_size(paths: Iterable[Path]) -> int:
+    """Return how many bytes files take together."""
+    return sum(file_size(path) or 0 for path in paths)
+
+
+def names_in_view(view: SavedView) -> frozenset[str]:
+    """Return every name that a saved view's link says, of datasets and models among others."""
+    values = [one for many in parse_qs(urlsplit(view.link).query).values() for one in many]
+    return frozenset(part for value in values for part in re.split("[:=]", value))

@@ -1,0 +1,103 @@
+"""Titles that people gave to datasets and models. They are one text file of the store:
+
+    ROOT/titles.json    {"datasets": {"DATASET": "…"}, "models": {"DATASET": {"MODEL": "…"}}}
+
+A title is data and never a name: no recipe takes it in, and no file is found by it, so that nothing
+that is kept becomes stale when it changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from core.errors import InputError, StoreDamagedError, StoreError
+from core.stimuli.dataset import DatasetCard
+from core.store.examine import Stamp, stamp
+from core.store.publishing import locked, publish_json
+from core.store.schema import ModelEntry
+from core.store.views import LONGEST, PATIENCE, tidy
+
+
+@dataclass(frozen=True)
+class Titles:
+    """Titles by dataset, and by dataset and model, where they differ from those of the cards."""
+
+    datasets: dict[str, str] = field(default_factory=dict)
+    models: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def dataset(self, card: DatasetCard) -> DatasetCard:
+        """Return a dataset's card under the title that it was given, if any."""
+        title = self.datasets.get(card.name)
+        return replace(card, title=title) if title else card
+
+    def model(self, dataset: str, entry: ModelEntry) -> ModelEntry:
+        """Return a model's entry under the title that it was given, if any; an embedding of its
+        captions at another level has the title of the model.
+        """
+        titles, name = self.models.get(dataset, {}), entry.card.name
+        title = titles.get(name) or titles.get(name.partition("~")[0])
+        return replace(entry, card=replace(entry.card, title=title)) if title else entry
+
+    def of(self, dataset: str) -> tuple[str, Mapping[str, str]]:
+        """Return all titles that concern a dataset."""
+        return self.datasets.get(dataset, ""), self.models.get(dataset, {})
+
+
+def titles_file(root: Path) -> Path:
+    """Return where the titles of a store lie."""
+    return Path(root).absolute() / "titles.json"
+
+
+def read_titles(root: Path) -> Titles:
+    """Return the titles of a store; raises StoreDamagedError, StoreError."""
+    path = titles_file(root)
+    try:
+        return _read_once(path, stamp(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return Titles()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read; change its rights ({error.strerror})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"{path} does not hold titles; mend it in an editor, or move it away to go back to the"
+            f" models' own titles ({error})"
+        ) from error
+
+
+@contextmanager
+def editing_titles(root: Path) -> Iterator[Titles]:
+    """Give the titles of a store to one writer at a time, and publish what it makes of them."""
+    path = titles_file(root)
+    with locked(path, patience=PATIENCE):
+        before = read_titles(root)
+        titles = Titles(dict(before.datasets), {name: {**of} for name, of in before.models.items()})
+        yield titles
+        titles = Titles(titles.datasets, {name: of for name, of in titles.models.items() if of})
+        if titles != before:
+            publish_json(path, {"datasets": titles.datasets, "models": titles.models})
+
+
+def check_title(title: str) -> str:
+    """Return a title that can be shown on one line; raises InputError for any other."""
+    if not title or len(title) > LONGEST or title != tidy(title):
+        raise InputError(f"a title has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
+    return title
+
+
+@lru_cache(maxsize=64)
+def _read_once(path: Path, _: Stamp) -> Titles:
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    datasets, models = entries["datasets"], entries["models"]
+    return Titles(_checked(datasets), {name: _checked(of) for name, of in models.items()})
+
+
+def _checked(titles: Mapping[str, object]) -> dict[str, str]:
+    """Return titles by name; raises TypeError where one is no text."""
+    if wrong := [title for title in titles.values() if not isinstance(title, str)]:
+        raise TypeError(f"{wrong[0]!r} is no title")
+    return {str(name): str(title) for name, title in titles.items()}

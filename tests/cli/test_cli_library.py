@@ -1,0 +1,117 @@
+"""Titles, deletions and what is kept, from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.catalog import ANSWERED, QUESTIONS
+from core.cli import main
+from core.metrics import METRICS
+from core.questions.registry import answer_of
+from core.store import Store
+from tests.pages.world import SMALL, PaintedDataset, build
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of three models each, with their neighbors and three kept answers."""
+    root = build(tmp_path_factory.mktemp("library"), PaintedDataset(20), **SMALL)
+    for words in (
+        ["align"],
+        ["align", "--null", "100", "--metric", "cka"],
+        ["align", "--null", "100", "--k", "3", "--where", "scene=city", "scene=beach"],
+        ["models", "pairs", "--models", "gpt-2-s", "gpt-2-m", "--q", "0.9"],
+    ):
+        assert main([*words, "--store", str(root)]) == 0
+    return root
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    capsys.readouterr()
+    return Path(shutil.copytree(made, tmp_path / "store"))
+
+
+def results(root: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["result", "list", "--dataset", "cave", "--json", "--store", str(root)]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def test_titles_are_given_and_taken_back(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--store", str(root)]
+    assert main(["dataset", "rename", "cave", "My cave", *store]) == 0
+    rename = ["model", "rename", "gpt-2-m", "--dataset", "cave", *store]
+    assert main([*rename, "The best"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["cave: My cave", "gpt-2-m: The best"]
+    assert main([*rename, ""]) == 0
+    assert capsys.readouterr().out == "gpt-2-m: GPT-2 M\n"
+    assert main([*rename, "x" * 99]) == 2
+    assert "a title has 1 to 80 characters" in capsys.readouterr().err
+
+
+def test_a_deletion_says_what_goes_and_waits_for_yes(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    delete = ["model", "delete", "gpt-2-s", "--dataset", "cave", "--store", str(root)]
+    assert main(delete) == 2
+    said = capsys.readouterr()
+    assert "Goes with it: 3 kept answers." in said.out
+    assert "Goes with it: 1 list of neighbors." in said.out
+    assert said.out.splitlines()[-1].startswith("5 files, ")
+    assert "nothing is deleted yet; add --yes" in said.err
+    assert len(Store(root).models("cave")) == 7
+    assert main([*delete, "--yes"]) == 0
+    assert len(Store(root).models("cave")) == 6
+    assert not [row for row in results(root, capsys) if row["name"].startswith("answer-")]
+    assert main(delete) == 2
+    assert "no model named 'gpt-2-s'; did you mean" in capsys.readouterr().err
+    assert main(["dataset", "delete", "cave", "--yes", "--store", str(root)]) == 0
+    assert Store(root).datasets() == []
+
+
+def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_changes(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {row["name"]: row for row in results(root, capsys)}
+    assert {row["state"] for row in rows.values()} == {"fresh"}
+    answers = [row for name, row in rows.items() if name.startswith("answer-")]
+    assert {row["holds"] for row in answers} == {
+        "Do better language models agree more with vision models?",
+        "How aligned is each pair of models, and do models form groups?",
+    }
+    assert "metric cka, null 100" in {row["about"] for row in answers}
+    neighbors = rows["neighbors-gpt-2-m"]
+    assert (neighbors["holds"], neighbors["models"]) == ("List of neighbors: gpt-2-m", 1)
+    assert neighbors["bytes"] == (root / "results/cave/neighbors-gpt-2-m.duckdb").stat().st_size
+
+    monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=99))
+    stale = [row["about"] for row in results(root, capsys) if row["state"] == "stale"]
+    assert stale == ["metric cka, null 100"]
+
+
+def test_what_is_stale_is_deleted_where_nothing_is_named(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "embeddings" / "cave" / "gpt-2-s.duckdb").unlink()
+    stale = {row["name"] for row in results(root, capsys) if row["state"] == "stale"}
+    assert len(stale) == 4
+    delete = ["result", "delete", "--dataset", "cave", "--store", str(root)]
+    assert main(delete) == 2
+    assert stale < set(capsys.readouterr().out.splitlines())
+    assert main([*delete, "--yes"]) == 0
+    assert {row["state"] for row in results(root, capsys)} == {"fresh"}
+    assert main([*delete, "--yes", "neighbors-gpt-2-m"]) == 0
+    assert "neighbors-gpt-2-m" not in {row["name"] for row in results(root, capsys)}
+
+
+def test_every_question_whose_answers_may_be_kept_can_be_read_back() -> None:
+    asked = {needed for kind in QUESTIONS for needed in answer_of(kind).needs}
+    assert asked | set(QUESTIONS) <= set(ANSWERED)

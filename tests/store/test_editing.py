@@ -1,0 +1,202 @@
+"""A title changes what is shown and nothing else; a deletion takes what depends on it alone."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from store_fakes import CountedDataset, CountingEncoder
+
+from core.embedding.runner import Slot, embed
+from core.errors import InputError, StoreBusyError, UnknownNameError
+from core.recipe import Recipe
+from core.store import (
+    SavedView,
+    Store,
+    carry_out,
+    delete_results,
+    locked,
+    plan_dataset_deletion,
+    plan_model_deletion,
+    read_views,
+    rename_dataset,
+    rename_model,
+    save_view,
+    write_result,
+)
+from core.store.inventory import models_in, results_over
+from core.study.study import Study
+
+
+class TunedEncoder(CountingEncoder):
+    """A model whose maker wrote down from which one it was fine-tuned."""
+
+    @property
+    def card(self):
+        return replace(super().card, training={"config": {"start": "plain"}})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of three models, one at two caption levels, their neighbors and an answer."""
+    root, dataset = tmp_path_factory.mktemp("store"), CountedDataset()
+    plain, tuned = CountingEncoder(name="plain"), TunedEncoder(name="tuned", weights="w2")
+    embed(root, dataset, plain)
+    embed(root, dataset, plain, level="5")
+    embed(root, dataset, tuned)
+    embed(root, dataset, CountingEncoder(name="other", weights="w3"), slot=Slot("other"))
+    study = Study(Store(root), "counted")
+    for model in ("plain", "tuned"):
+        study.neighbors(model)
+    for name, about in (("answer-1", ["plain~5", "other"]), ("answer-2", ["other"])):
+        table, recipe = pd.DataFrame({"score": [1.0]}), study.recipe("models pairs", about)
+        write_result(root, dataset=dataset.card, name=name, table=table, recipe=recipe)
+    save_view(root, SavedView("Pair", "/models?dataset=counted&a=plain%3A2"))
+    save_view(root, SavedView("Other", "/models?dataset=elsewhere&a=plainer"))
+    return root
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "store"))
+
+
+def files(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*.*") if path.is_file()}
+
+
+def test_a_title_is_shown_at_once_and_makes_nothing_stale(root: Path) -> None:
+    store, before = Store(root), Store(root).digest("counted")
+    recipe = Study(store, "counted").recipe("models pairs", ["plain"])
+    stamps = {path: path.stat().st_mtime_ns for path in root.rglob("*.duckdb")}
+    rename_dataset(root, "counted", "Größe & 大")
+    rename_model(root, "counted", "plain", "The <first>")
+    assert store.dataset("counted").title == "Größe & 大"
+    titles = {entry.card.name: entry.card.title for entry in store.embeddings("counted")}
+    assert titles == {
+        "plain": "The <first>",
+        "plain~5": "The <first>",
+        "tuned": "Counting",
+        "other": "Counting",
+    }
+    assert store.model("counted", "plain").card.title == "The <first>"
+    assert store.digest("counted") != before  # what pages hold is made anew
+    assert Study(store, "counted").recipe("models pairs", ["plain"]) == recipe
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*.duckdb")} == stamps
+    assert "大" in (root / "titles.json").read_text(encoding="utf-8")
+    rename_model(root, "counted", "plain", "")
+    rename_dataset(root, "counted", "")
+    assert store.model("counted", "plain").card.title == "Counting"
+    assert store.digest("counted") == before
+
+
+@pytest.mark.parametrize("title", [" a", "two\nlines", "x" * 81, "\u202egnp.a"])
+def test_a_title_is_one_short_line(root: Path, title: str) -> None:
+    with pytest.raises(InputError, match="has 1 to 80 characters on one line, not"):
+        rename_model(root, "counted", "plain", title)
+    assert not (root / "titles.json").exists()
+
+
+def test_what_is_not_there_has_no_title(root: Path) -> None:
+    with pytest.raises(UnknownNameError, match="no model named 'plane'; did you mean plain"):
+        rename_model(root, "counted", "plane", "A plane")
+    with pytest.raises(UnknownNameError, match="no dataset named 'cave'"):
+        rename_dataset(root, "cave", "A cave")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"datasets": {"a": 7}, "models": {}}', "\udcff"])
+def test_damaged_titles_leave_the_models_their_own_and_are_named(root: Path, text: str) -> None:
+    (root / "titles.json").write_bytes(text.encode(errors="surrogateescape"))
+    assert Store(root).model("counted", "plain").card.title == "Counting"
+    assert any("titles.json does not hold titles" in one for one in Store(root).problems())
+
+
+def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -> None:
+    rename_model(root, "counted", "plain", "Gone soon")
+    plan, before = plan_model_deletion(root, "counted", "plain"), files(root)
+    assert plan.goes == (
+        "its embeddings at other caption levels: plain~5",
+        "1 kept answer",
+        "1 list of neighbors",
+    )
+    assert plan.stays == ("models fine-tuned from it: tuned", "saved views that name it: Pair")
+    assert plan.size == sum(path.stat().st_size for path in plan.files)
+    assert files(root) == before  # nothing yet
+    carry_out(root, plan)
+    assert before - files(root) == {
+        "embeddings/counted/plain.duckdb",
+        "embeddings/counted/plain~5.duckdb",
+        "results/counted/answer-1.duckdb",
+        "results/counted/neighbors-plain.duckdb",
+    }
+    assert files(root) - before == set()
+    assert [entry.card.name for entry in Store(root).models("counted")] == ["other", "tuned"]
+    assert "Gone soon" not in (root / "titles.json").read_text()
+    assert [view.name for view in read_views(root)] == ["Other", "Pair"]
+    with pytest.raises(UnknownNameError):
+        plan_model_deletion(root, "counted", "plain")
+
+
+def test_one_caption_level_of_a_model_can_go_alone(root: Path) -> None:
+    carry_out(root, plan_model_deletion(root, "counted", "plain~5"))
+    assert [entry.card.name for entry in Store(root).embeddings("counted")] == [
+        "other",
+        "plain",
+        "tuned",
+    ]
+    assert "results/counted/answer-1.duckdb" not in files(root)
+    assert "results/counted/neighbors-plain.duckdb" in files(root)
+
+
+def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
+    (root / "embeddings" / "counted" / "half.parts").mkdir()
+    damaged = root / "results" / "counted" / "answer-3.duckdb"
+    damaged.write_text("no database")
+    rename_dataset(root, "counted", "Gone soon")
+    rename_model(root, "counted", "plain", "Gone too")
+    plan = plan_dataset_deletion(root, "counted")
+    assert plan.goes == (
+        "4 embeddings of models",
+        "2 kept answers",
+        "2 lists of neighbors",
+        "1 result that cannot be used",
+    )
+    assert plan.stays == ("saved views that name it: Pair",)
+    carry_out(root, plan)
+    assert files(root) == {"titles.json", "views.json"}
+    assert Store(root).datasets() == []
+    assert Store(root).problems() == []
+    assert not (root / "embeddings" / "counted").exists()
+    assert "Gone" not in (root / "titles.json").read_text()
+
+
+def test_what_is_being_written_is_not_deleted(root: Path) -> None:
+    before = files(root)
+    for plan in (
+        plan_model_deletion(root, "counted", "plain"),
+        plan_dataset_deletion(root, "counted"),
+    ):
+        with (
+            locked(root / "embeddings" / "counted" / "plain.duckdb"),
+            pytest.raises(StoreBusyError, match="writ"),
+        ):
+            carry_out(root, plan)
+    assert files(root) == before
+
+
+def test_results_go_by_name(root: Path) -> None:
+    size = {one.name: one.size for one in results_over(root, "counted")}
+    assert delete_results(root, "counted", ["answer-2"]) == size["answer-2"]
+    assert {one.name for one in results_over(root, "counted")} == set(size) - {"answer-2"}
+    with pytest.raises(UnknownNameError, match="no result named 'answer-2'; did you mean answer-1"):
+        delete_results(root, "counted", ["answer-2", "answer-1"])
+    assert "results/counted/answer-1.duckdb" in files(root)
+
+
+def test_a_recipe_names_models_in_three_ways() -> None:
+    recipe = Recipe.of("x", models={"a": "1"}, model="b", stamp={"c": "2"}, question={"y": ["d"]})
+    assert models_in(recipe) == {"a", "b", "c"}
+    assert models_in(Recipe.of("imported-scores", content="0")) == frozenset()
