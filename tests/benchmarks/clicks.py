@@ -46,50 +46,51 @@ PAGES = (
 )
 
 
-Act = Callable[[Page], None]
+Click = Callable[[], None]
+Act = Callable[[Page], Click]  # opens and types what comes before the click that is timed
 
 
 def step(key: str) -> Act:
     """Add one to a number."""
-    return lambda page: page.locator(
-        f".st-key-{key} [data-testid=stNumberInputStepUp]"
-    ).first.click()
+    return press(f".st-key-{key} [data-testid=stNumberInputStepUp]")
 
 
 def segment(label: str) -> Act:
     """Choose one of several values that stand side by side."""
-    return lambda page: page.get_by_role("radio", name=label, exact=True).first.click()
+    return lambda page: page.get_by_role("radio", name=label, exact=True).first.click
 
 
 def toggle(key: str) -> Act:
     """Switch something on or off."""
-    return lambda page: page.locator(f".st-key-{key} label").first.click()
+    return press(f".st-key-{key} label")
 
 
 def choose(key: str, text: str) -> Act:
-    """Choose from a list."""
+    """Choose from a list that was opened and searched before."""
 
-    def act(page: Page) -> None:
+    def prepare(page: Page) -> Click:
         page.locator(f".st-key-{key} input").first.click()
         page.keyboard.type(text)
-        page.get_by_role("option", name=text).first.click()
+        option = page.get_by_role("option", name=text).first
+        option.wait_for()
+        return option.click
 
-    return act
+    return prepare
 
 
 def within_more(act: Act) -> Act:
     """Open the controls that are seldom needed first."""
 
-    def act_within(page: Page) -> None:
+    def prepare(page: Page) -> Click:
         page.get_by_role("button", name="More").first.click()
-        act(page)
+        return act(page)
 
-    return act_within
+    return prepare
 
 
 def press(selector: str, *held: Literal["Shift"]) -> Act:
     """Press a button while keys are held."""
-    return lambda page: page.locator(selector).first.click(modifiers=held)
+    return lambda page: lambda: page.locator(selector).first.click(modifiers=held)
 
 
 CLICKS: list[tuple[str, str, Act]] = [
@@ -140,9 +141,10 @@ def click(page: Page, relay: Relay, act: Act) -> tuple[float, float, float]:
     """Do something to a page; return the server's milliseconds, those until nothing moves, and
     those that the server's processors worked.
     """
+    press_it = act(page)
     relay.asked, worked = None, busy()
     began = float(page.evaluate("performance.now()"))
-    act(page)
+    press_it()
     while relay.asked is None or relay.answered < relay.asked:
         page.wait_for_timeout(50)
     last = settle(page)

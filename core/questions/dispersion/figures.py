@@ -132,11 +132,11 @@ def _by_set(
 def _add_sets(
     figure: Drawing, panel: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
-    """Add a line per language model of a panel, and the mean over them."""
+    """Add the language models of a panel, by family, and the mean over them."""
     order = {name: place for place, name in enumerate(sets.names)}
     rows = panel.sort_values("set", key=lambda names: names.map(order))
-    for _, run in rows[rows["language"] != ""].groupby("language", sort=False):
-        _add_model(figure, run, sets, mode, at)
+    for family, members in rows[rows["language"] != ""].groupby("group_x", sort=False):
+        _add_family(figure, members, sets, hue(str(family), mode), mode, at)
     mean = rows[rows["language"] == ""]
     for part in (mean[mean["set"] == "full"], mean[mean["set"] != "full"]):
         figure.add_scatter(
@@ -150,23 +150,19 @@ def _add_sets(
         )
 
 
-def _add_model(
-    figure: Drawing, run: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
+def _add_family(
+    figure: Drawing, rows: pd.DataFrame, sets: Sets, color: str, mode: Mode, at: Mapping[str, int]
 ) -> None:
-    """Add a language model's score on each set; that on all stimuli cannot be compared with those
-    on smaller sets and stays apart.
+    """Add the score of each language model of a family on each set, joined by a line; that on all
+    stimuli cannot be compared with those on smaller sets and stays apart.
+
+    One trace for the lines and one for the dots: a browser draws few large ones sooner.
     """
-    family, joined = str(run["group_x"].iloc[0]), run[run["set"] != "full"]
-    color = hue(family, mode)
-    marker = {
-        "color": color,
-        "size": 0.7 * marker_size(run["parameters_x"].iloc[0]),
-        "symbol": symbol(family, LANGUAGE),
-        "line": {"color": INK[mode].paper, "width": 1},
-    }
+    family, runs = str(rows["group_x"].iloc[0]), rows[rows["set"] != "full"]
+    lines = [run for _, run in runs.groupby("language", sort=False)]
     figure.add_scatter(
-        x=joined["set"].map(sets.names),
-        y=joined["score"],
+        x=_with_gaps(run["set"].map(sets.names) for run in lines),
+        y=_with_gaps(run["score"] for run in lines),
         mode="lines",
         line={"color": clear(color, 0.4), "width": 1.5},
         legendgroup=family,
@@ -174,15 +170,26 @@ def _add_model(
         **at,
     )
     figure.add_scatter(
-        x=run["set"].map(sets.names),
-        y=run["score"],
+        x=rows["set"].map(sets.names),
+        y=rows["score"],
         mode="markers",
-        marker=marker,
+        marker={
+            "color": color,
+            "size": [0.7 * marker_size(count) for count in rows["parameters_x"]],
+            "symbol": symbol(family, LANGUAGE),
+            "line": {"color": INK[mode].paper, "width": 1},
+        },
         legendgroup=family,
         showlegend=False,
-        **_cards(run, sets),
+        **_cards(rows, sets),
         **at,
     )
+
+
+def _with_gaps(runs: Iterable[pd.Series]) -> list[object]:
+    """Return the values of several lines as those of one trace, in which None parts two lines."""
+    values = [value for run in runs for value in [*run, None]]
+    return values[:-1]
 
 
 def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:

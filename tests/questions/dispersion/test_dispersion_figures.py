@@ -84,6 +84,19 @@ def test_effect_joins_the_sets_of_each_language_model_and_draws_the_mean_with_it
     assert "mean over the language models" in mean.hovertext[0]
 
 
+def test_the_models_of_a_family_share_a_trace_and_are_joined_one_by_one():
+    table = models()
+    table.loc[table["model"] == "bloom", "group"] = "GPT-2"
+    points = effect_points(effects(low=0.3, random=0.25, high=0.2), table)
+    line, dots = effect(points, label=LABEL, chance=np.nan, mode="light").data[:2]
+    assert list(line.x) == ["low", "random", "high", None, "low", "random", "high"]
+    assert [line.y[at] for at in (0, 4)] == pytest.approx([0.31, 0.29])
+    assert line.y[3] is None
+    assert not line.connectgaps
+    assert sorted(dots.y) == pytest.approx([0.19, 0.21, 0.24, 0.26, 0.29, 0.31])
+    assert len(dots.hovertext) == len(dots.marker.size) == 6
+
+
 def test_the_hover_card_tells_set_interval_p_and_ids():
     points = sets().assign(p=0.02)
     card = next(
