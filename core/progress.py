@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import time
+from dataclasses import asdict, dataclass
 from io import TextIOBase
+from pathlib import Path
 from threading import RLock
 from typing import Protocol, TextIO, runtime_checkable
 
@@ -13,8 +18,11 @@ from tqdm.notebook import tqdm_notebook
 Stream = TextIO | TextIOBase  # what sys.stderr is, and what tests write to
 SHOWN_EVERY = 0.2  # seconds, on a terminal and in a notebook
 LOGGED_EVERY = 5.0  # seconds, in a log
+NOTED_EVERY = 0.5  # seconds, in the note of a job
 LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remaining}, {rate_fmt}]"
 IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
+
+JOB_NOTE = "PLATOSCOPE_JOB"  # set in a job: the file in which it notes its progress
 
 tqdm.set_lock(RLock())  # one between processes would outlive a command that leaves at once
 
@@ -28,8 +36,62 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
 
+@dataclass(frozen=True)
+class ProgressNote:
+    """How far a job is: `done` of `total`, of what, and the seconds left, None before the first
+    step.
+    """
+
+    done: int
+    total: int
+    what: str
+    seconds_left: float | None
+
+
+def read_note(path: Path) -> ProgressNote | None:
+    """Return what a job noted last; None where it has noted nothing."""
+    try:
+        return ProgressNote(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def in_job() -> bool:
+    """Return whether this process is a job of `core.jobs`."""
+    return bool(os.environ.get(JOB_NOTE))
+
+
+class JobProgress:
+    """Note progress in a file, a few times a second: readers see one whole note or another."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._what, self._first, self._last = "", 0, 0
+        self._began = self._noted = 0.0
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        is_new = what != self._what or done < self._last
+        if is_new:
+            self._what, self._first, self._began = what, done, now
+        self._last = done
+        if is_new or done >= total or now - self._noted >= NOTED_EVERY:
+            self._noted = now
+            self._write(ProgressNote(done, total, what, self._left(done, total, now)))
+
+    def _left(self, done: int, total: int, now: float) -> float | None:
+        steps = done - self._first
+        return (total - done) * (now - self._began) / steps if steps else None
+
+    def _write(self, note: ProgressNote) -> None:
+        new = self._path.with_name(f"{self._path.name}.new")
+        new.write_text(json.dumps(asdict(note)), encoding="utf-8")
+        new.replace(self._path)
+
+
 class ConsoleProgress:
-    """Show progress as a bar on a terminal or in a notebook, and as lines in a log.
+    """Show progress as a bar on a terminal or in a notebook, and as lines in a log; note it where
+    the process is a job.
 
     A log gets a line when work begins, every few seconds, and when it ends. The rate is that since
     the work began here, so that a resumed run is timed right.
@@ -39,6 +101,7 @@ class ConsoleProgress:
         self._stream = stream or sys.stderr
         self._bar: tqdm | None = None
         self._what = ""
+        self._note = JobProgress(Path(os.environ[JOB_NOTE])) if in_job() else None
 
     def __call__(self, done: int, total: int, what: str) -> None:
         bar = self._bar
@@ -47,6 +110,8 @@ class ConsoleProgress:
             bar = self._bar = self._open(done, total, what)
             self._what = what
         bar.update(done - bar.n)
+        if self._note:
+            self._note(done, total, what)
         if done >= total:
             self._close()
 

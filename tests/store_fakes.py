@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 from PIL import Image
@@ -74,6 +78,25 @@ def vectors(indices: Sequence[int], *, layer: int, dims: int = 8) -> np.ndarray:
     float32 holds exactly.
     """
     return (np.asarray(indices)[:, None] * 64 + layer * 16 + np.arange(dims)).astype(np.float32)
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """Return every table of a file, but for when it was made, how long that took and its name."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        names = [
+            name
+            for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        ]
+        tables = {
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
+            for name in names
+        }
+    meta = {
+        key: json.loads(value)
+        for key, value in tables["meta"]
+        if key not in ("name", "seconds", "made_at")
+    }
+    return tables | {"meta": meta | {"card": meta["card"] | {"name": ""}}}
 
 
 @dataclass

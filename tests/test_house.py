@@ -30,7 +30,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.questions",),
     ("core.theory",),
     ("core.first_questions",),
-    ("core.demo", "core.catalog"),
+    ("core.demo", "core.catalog", "core.jobs"),
     ("core.cli", "pages"),
     ("app", "core.__main__"),
 )
@@ -90,6 +90,7 @@ TIDY = (
     "core.embedding",
     "core.encoders",
     "core.figures",
+    "core.jobs",
     "core.metrics",
     "core.options",
     "core.pairs",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
-from core.progress import ConsoleProgress, Progress
+from core.progress import JOB_NOTE, ConsoleProgress, Progress, ProgressNote, in_job, read_note
 
 
 class Terminal(io.StringIO):
@@ -93,3 +94,34 @@ def test_it_speaks_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("texts: 1/1 (100%)")
+
+
+def test_a_job_notes_how_far_it_is_and_what_time_it_will_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, now = tmp_path / "1.json", [50.0]
+    monkeypatch.setattr("core.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setenv(JOB_NOTE, str(note))
+    assert read_note(note) is None
+    report = ConsoleProgress(io.StringIO())
+    report(40, 100, "texts")  # a resumed run
+    assert read_note(note) == ProgressNote(40, 100, "texts", None)
+    now[0] += 0.1
+    report(41, 100, "texts")
+    assert read_note(note) == ProgressNote(40, 100, "texts", None)  # not too often
+    now[0] += 9.9
+    report(60, 100, "texts")
+    assert read_note(note) == ProgressNote(60, 100, "texts", 20.0)  # 20 in ten seconds
+    report(100, 100, "texts")
+    assert read_note(note) == ProgressNote(100, 100, "texts", 0.0)
+    report(0, 5, "images")
+    assert read_note(note) == ProgressNote(0, 5, "images", None)
+    assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
+
+
+def test_only_a_job_notes_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(JOB_NOTE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    ConsoleProgress(io.StringIO())(1, 2, "texts")
+    assert not in_job()
+    assert list(tmp_path.iterdir()) == []

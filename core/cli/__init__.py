@@ -18,6 +18,7 @@ from core.cli import (
     competence,
     datasets,
     demo,
+    jobs,
     library,
     metrics,
     models,
@@ -27,7 +28,8 @@ from core.cli import (
     views,
 )
 from core.cli.shared import USER_MISTAKE, report_problems
-from core.errors import PlatoscopeError, StoreError, UnknownNameError
+from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
+from core.progress import in_job
 from core.settings import store_path
 
 GROUPS = (
@@ -42,6 +44,7 @@ GROUPS = (
     probe,
     competence,
     train,
+    jobs,
     views,
 )
 INTERRUPTED = 130
@@ -55,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.store = store_path(options.store)
     try:
         _check_store(options.store)
+        _check_job(options)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
@@ -88,6 +92,13 @@ def _check_store(store: Path) -> None:
     if store.exists() and not store.is_dir():
         raise StoreError(
             f"a store is a folder, but {store} is a file; name another place with --store"
+        )
+
+
+def _check_job(options: argparse.Namespace) -> None:
+    if in_job() and not options.job:
+        raise InputError(
+            f"`platoscope {options.command}` cannot be a job; type it in a terminal instead"
         )
 
 

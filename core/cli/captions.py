@@ -17,6 +17,7 @@ def add(commands: Any) -> None:
         "summarize",
         run_summarize,
         "put captions into fewer words with an instruction-tuned model",
+        job=True,
     )
     summarize.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     summarize.add_argument(

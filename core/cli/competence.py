@@ -18,6 +18,7 @@ def add(commands: Any) -> None:
         "import",
         run_import,
         "import scores: a CSV table with the columns model, task, value, unit",
+        job=True,
     )
     scores.add_argument(
         "file",

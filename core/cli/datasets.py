@@ -26,7 +26,11 @@ def add(commands: Any) -> None:
     """Add `dataset add` and `dataset list`."""
     kinds = group(commands, "dataset")
     add = add_command(
-        kinds, "add", run_dataset_add, "add image-caption stimuli from a folder or the hub"
+        kinds,
+        "add",
+        run_dataset_add,
+        "add image-caption stimuli from a folder or the hub",
+        job=True,
     )
     add.add_argument("name", metavar="NAME", help="what the store calls the dataset")
     source = add.add_mutually_exclusive_group(required=True)

@@ -19,6 +19,7 @@ def add(commands: Any) -> None:
         "demo",
         run_demo,
         "build the embedded demo store: the Cave and the models trained in it",
+        job=True,
     )
     app = add_command(commands, "app", run_app, "the dashboard over a store, on localhost")
     app.add_argument("--port", type=int, default=8501, help="where it listens (8501)")

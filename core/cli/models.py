@@ -41,6 +41,7 @@ def _add_embed(commands: Any) -> None:
         "embed",
         run_embed,
         "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER",
+        job=True,
     )
     embed.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     embed.add_argument(
@@ -79,7 +80,11 @@ def _add_embed(commands: Any) -> None:
 
 def _add_import(commands: Any) -> None:
     features = add_command(
-        commands, "import", run_import, "import features made elsewhere: (n, d) or (n, layers, d)"
+        commands,
+        "import",
+        run_import,
+        "import features made elsewhere: (n, d) or (n, layers, d)",
+        job=True,
     )
     features.add_argument(
         "file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet"

@@ -27,6 +27,7 @@ def _add_probe(commands: Any) -> None:
         "probe",
         run_probe,
         "measure models in the Cave: linear probes, exams, bits per byte; one row per task",
+        job=True,
     )
     _add_choices(probe, "models (all that can be opened again)")
     probe.add_argument(
@@ -54,6 +55,7 @@ def _add_bits_per_byte(commands: Any) -> None:
         "bits-per-byte",
         run_bits_per_byte,
         "let language models code texts: total bits over total bytes",
+        job=True,
     )
     _add_choices(code, "language models (all that can be opened again)")
     code.add_argument(

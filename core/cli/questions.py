@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
             place = group(place, word)
         of_study = issubclass(kind, StudyQuestion)
         run = partial(run_question, kind)
-        command = add_command(place, name, run, kind.title(), store=of_study)
+        command = add_command(place, name, run, kind.title(), store=of_study, job=True)
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
             _add_device(command, kind.device)

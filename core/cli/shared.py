@@ -20,6 +20,7 @@ GROUPS = {  # what commands of several words begin with
     "competence": "do better models agree more?",
     "dataset": "add, list, rename or delete datasets",
     "dispersion": "on which stimuli do models agree?",
+    "jobs": "long work: one command after the other, by a worker of its own",
     "metrics": "does the answer depend on the metric?",
     "model": "list, rename or delete models",
     "models": "which models are alike?",
@@ -36,10 +37,14 @@ def add_command(
     text: str,
     *,
     store: bool = True,
+    job: bool = False,
 ) -> argparse.ArgumentParser:
-    """Add a command to a group of them and return its parser; store: whether it takes --store."""
+    """Add a command to a group of them and return its parser; store: whether it takes --store; job:
+    whether it may be queued as one of `core.jobs`: work that takes long, and goes on where it was
+    stopped.
+    """
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    command.set_defaults(run=run, store=None)
+    command.set_defaults(run=run, store=None, job=job)
     if store:
         command.add_argument(
             "--store", metavar="DIR", help="the store's folder (PLATOSCOPE_STORE, else ./store)"

@@ -25,7 +25,12 @@ RUNS = Path("runs")
 def add(commands: Any) -> None:
     """Add `train`."""
     parser = add_command(
-        commands, "train", run, "train the Cave's models from their configs", store=False
+        commands,
+        "train",
+        run,
+        "train the Cave's models from their configs",
+        store=False,
+        job=True,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="configs to train, in any order")
     parser.add_argument(

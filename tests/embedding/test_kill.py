@@ -4,7 +4,6 @@ writer.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -15,10 +14,9 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pytest
-from store_fakes import CountedDataset, CountingEncoder, vectors
+from store_fakes import CountedDataset, CountingEncoder, contents, vectors
 
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
@@ -46,25 +44,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_dataset(root, DATASET)
     embed(root, DATASET, ENCODER, batch_size=8, slot=Slot("whole"))
     return root
-
-
-def contents(path: Path) -> dict[str, Any]:
-    """Return every table of a file, but for when it was made, how long that took and its name."""
-    with duckdb.connect(str(path), read_only=True) as connection:
-        names = [
-            name
-            for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-        ]
-        tables = {
-            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
-            for name in names
-        }
-    meta = {
-        key: json.loads(value)
-        for key, value in tables["meta"]
-        if key not in ("name", "seconds", "made_at")
-    }
-    return tables | {"meta": meta | {"card": meta["card"] | {"name": ""}}}
 
 
 def finish(store: Path, name: str) -> None:

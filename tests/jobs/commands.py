@@ -1,0 +1,74 @@
+"""What jobs run in tests in place of `platoscope`: quick commands, each with an end of its own.
+
+commands.py steps N SECONDS     report N steps
+commands.py deaf FILE           ignore the wish to stop; FILE appears when it does
+commands.py crash | mistake | killed
+commands.py embed SECONDS       embed 40 stimuli, four at a time
+commands.py worker STORE        be the worker that runs these commands
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+SIZE = 40
+
+
+def steps(count: str, seconds: str) -> None:
+    from core.progress import ConsoleProgress
+
+    report = ConsoleProgress()
+    for done in range(int(count) + 1):
+        report(done, int(count), "steps")
+        time.sleep(float(seconds))
+
+
+def deaf(file: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Path(file).touch()
+    time.sleep(60)
+
+
+def crash() -> None:
+    raise RuntimeError("a mistake of ours")
+
+
+def mistake() -> None:
+    print("platoscope embed: one: no model; name another", file=sys.stderr)
+    print("platoscope: two: no disk; free some", file=sys.stderr)
+    sys.exit(2)
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def embed(seconds: str) -> None:
+    from store_fakes import CountedDataset, CountingEncoder
+
+    from core.embedding import runner
+    from core.progress import ConsoleProgress
+
+    store, encoder = Path(os.environ["PLATOSCOPE_STORE"]), CountingEncoder(delay=float(seconds))
+    runner.embed(store, CountedDataset(SIZE), encoder, batch_size=4, report=ConsoleProgress())
+
+
+def worker(store: str) -> None:
+    from core.jobs import process
+    from core.jobs.worker import work
+
+    process.PROGRAM = PROGRAM
+    work(Path(store), idle=30)
+
+
+PROGRAM = (sys.executable, str(Path(__file__).resolve()))
+VERBS = {verb.__name__: verb for verb in (steps, deaf, crash, mistake, killed, embed, worker)}
+
+if __name__ == "__main__":
+    sys.path += [str(TESTS), str(TESTS.parent)]
+    VERBS[sys.argv[1]](*sys.argv[2:])
