@@ -31,7 +31,7 @@ def submit(
 
     Raises InputError without words, StoreError where the queue cannot be written.
     """
-    if not words or not all(isinstance(word, str) and "\0" not in word for word in words):
+    if not words or any("\0" in word for word in words):
         raise InputError(f"a job is the words of one platoscope command, not {words!r}")
     job = states.add(
         store,
