@@ -15,6 +15,7 @@ nearest
 │   └── StoreWriteError     read-only or full
 ├── TrainingError           a training run that cannot go on
 ├── OfflineError            the hub is needed and cannot be reached
+├── ClusterError            the cluster is needed and cannot be used
 └── DeviceError             the requested device is not there, or too small
 
 Each message says what was expected, what was given and what to do next.
@@ -93,6 +94,10 @@ class TrainingError(PlatoscopeError):
 
 class OfflineError(PlatoscopeError):
     """The hub is needed and cannot be reached."""
+
+
+class ClusterError(PlatoscopeError):
+    """The cluster is needed, and cannot be reached or used."""
 
 
 class DeviceError(PlatoscopeError):

@@ -15,12 +15,18 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 INSTALLED = CHECKOUT / "platoscope_app"  # in a wheel, see setup.py
 ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and data/ are
 CAVE_WEIGHTS = ROOT / "data" / "cave"
+CLUSTER = "PLATOSCOPE_CLUSTER"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def store_path(path: str | Path | None = None) -> Path:
     """Return the store's folder: the flag, else PLATOSCOPE_STORE, else ./store."""
     return Path(path or os.environ.get("PLATOSCOPE_STORE") or "store").expanduser()
+
+
+def cluster_address() -> str:
+    """Return the address of the Ray cluster that runs jobs; empty where they run here."""
+    return os.environ.get(CLUSTER, "")
 
 
 def choose_device(name: str = "auto") -> torch.device:

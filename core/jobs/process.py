@@ -16,10 +16,10 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from core.jobs.devices import visible
+from core.jobs.devices import is_on_cluster, visible
 from core.jobs.failures import explain
 from core.jobs.job import Job, lock_file, note_file
-from core.jobs.starting import PROGRAM, environment
+from core.jobs.starting import CLUSTER_PROGRAM, PROGRAM, environment
 from core.jobs.states import Outcome
 from core.progress import JOB_NOTE
 from core.store.schema import now
@@ -74,7 +74,7 @@ def start(store: Path, job: Job) -> Running:
         log.flush()
         began = log.tell()
         process = subprocess.Popen(
-            [*PROGRAM, *job.words],
+            [*_program(job), *job.words],
             cwd=job.folder,
             env=environment(store) | own,
             stdin=subprocess.DEVNULL,
@@ -84,6 +84,10 @@ def start(store: Path, job: Job) -> Running:
             pass_fds=(lock.fileno(),),
         )
     return Running(job, process, began)
+
+
+def _program(job: Job) -> tuple[str, ...]:
+    return CLUSTER_PROGRAM if is_on_cluster(str(job.lane)) else PROGRAM
 
 
 def is_alive(store: Path, number: int) -> bool:

@@ -18,6 +18,7 @@ from core.store import is_locked
 
 STARTING = 10.0  # seconds that a worker may take until it holds its lock
 PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: from any folder, none of whose files it loads
+CLUSTER_PROGRAM = (*PROGRAM[:-1], "core.jobs.cluster")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from core.jobs import states
-from core.jobs.devices import count_gpus, lanes, takes
+from core.jobs.devices import find_lanes, takes
 from core.jobs.process import Running, is_alive, start, stop_orphan
 from core.jobs.starting import worker_lock
 from core.jobs.states import Outcome
@@ -38,10 +38,10 @@ def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
 
 
 class Worker:
-    """What runs on each lane of this machine."""
+    """What runs on each lane of this machine, or of its cluster."""
 
     def __init__(self, store: Path, grace: float) -> None:
-        self._store, self._grace, self._gpus = store, grace, count_gpus()
+        self._store, self._grace, self._lanes = store, grace, find_lanes()
         self._running: dict[str, Running] = {}
 
     def run(self, idle: float) -> None:
@@ -52,7 +52,7 @@ class Worker:
         try:
             while queue_file(self._store).exists() and time.monotonic() <= end:
                 self._take_over()
-                for lane in lanes(self._gpus):
+                for lane in self._lanes:
                     self._step(lane)
                 time.sleep(POLL)
                 if self._running:
@@ -83,7 +83,7 @@ class Worker:
             running.stop(self._grace)
 
     def _begin(self, lane: str) -> None:
-        job = states.claim(self._store, lane, partial(takes, lane, gpus=self._gpus))
+        job = states.claim(self._store, lane, partial(takes, lane, lanes=self._lanes))
         if job is None:
             return
         try:

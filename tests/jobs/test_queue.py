@@ -203,7 +203,7 @@ def test_the_device_of_a_job_is_the_one_that_its_words_name(words, device):
 
 def test_every_device_has_the_lanes_that_take_it():
     taken = {
-        (gpus, device): [lane for lane in lanes(gpus) if takes(lane, device, gpus)]
+        (gpus, device): [lane for lane in lanes(gpus) if takes(lane, device, lanes(gpus))]
         for gpus in (0, 2)
         for device in ("auto", "cpu", "cuda", "cuda:1", "cuda:7", "mps")
     }
