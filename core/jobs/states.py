@@ -13,6 +13,7 @@ import socket
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -94,12 +95,19 @@ def retry(store: Path, number: int) -> Job:
 
 
 def claim(store: Path, lane: str, takes: Takes) -> Job | None:
-    """Take the first queued job that a lane takes, which runs from now on; None without one."""
+    """Take the first queued job that a lane takes, which runs from now on; None without one.
+
+    Jobs of one command run beside each other; another command waits for all before it, since it
+    may need what they make.
+    """
     if not rows(store, "state = 'queued'"):
         return None  # without a turn at writing
-    queued = "SELECT id, device FROM jobs WHERE state = 'queued' ORDER BY queued_at, id"
     with writing(store) as table:
-        numbers = [row["id"] for row in table.execute(queued) if takes(row["device"])]
+        numbers = [
+            row["id"]
+            for row in _next_of_one_command(table)
+            if row["state"] == "queued" and takes(row["device"])
+        ]
         if not numbers:
             return None
         table.execute(
@@ -108,6 +116,17 @@ def claim(store: Path, lane: str, takes: Takes) -> Job | None:
             (now(), lane, HOST, numbers[0]),
         )
     return find(store, numbers[0])
+
+
+def _next_of_one_command(table: sqlite3.Connection) -> list[sqlite3.Row]:
+    """Return the unfinished jobs from the earliest on that have its command."""
+    every = f"SELECT * FROM jobs WHERE {IS_UNFINISHED} ORDER BY queued_at, id"
+    unfinished = table.execute(every).fetchall()
+    return list(takewhile(lambda row: _command(row) == _command(unfinished[0]), unfinished))
+
+
+def _command(row: sqlite3.Row) -> str:
+    return str(json.loads(row["words"])[0])
 
 
 def sign(store: Path, number: int, process: int) -> None:

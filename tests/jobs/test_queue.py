@@ -130,11 +130,33 @@ def test_jobs_are_taken_in_the_order_in_which_they_were_queued(store, monkeypatc
     seconds = iter(range(10, 60))
     monkeypatch.setattr(states, "now", lambda: f"2026-01-01T00:00:{next(seconds)}+00:00")
     for name in "abc":
-        queue.submit(store, [name])
+        queue.submit(store, ["embed", name])
     queue.cancel(store, 1)
     queue.retry(store, 1)
-    assert [claim(store).words for _ in range(3)] == [("b",), ("c",), ("a",)]
+    assert [claim(store).words[1] for _ in range(3)] == ["b", "c", "a"]
     assert claim(store) is None
+
+
+def test_a_command_waits_for_other_commands_before_it_and_runs_beside_its_own(store):
+    for words in (["dataset", "add"], ["embed", "a"], ["embed", "b"], ["align"], ["embed", "c"]):
+        queue.submit(store, words)
+    taken = []
+    while job := claim(store):
+        beside = []
+        while other := claim(store):
+            beside.append(other.id)
+        taken.append([job.id, *beside])
+        for number in taken[-1]:
+            states.end(store, number, Outcome("done", 0))
+    assert taken == [[1], [2, 3], [4], [5]]
+
+
+def test_a_job_that_has_no_device_free_is_overtaken_by_its_own_command_alone(store):
+    for words in (["embed", "--device", "cuda:1"], ["embed", "--device", "cpu"], ["align"]):
+        queue.submit(store, words)
+    job = states.claim(store, "cpu", lambda device: device != "cuda:1")
+    assert job.words[-1] == "cpu"
+    assert states.claim(store, "cpu", lambda device: device != "cuda:1") is None
 
 
 def test_many_at_once_make_one_job_and_take_it_once(store):
