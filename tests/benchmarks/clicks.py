@@ -1,10 +1,11 @@
 """How long a click takes, by the clock of a real Chromium.
 
-    python -m tests.benchmarks.clicks STORE
+    python -m tests.benchmarks.clicks STORE [QUIET]
 
 For each interaction with a page: the time of the server, from the first byte that the click sends
 to the last one that answers it, and the time until nothing moves any more. Then the time from an
 address entered to its first plot, page by page, and the server's memory before and after all of it.
+QUIET: for how many milliseconds nothing has to move; more than a large store's answer may rest.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ WATCH = """() => {
   new MutationObserver(() => { window.changed = performance.now(); }).observe(
     document.body, { subtree: true, childList: true, attributes: true, characterData: true });
 }"""
-STILL = f"performance.now() - window.changed > {QUIET}"
 NO_RUN = "!document.querySelector('[data-testid=stStatusWidget]')"
 PAGES = (
     "/",
@@ -119,25 +119,26 @@ CLICKS: list[tuple[str, str, Act]] = [
 ]
 
 
-def settle(page: Page) -> float:
+def settle(page: Page, quiet: int = QUIET) -> float:
     """Wait until nothing moves; return when the last change was, in ms of the page's clock."""
+    still = f"performance.now() - window.changed > {quiet}"
     # seldom: each look makes the browser draw a frame, and the two work on the same cores
-    page.wait_for_function(f"{STILL} && {NO_RUN}", timeout=180_000, polling=100)
+    page.wait_for_function(f"{still} && {NO_RUN}", timeout=180_000, polling=100)
     return float(page.evaluate("window.changed"))
 
 
-def visit(page: Page, url: str) -> float:
+def visit(page: Page, url: str, quiet: int = QUIET) -> float:
     """Enter an address; return the seconds until its first plot."""
     began = time.perf_counter()
     page.goto(url)
     page.locator(PLOT).first.wait_for(timeout=300_000)
     seconds = time.perf_counter() - began
     page.evaluate(WATCH)
-    settle(page)
+    settle(page, quiet)
     return seconds
 
 
-def click(page: Page, relay: Relay, act: Act) -> tuple[float, float, float]:
+def click(page: Page, relay: Relay, act: Act, quiet: int = QUIET) -> tuple[float, float, float]:
     """Do something to a page; return the server's milliseconds, those until nothing moves, and
     those that the server's processors worked.
     """
@@ -147,7 +148,7 @@ def click(page: Page, relay: Relay, act: Act) -> tuple[float, float, float]:
     press_it()
     while relay.asked is None or relay.answered < relay.asked:
         page.wait_for_timeout(50)
-    last = settle(page)
+    last = settle(page, quiet)
     return 1000 * (relay.answered - relay.asked), last - began, busy() - worked
 
 
@@ -175,7 +176,7 @@ def busy() -> float:
     return 1000 * (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def main(store: Path, *, rounds: int = 3) -> None:
+def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
     """Print a row per interaction, then the first plots and the memory."""
     log = Path(tempfile.mkdtemp()) / "server.log"
     with (
@@ -191,8 +192,8 @@ def main(store: Path, *, rounds: int = 3) -> None:
         for link, name, act in CLICKS:
             times = []
             for _ in range(rounds):  # the first of them computes what no one has asked before
-                visit(page, address + link)
-                times.append(click(page, relay, act))
+                visit(page, address + link, quiet)
+                times.append(click(page, relay, act, quiet))
             first, warm = (
                 times[0],
                 [statistics.median(part) for part in zip(*times[1:], strict=True)],
@@ -215,4 +216,4 @@ def main(store: Path, *, rounds: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

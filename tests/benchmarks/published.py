@@ -1,7 +1,7 @@
 """A store of the published study's size, made of random features, for timing the dashboard.
 
     python -m tests.benchmarks.published STORE
-    python -m tests.benchmarks.clicks STORE
+    python -m tests.benchmarks.clicks STORE 3000
 
 17 vision models of 25 layers and 12 language models of 33 over 1,024 stimuli. What a page computes
 depends on the stimuli, the layers and the neighbors; the vectors are narrow, which only makes the
