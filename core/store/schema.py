@@ -6,6 +6,7 @@
     codes texts)
     ROOT/results/DATASET/NAME.duckdb         meta, result
     ROOT/views.json                          saved views, see core/store/views.py
+    ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads
 
 `meta` is a table of keys and values, so that a file of any schema can at least say which schema it
 has.

@@ -1,0 +1,119 @@
+"""Where uploads lie, and how long.
+
+    ROOT/uploads/DIGEST/…
+
+The digest is that of the content, so that an upload that comes twice is kept once. Its folder
+appears whole or not at all. One that no dataset and no job needs is removed after a day, when the
+next upload comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path, PurePosixPath
+
+from core.errors import InputError
+from core.store.publishing import locked, writing
+from core.store.reader import Store
+from core.store.schema import published_files
+
+ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
+PATIENCE = 60.0  # seconds to wait for another visitor who uploads the same
+LONGEST = 100  # characters of a name
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def uploads_folder(root: Path) -> Path:
+    """Return where the uploads of a store lie."""
+    return Path(root).absolute() / "uploads"
+
+
+def keep_file(root: Path, name: str, data: bytes, *, needed: Collection[str] = ()) -> Path:
+    """Keep one uploaded file and return its path; its name is made safe.
+
+    needed: texts, such as the commands of jobs, in which the path of an upload that is still needed
+    stands. Raises InputError for an empty file, StoreWriteError.
+    """
+    if not data:
+        raise InputError(f"{name!r} is empty (0 bytes); choose a file that holds something")
+    safe = safe_name(name)
+    folder = keep(
+        root, digest_of([(safe, data)]), lambda new: _write(new / safe, data), needed=needed
+    )
+    return folder / safe
+
+
+def keep(
+    root: Path, digest: str, fill: Callable[[Path], None], *, needed: Collection[str] = ()
+) -> Path:
+    """Return the folder of an upload, filled by `fill` where it is not there yet; see `keep_file`.
+
+    Abandoned uploads are removed first.
+    """
+    remove_abandoned(root, needed)
+    target = uploads_folder(root) / digest
+    with locked(target, patience=PATIENCE), writing(target):
+        if target.is_dir():
+            os.utime(target)  # its day begins anew
+        else:
+            _fill(target, fill)
+    return target
+
+
+def remove_abandoned(root: Path, needed: Collection[str]) -> None:
+    """Remove uploads of more than a day ago whose folder stands in no text of `needed` and in no
+    dataset's source.
+    """
+    store = Store(root)
+    datasets = store.datasets()
+    if len(datasets) < len(published_files(store.root / "datasets")):
+        return  # one that cannot be read may need any of them
+    texts = [*needed, *(str(card.source.get("folder", "")) for card in datasets)]
+    for folder in _folders(uploads_folder(root)):
+        if _is_old(folder) and not any(folder.name in text for text in texts):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def safe_name(name: str) -> str:
+    """Return a file's name without its folders and without what a shell or file system may mind."""
+    base = PurePosixPath(name.replace("\\", "/")).name
+    stem, dot, suffix = _UNSAFE.sub("-", base).strip(".-").rpartition(".")
+    return f"{stem[:LONGEST]}{dot}{suffix[:LONGEST]}" or "upload"
+
+
+def digest_of(files: Iterable[tuple[str, bytes | memoryview]]) -> str:
+    """Return a digest of the names and contents of files."""
+    parts = (f"{name}\0{hashlib.sha256(data).hexdigest()}\0" for name, data in files)
+    return hashlib.sha256("".join(parts).encode(errors="replace")).hexdigest()[:32]
+
+
+def _fill(target: Path, fill: Callable[[Path], None]) -> None:
+    new = target.with_name(f"{target.name}.new")
+    shutil.rmtree(new, ignore_errors=True)  # of a server that was killed
+    try:
+        new.mkdir(parents=True)
+        fill(new)
+        new.replace(target)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _folders(uploads: Path) -> list[Path]:
+    return [path for path in uploads.iterdir() if path.is_dir()] if uploads.is_dir() else []
+
+
+def _is_old(folder: Path) -> bool:
+    try:
+        return time.time() - folder.stat().st_mtime > ABANDONED
+    except FileNotFoundError:  # another visitor has removed it
+        return False

@@ -1,0 +1,216 @@
+"""Uploads: kept whole or not at all, once each, and only where they belong, whatever a zip says."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import time
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from store_fakes import CountedDataset
+
+from core.errors import InputError, StimuliError, StoreWriteError
+from core.stimuli.dataset import DatasetCard
+from core.store import add_dataset
+from core.store.uploads import keep_dataset, keep_file, uploads_folder
+from core.store.uploads.dataset import Limits
+from core.store.uploads.place import ABANDONED, safe_name
+
+TABLE = b"image,caption\na.png,one\nb.png,two\n"
+
+
+@dataclass
+class FromFolder(CountedDataset):
+    """Stimuli that say that they are read from a folder."""
+
+    folder: str = ""
+
+    @property
+    def card(self) -> DatasetCard:
+        return replace(super().card, source={"kind": "folder", "folder": self.folder})
+
+
+def zipped(**entries: bytes) -> bytes:
+    return zip_of([(zipfile.ZipInfo(name), data) for name, data in entries.items()])
+
+
+def zip_of(entries: list[tuple[zipfile.ZipInfo, bytes]]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for info, data in entries:
+            archive.writestr(info, data)
+    return file.getvalue()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def age(path: Path) -> None:
+    then = time.time() - ABANDONED - 1
+    os.utime(path, (then, then))
+
+
+def test_a_zip_becomes_the_folder_that_it_holds(tmp_path: Path) -> None:
+    inside = {"captions.csv": TABLE, "images/a.png": b"A", "images/b.png": b"B"}
+    flat = keep_dataset(tmp_path, [("My photos.zip", zipped(**inside))])
+    assert (flat.name, files_in(flat)) == ("My-photos", inside)
+    litter = {"__MACOSX/._a": b"x", "birds/.DS_Store": b"x", "birds/sub/": b""}
+    wrapped = {f"birds/{name}": data for name, data in inside.items()}
+    data = zipped(**wrapped, **litter)
+    folder = keep_dataset(tmp_path, [("photos.zip", data)])
+    assert (folder.name, files_in(folder)) == ("birds", inside)
+    assert folder.is_relative_to(uploads_folder(tmp_path))
+
+
+def test_a_table_and_images_lie_beside_each_other(tmp_path: Path) -> None:
+    files = [("b.png", b"B"), ("captions.csv", TABLE), ("sub/a.png", b"A")]
+    folder = keep_dataset(tmp_path, files)
+    assert folder.name == "captions"
+    assert files_in(folder) == {"b.png": b"B", "captions.csv": TABLE, "sub/a.png": b"A"}
+
+
+def test_the_same_upload_is_kept_once(tmp_path: Path) -> None:
+    first = keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))])
+    assert keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))]) == first
+    assert keep_dataset(tmp_path, [("a.zip", zipped(**{"b.csv": TABLE}))]) != first
+    assert sorted(path.suffix for path in uploads_folder(tmp_path).iterdir()) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../a.csv", "/etc/a.csv", "images/../../a.csv", "C:\\a.csv", "\\\\host\\a.csv", "..\\a"],
+)
+def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    for files in ([("x.zip", zipped(**{"a.png": b"A", name: TABLE}))], [(name, TABLE)]):
+        with pytest.raises(StimuliError, match="leads out of its folder; use names relative to it"):
+            keep_dataset(tmp_path / "store", files)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFBLK])
+def test_a_link_or_device_is_refused(tmp_path: Path, kind: int) -> None:
+    link = zipfile.ZipInfo("a.png")
+    link.create_system, link.external_attr = 3, (kind | 0o777) << 16
+    with pytest.raises(
+        StimuliError, match=r"'a\.png' in x.zip is a link or a device; put the file"
+    ):
+        keep_dataset(tmp_path, [("x.zip", zip_of([(link, b"/etc/passwd")]))])
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.png", bytes(1000))
+    with pytest.raises(
+        StimuliError,
+        match=r"x\.zip takes 2\.79e-06 GB unpacked, 2\.79304e-06 GB at most are taken; put it",
+    ):
+        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(size=2999))
+    with pytest.raises(
+        StimuliError, match=r"x\.zip has 3 files, 2 at most are taken; put them into"
+    ):
+        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(files=2))
+    assert list(uploads_folder(tmp_path).rglob("*.png")) == []
+    keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(files=3, size=3000))
+
+
+def test_a_zip_that_understates_its_size_is_damaged(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.png", bytes(5000))
+    lying = file.getvalue().replace((5000).to_bytes(4, "little"), (50).to_bytes(4, "little"))
+    with pytest.raises(StimuliError, match=r"x\.zip is no zip, or a damaged one"):
+        keep_dataset(tmp_path, [("x.zip", lying)])
+    assert list(uploads_folder(tmp_path).iterdir()) == []
+
+
+def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
+    good = zipped(**{"a.csv": TABLE, "a.png": b"A"})
+    locked = bytearray(good)
+    for head, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the bit of a password
+        locked[good.index(head) + at] |= 1
+    rare = zipfile.ZipInfo("a.csv")
+    rare.compress_type = zipfile.ZIP_LZMA
+    clash = zipped(**{"a": b"file", "a/b.png": b"B"})
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = zip_of([(zipfile.ZipInfo("a.csv"), TABLE)] * 2)
+    for data, words in (
+        (b"no zip", "is no zip, or a damaged one"),
+        (good[:-30], "is no zip, or a damaged one"),
+        (bytes(locked), "has a password; make it anew without one"),
+        (zip_of([(rare, TABLE)]), r"is compressed in a rare way \(method 14\); make the zip anew"),
+        (clash, "has 'a' as a file and as a folder; rename the file"),
+        (twice, "has 'a.csv' twice; rename one of the two"),
+        (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),
+        (zipped(**{"a" * 201: b""}), "is too long a name; use 200 bytes at most"),
+    ):
+        with pytest.raises(StimuliError, match=words):
+            keep_dataset(tmp_path, [("x.zip", data)])
+        assert list(uploads_folder(tmp_path).iterdir()) == []
+    with pytest.raises(StimuliError, match=r"a\.zip was uploaded beside 1 other files; upload one"):
+        keep_dataset(tmp_path, [("a.zip", good), ("b.png", b"B")])
+    with pytest.raises(StimuliError, match="nothing was uploaded; choose a zip, or a caption"):
+        keep_dataset(tmp_path, [])
+
+
+def test_one_file_is_kept_under_a_safe_name(tmp_path: Path) -> None:
+    path = keep_file(tmp_path, "../../my features (1).npy", b"123")
+    assert (path.name, path.read_bytes()) == ("my-features-1-.npy", b"123")
+    assert path.parent.parent == uploads_folder(tmp_path)
+    assert keep_file(tmp_path, "../../my features (1).npy", b"123") == path
+    with pytest.raises(InputError, match=r"'a.npy' is empty \(0 bytes\); choose a file"):
+        keep_file(tmp_path, "a.npy", b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("a.npy", "a.npy"),
+        ("Größe 1.PT", "Größe-1.PT"),
+        ("C:\\x\\-rf $(x).npz", "rf-x-.npz"),
+        ("..", "upload"),
+        ("", "upload"),
+        (".hidden", "hidden"),
+        ("x" * 300 + ".pt", "x" * 100 + ".pt"),
+    ],
+)
+def test_a_name_is_made_safe(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
+
+
+def test_abandoned_uploads_go_when_the_next_one_comes(tmp_path: Path) -> None:
+    young, old, of_job, of_dataset = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(4))
+    add_dataset(tmp_path, FromFolder(folder=str(of_dataset.parent / "photos")))
+    for path in (old, of_job, of_dataset):
+        age(path.parent)
+    keep_file(tmp_path, "next.npy", b"y", needed=[f"platoscope import {of_job}"])
+    assert [path.exists() for path in (young, old, of_job, of_dataset)] == [True, False, True, True]
+    (tmp_path / "datasets" / "broken.duckdb").write_text("may need any upload")
+    age(of_job.parent)
+    keep_file(tmp_path, "next.npy", b"z")
+    assert of_job.exists()
+
+
+def test_what_is_uploaded_again_is_not_abandoned(tmp_path: Path) -> None:
+    path = keep_file(tmp_path, "a.npy", b"x")
+    age(path.parent)
+    keep_file(tmp_path, "a.npy", b"x", needed=[str(path)])
+    keep_file(tmp_path, "b.npy", b"x")
+    assert path.exists()
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "uploads").write_text("in the way")
+    with pytest.raises(StoreWriteError, match="uploads"):
+        keep_file(tmp_path, "a.npy", b"x")
