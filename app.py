@@ -16,7 +16,10 @@ PAGES = {
             icon=":material/landscape:",
             url_path="start",
             default=True,
-        )
+        ),
+        st.Page(
+            "pages/library.py", title="Library", icon=":material/inventory_2:", url_path="library"
+        ),
     ],
     "Models": [
         st.Page(

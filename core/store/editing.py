@@ -43,10 +43,13 @@ class Deletion:
 
     @property
     def sentences(self) -> list[str]:
-        """Return what goes and what stays, a line each."""
+        """Return what goes and what stays, a sentence each; none where nothing has to do with
+        it.
+        """
+        goes, stays = ", ".join(self.goes), ", ".join(self.stays)
         return [
-            *(f"Goes with it: {one}." for one in self.goes),
-            *(f"Stays: {one}." for one in self.stays),
+            *([f"Deleted with it: {goes}."] if goes else []),
+            *([f"Kept: {stays}."] if stays else []),
         ]
 
 
@@ -77,7 +80,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     results = [one for one in results_over(root, dataset) if one.models & names]
     files = [result_file(store.root, dataset, one.name) for one in results]
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]
-    levels = [f"its embeddings at other caption levels: {', '.join(further)}"] if further else []
+    levels = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
     stays = _tuned_from(model, store.models(dataset)) + _views_of(root, names)
     return Deletion(dataset, model, tuple(files), (*levels, *_sorts(results)), tuple(stays))
 
@@ -155,14 +158,14 @@ def _tuned_from(model: str, entries: Sequence[ModelEntry]) -> list[str]:
         entry.card.name: (entry.card.training.get("config") or {}).get("start") for entry in entries
     }
     names = [name for name, start in starts.items() if start == model]
-    return [f"models fine-tuned from it: {', '.join(names)}"] if names else []
+    return [f"the models fine-tuned from it ({', '.join(names)})"] if names else []
 
 
 def _views_of(root: Path, names: set[str]) -> list[str]:
     """Say which saved views name one of these; a file of views that cannot be read names none."""
     with suppress(StoreError):
         views = [view.name for view in read_views(root) if names_in_view(view) & names]
-        return [f"saved views that name it: {', '.join(views)}"] if views else []
+        return [f"the saved views that name it ({', '.join(views)})"] if views else []
     return []
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.recipe import Recipe
 from core.store.examine import examine_if_usable
-from core.store.schema import embedding_file, published_files
+from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files
 from core.store.views import SavedView
 
 Sort = tuple[str, str]  # one of them, several of them
@@ -69,6 +69,22 @@ def results_over(root: Path, dataset: str) -> list[KeptResult]:
     return results
 
 
+def seconds_of(entry: ModelEntry) -> float | None:
+    """Return how long an embedding took to compute, None for vectors that were made elsewhere."""
+    return entry.seconds if entry.recipe.kind == "embedding" else None
+
+
+def device_of(entry: ModelEntry) -> str | None:
+    """Return where an embedding was computed, None for vectors that were made elsewhere."""
+    return entry.device if entry.recipe.kind == "embedding" else None
+
+
+def widths_of(entry: ModelEntry) -> str:
+    """Return the dimensions of an embedding's layers: 64, or 32 to 256 where they differ."""
+    least, most = min(entry.dims), max(entry.dims)
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def embedding_size(root: Path, dataset: str, model: str) -> int | None:
     """Return how many bytes an embedding takes, None where it is not there."""
     return file_size(embedding_file(Path(root).absolute(), dataset, model))
@@ -80,6 +96,15 @@ def file_size(path: Path) -> int | None:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def dataset_sizes(root: Path, dataset: str) -> tuple[int, int, int]:
+    """Return how many bytes a dataset takes: its stimuli, its embeddings and its results."""
+    root = Path(root).absolute()
+    embeddings, results = (
+        total_size(published_files(root / folder / dataset)) for folder in ("embeddings", "results")
+    )
+    return file_size(dataset_file(root, dataset)) or 0, embeddings, results
 
 
 def total_size(paths: Iterable[Path]) -> int:

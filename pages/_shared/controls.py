@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 
+from core.figures.numbers import count_text
 from core.options import Option, options_of
 from core.study.models import trained
 from pages._shared import address
 from pages._shared.address import bind
 
 T = TypeVar("T")
+KINDS = ("modality", "family", "objective")
 
 
 def options_by_name(kind: type) -> dict[str, Option]:
@@ -171,6 +174,28 @@ def pick_labeled(one: Option, labels: Mapping[T, str], *, text: str = "") -> T:
         help=text or sentence(one.help),
         **bind(one.name, one.default, labels),
     )
+
+
+def filter_models(models: pd.DataFrame) -> pd.DataFrame:
+    """Choose models by their words, kind and size; return those that pass."""
+    text = st.text_input("Search", placeholder="part of a name", **bind("search", ""))
+    passing = models["title"].str.contains(text, case=False, regex=False)
+    sorted_models = models.sort_values("parameters")
+    kinds = {name: sorted_models[name] for name in KINDS}
+    for name, values in (kinds | {"size": sorted_models["parameters"].map(_decade)}).items():
+        offered = list(dict.fromkeys(values))
+        bound = bind(name, [], offered)
+        wanted = st.multiselect(name.capitalize(), offered, placeholder="all", **bound)
+        passing &= values.isin(wanted or offered)
+    return models[passing]
+
+
+def _decade(parameters: float) -> str:
+    """Return between which powers of ten a number of parameters lies."""
+    if math.isnan(parameters):
+        return "unknown"
+    power = math.floor(math.log10(parameters))
+    return f"{count_text(10**power)} to {count_text(10 ** (power + 1))}"
 
 
 def pick_segment(

@@ -19,6 +19,7 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 PAGES = dict(  # by file: its address
     re.findall(r'"pages/(\w+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text())
 )
+DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models"  # where there is no chart
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 
@@ -41,11 +42,9 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector("[class*=st-key-chart], [data-testid=stImage], iframe")
+    page.wait_for_selector(f"[class*=st-key-chart], {DRAWN_ALONE}, iframe")
     for frame in page.frames[1:] or page.frames:  # those of two views, or the page itself
-        frame.wait_for_selector(
-            "[class*=st-key-chart] .main-svg, [data-testid=stImage]", timeout=300_000
-        )
+        frame.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=300_000)
     page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
     page.wait_for_timeout(
         4000

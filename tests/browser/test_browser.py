@@ -15,6 +15,7 @@ from tests.browser.seen import chart, choose, download, field, framed, picture, 
 pytestmark = pytest.mark.browser
 PAGES = {
     "/": "converge",
+    "/library": "in the store",
     "/alignment": "agree more",
     "/competence": "better models",
     "/models": "are alike",
@@ -28,6 +29,7 @@ PAGES = {
     "/theory-deep-linear": "come to see the same",
 }
 
+DRAWN = ".js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models canvas"
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
@@ -50,7 +52,8 @@ WORDS = """() => {
   return text.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
 }"""
 FITS = """() => {
-  const shown = [...document.querySelectorAll(".js-plotly-plot, [data-testid=stImage] img")];
+  const drawn = ".js-plotly-plot, [data-testid=stImage] img, .st-key-library-models";
+  const shown = [...document.querySelectorAll(drawn)];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
   const page = document.querySelector("[data-testid=stMain]");
   return page.scrollWidth <= 390 && shown.length > 0 && shown.every(fits);
@@ -69,7 +72,7 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     assert PAGES[link.partition("?")[0]] in page.inner_text("h1")
     links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
     links.nth(len(PAGES) - 1).wait_for()
-    page.locator(".js-plotly-plot .main-svg, [data-testid=stImage] img").first.wait_for()
+    page.locator(DRAWN).first.wait_for()
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
     check_headings(page)
     assert 10 < page.evaluate(WORDS) <= 250

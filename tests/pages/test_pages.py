@@ -21,6 +21,7 @@ from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
 
 PAGES = {
     "overview": "converge",
+    "library": "in the store",
     "alignment": "agree more",
     "competence": "better models",
     "models": "are alike",
@@ -223,7 +224,10 @@ def test_an_empty_store_names_the_demo(opened, tmp_path, page, exists):
 def test_a_dataset_without_models_says_how_to_embed(opened, tmp_path, page):
     app = opened(build(tmp_path, PaintedDataset(10), vision=(), language=(), reality=False), page)
     assert_calm(app, page)
-    missing = {"dispersion": "at least two models"}.get(page, "No language model is embedded")
+    missing = {
+        "dispersion": "at least two models",
+        "library": "No model is embedded over this dataset yet",
+    }.get(page, "No language model is embedded")
     assert page == "stimuli" or missing in said(app)
 
 
@@ -232,7 +236,7 @@ def test_a_dataset_without_models_says_how_to_embed(opened, tmp_path, page):
 def test_tiny_stores_have_a_look(opened, small, page, size):
     app = opened(small(size), page)
     assert_calm(app, page)
-    if page != "stimuli":
+    if page not in ("stimuli", "library"):
         assert ("too few to compare neighbors" in said(app)) == (size < 3)
     app.query_params["stimulus"] = "0"
     app.run()

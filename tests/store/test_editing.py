@@ -118,11 +118,17 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
     rename_model(root, "counted", "plain", "Gone soon")
     plan, before = plan_model_deletion(root, "counted", "plain"), files(root)
     assert plan.goes == (
-        "its embeddings at other caption levels: plain~5",
+        "its embeddings at other caption levels (plain~5)",
         "1 kept answer",
         "1 list of neighbors",
     )
-    assert plan.stays == ("models fine-tuned from it: tuned", "saved views that name it: Pair")
+    assert plan.stays == (
+        "the models fine-tuned from it (tuned)",
+        "the saved views that name it (Pair)",
+    )
+    assert plan.sentences[1] == (
+        "Kept: the models fine-tuned from it (tuned), the saved views that name it (Pair)."
+    )
     assert plan.size == sum(path.stat().st_size for path in plan.files)
     assert files(root) == before  # nothing yet
     carry_out(root, plan)
@@ -164,7 +170,7 @@ def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
         "2 lists of neighbors",
         "1 result that cannot be used",
     )
-    assert plan.stays == ("saved views that name it: Pair",)
+    assert plan.stays == ("the saved views that name it (Pair)",)
     carry_out(root, plan)
     assert files(root) == {"titles.json", "views.json"}
     assert Store(root).datasets() == []

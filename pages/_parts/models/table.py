@@ -4,13 +4,11 @@ are chosen for all pages.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
-from core.figures.numbers import count_text
 from core.questions.asking import findings_of
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import DESCRIPTION, groups_of
@@ -21,7 +19,6 @@ from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 KEY = "model-table"
-KINDS = ("modality", "family", "objective")
 DESCRIBED = {*DESCRIPTION, "skill", "solved"}  # columns that are no alignment
 READING = """Each row is a model; an alignment is the mean over the models of a group, without the
 model itself and others of its training. The line runs from the first layer to the last: how aligned
@@ -35,7 +32,7 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
     with frame.part():
         answer = st.container()
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            passing = _filter(models)
+            passing = controls.filter_models(models)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             targets, target = _pick_targets(models)
         question = ModelTable(at.scope, roster, comparison, targets)
@@ -57,28 +54,6 @@ def _sorted(rows: pd.DataFrame, question: ModelTable) -> pd.DataFrame:
     first = next(name for name in rows.columns if name not in DESCRIBED)
     high = question.comparison.spec.higher_is_more_aligned
     return rows.sort_values(first, ascending=not high, kind="stable", ignore_index=True)
-
-
-def _filter(models: pd.DataFrame) -> pd.DataFrame:
-    """Choose models by their words, kind and size; return those that pass."""
-    text = st.text_input("Search", placeholder="part of a name", **bind("search", ""))
-    passing = models["title"].str.contains(text, case=False, regex=False)
-    sorted_models = models.sort_values("parameters")
-    kinds = {name: sorted_models[name] for name in KINDS}
-    for name, values in (kinds | {"size": sorted_models["parameters"].map(_decade)}).items():
-        offered = list(dict.fromkeys(values))
-        bound = bind(name, [], offered)
-        wanted = st.multiselect(name.capitalize(), offered, placeholder="all", **bound)
-        passing &= values.isin(wanted or offered)
-    return models[passing]
-
-
-def _decade(parameters: float) -> str:
-    """Return between which powers of ten a number of parameters lies."""
-    if math.isnan(parameters):
-        return "unknown"
-    power = math.floor(math.log10(parameters))
-    return f"{count_text(10**power)} to {count_text(10 ** (power + 1))}"
 
 
 def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
@@ -116,7 +91,7 @@ def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str) 
         rows.assign(lines=lines),
         key=key,
         hide_index=True,
-        column_order=("title", "lines", *scores, "skill", "solved", "parameters", *KINDS),
+        column_order=("title", "lines", *scores, "skill", "solved", "parameters", *controls.KINDS),
         column_config=_columns(scores, lines, target),
         placeholder="",
         on_select=lambda: _choose(key, shown),

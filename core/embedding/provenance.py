@@ -1,0 +1,42 @@
+"""By which command an embedding came into its store, from what its file says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from core.modalities import find_modality
+from core.store import ModelEntry
+
+FILE = "FILE"  # stands for a file of features, whose place the store does not keep
+
+
+def command_of(dataset: str, entry: ModelEntry) -> list[str]:
+    """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
+    model, `import` for features, with FILE for their file, and `demo` for reality.
+    """
+    card = entry.card
+    if find_modality(card.modality).is_reality:
+        return ["demo"]
+    if card.spec.startswith("import:"):
+        named = ["--name", card.name, "--modality", card.modality]
+        return ["import", FILE, "--dataset", dataset, *named]
+    words = ["embed", "--dataset", dataset, "--model", card.spec]
+    level = [] if entry.level is None else ["--caption-level", entry.level]
+    return [*words, *level, *_pooling(entry), *_name(entry)]
+
+
+def _pooling(entry: ModelEntry) -> list[str]:
+    """Return the option for a pooling that is not the default, such as the last token."""
+    pooling = str(entry.recipe.choices.get("encoder", {}).get("pooling", ""))
+    first = pooling.partition(" ")[0]
+    return ["--pooling", first] if entry.level is not None and first in ("last", "first") else []
+
+
+def _name(entry: ModelEntry) -> list[str]:
+    """Return the option for a name that does not follow from the spec and the caption level."""
+    spec = entry.card.spec.partition(":")[2]
+    place = PurePath(spec.partition("@")[2] or spec)
+    own = re.sub(r"[^A-Za-z0-9._-]+", "-", place.name)
+    name, _, _ = entry.card.name.partition("~")
+    return [] if name == own else ["--name", entry.card.name]

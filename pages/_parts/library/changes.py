@@ -1,0 +1,161 @@
+"""Renaming and deleting from the Library: each shows the command that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.errors import PlatoscopeError
+from core.figures.numbers import counted, size_text
+from core.settings import store_path
+from core.store import (
+    Deletion,
+    carry_out,
+    delete_results,
+    plan_dataset_deletion,
+    plan_model_deletion,
+    rename_dataset,
+    rename_model,
+)
+from core.store.views import LONGEST, tidy
+from pages._shared import frame
+
+OPEN = "model"  # the control that says which model is open
+_NEWS, _TROUBLE = "library-news", "library-trouble"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A dataset of the store, or a model of it, with the title that is shown; model: "" for the
+    dataset itself.
+    """
+
+    title: str
+    dataset: str
+    model: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Return what the commands call it."""
+        return "model" if self.model else "dataset"
+
+    def command(self, verb: str, *more: str) -> str:
+        """Return the command that renames or deletes it."""
+        words = [self.model, *more, "--dataset", self.dataset]
+        return frame.command(self.kind, verb, *(words if self.model else [self.dataset, *more]))
+
+
+def say_what_came() -> None:
+    """Say once what the last change did, or why it did nothing."""
+    if news := st.session_state.pop(_NEWS, ""):
+        st.toast(frame.plain(news), icon=":material/check:")
+    if trouble := st.session_state.pop(_TROUBLE, ""):
+        st.error(frame.plain(trouble), icon=":material/error:")
+
+
+def offer(what: Held) -> None:
+    """Draw the buttons that rename and delete something."""
+    _offer_title(what)
+    if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"delete-{what.kind}"):
+        st.dialog(f"Delete {frame.plain(what.title)}?")(_confirm)(what, _plan(what))
+
+
+def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
+    """Draw the button that deletes results by name."""
+    label = f"Delete {counted(len(names), 'stale result', 'stale results')}, {size_text(size)}"
+    if st.button(label, icon=":material/delete:", key="delete-results"):
+        st.dialog("Delete stale results?")(_confirm_results)(dataset, names)
+
+
+def _offer_title(what: Held) -> None:
+    key = f"title-{what.kind}"
+    with (
+        st.popover("Rename", icon=":material/edit:", type="tertiary", key=f"rename-{what.kind}"),
+        st.form(f"form-{key}", border=False, clear_on_submit=True),
+    ):
+        st.text_input(
+            "Title",
+            key=key,
+            max_chars=LONGEST,
+            placeholder=what.title,
+            help="What people call it. An empty one gives its own title back. No number and no link"
+            " depends on it.",
+        )
+        st.form_submit_button("Rename", on_click=_rename, args=(what, key))
+        st.code(what.command("rename", "TITLE"), language="bash", wrap_lines=True)
+
+
+def _confirm(what: Held, plan: Deletion) -> None:
+    st.markdown(
+        f"**{frame.plain(what.title)}** takes {len(plan.files)} files, {size_text(plan.size)}."
+        " Nothing brings them back but making them again."
+    )
+    for sentence in plan.sentences:
+        st.markdown(frame.plain(sentence))
+    _end(f"Delete this {what.kind}", f"{what.command('delete')} --yes", lambda: _delete(what, plan))
+
+
+def _confirm_results(dataset: str, names: Sequence[str]) -> None:
+    st.markdown("What they rest on has changed since they were made, so that no page shows them.")
+    command = frame.command("result", "delete", "--dataset", dataset, "--yes")
+    _end("Delete these results", command, lambda: _delete_results(dataset, names))
+
+
+def _end(label: str, command: str, delete: Callable[[], None]) -> None:
+    """Draw the command that deletes and the button that does the same."""
+    st.code(command, language="bash", wrap_lines=True)
+    if st.button(label, type="primary", key="confirm-deletion", on_click=delete):
+        st.rerun()  # without the dialog
+
+
+def _plan(what: Held) -> Deletion:
+    if what.model:
+        return plan_model_deletion(store_path(), what.dataset, what.model)
+    return plan_dataset_deletion(store_path(), what.dataset)
+
+
+def _rename(what: Held, key: str) -> None:
+    title = tidy(st.session_state[key])
+
+    def change() -> str:
+        if what.model:
+            rename_model(store_path(), what.dataset, what.model, title)
+        else:
+            rename_dataset(store_path(), what.dataset, title)
+        return f"“{what.title}” is called “{title}” now." if title else "Its own title is back."
+
+    _try(change)
+
+
+def _delete(what: Held, plan: Deletion) -> None:
+    def change() -> str:
+        size = plan.size
+        carry_out(store_path(), plan)
+        if what.model:
+            close_model()
+        return f"Deleted “{what.title}”: {len(plan.files)} files, {size_text(size)}."
+
+    _try(change)
+
+
+def _delete_results(dataset: str, names: Sequence[str]) -> None:
+    def change() -> str:
+        size = delete_results(store_path(), dataset, names)
+        return f"Deleted {counted(len(names), 'result', 'results')}, {size_text(size)}."
+
+    _try(change)
+
+
+def close_model() -> None:
+    """Go back from the open model to the table of all."""
+    st.session_state[OPEN] = ""
+
+
+def _try(change: Callable[[], str]) -> None:
+    """Change the store in answer to a click, and remember what to say of it."""
+    try:
+        st.session_state[_NEWS] = change()
+    except PlatoscopeError as error:
+        st.session_state[_TROUBLE] = str(error)

@@ -1,0 +1,61 @@
+"""The command that made an embedding is read back from its file, and means the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from store_fakes import CountedDataset, CountingEncoder
+
+from core.cli import make_parser
+from core.embedding.features import embed_world, import_features
+from core.embedding.provenance import command_of
+from core.embedding.runner import Slot, embed
+from core.store import Store, add_dataset
+
+
+def made(root: Path, name: str) -> str:
+    words = command_of("counted", Store(root).model("counted", name))
+    make_parser().parse_args(words)  # the command understands them
+    return " ".join(words)
+
+
+def test_an_embedding_names_spec_level_pooling_and_its_own_name(tmp_path: Path) -> None:
+    dataset, plain = CountedDataset(), CountingEncoder()
+    embed(tmp_path, dataset, plain)
+    embed(tmp_path, dataset, plain, level="5")
+    embed(tmp_path, dataset, CountingEncoder(pooling="last token"), slot=Slot("mine"))
+    start = "embed --dataset counted --model hf:counting --caption-level"
+    assert made(tmp_path, "counting") == f"{start} 20"
+    assert made(tmp_path, "counting~5") == f"{start} 5"
+    assert made(tmp_path, "mine") == f"{start} 20 --pooling last --name mine"
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ("timm:counting", False),
+        ("timm:vit_tiny@/models/counting", False),
+        ("hf:someone/counting", False),
+        ("hf:someone/other", True),
+        ("timm:vit_tiny@/models/a b", True),
+    ],
+)
+def test_a_name_is_said_where_the_spec_gives_another(
+    tmp_path: Path, spec: str, named: bool
+) -> None:
+    embed(tmp_path, CountedDataset(), CountingEncoder())
+    entry = Store(tmp_path).model("counted", "counting")
+    words = command_of("counted", replace(entry, card=replace(entry.card, spec=spec)))
+    assert ("--name" in words) is named
+    assert spec in words
+
+
+def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
+    dataset = CountedDataset()
+    add_dataset(tmp_path, dataset)
+    import_features(tmp_path, dataset.card, [dataset.world], name="mine", modality="vision")
+    embed_world(tmp_path, dataset)
+    assert made(tmp_path, "mine") == "import FILE --dataset counted --name mine --modality vision"
+    assert made(tmp_path, "reality") == "demo"

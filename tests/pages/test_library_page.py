@@ -1,0 +1,177 @@
+"""The Library: what is in the store, its titles, and what a deletion takes away."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.embedding.features import import_features
+from core.store import Store, locked
+from tests.pages.seen import said
+from tests.pages.world import NASTY, PaintedDataset
+
+
+@pytest.fixture
+def store(small, tmp_path) -> Path:
+    return Path(shutil.copytree(small(40), tmp_path / "store"))
+
+
+def texts(app) -> str:
+    return " ".join(text.value for text in (*app.markdown, *app.caption)).replace("\\", "")
+
+
+def headings(app) -> list[str]:
+    return [one.value.replace("\\", "") for one in app.header]
+
+
+def rows(app, column: str = "model") -> list[object]:
+    return app.dataframe[0].value[column].tolist()
+
+
+def state(root: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+
+
+def delete(app, key: str):
+    """Open the confirmation that a button asks for."""
+    return app.button(key=key).click().run()
+
+
+def test_models_are_listed_searched_and_filtered(opened, demo):
+    app = opened(demo, "library")
+    table = app.dataframe[0].value
+    assert len(table) == 13
+    sizes = [path.stat().st_size for path in (demo / "embeddings" / "cave").glob("*.duckdb")]
+    assert sorted(table["size"]) == sorted(sizes)
+    row = table.set_index("model").loc["GPT-2 M"]
+    assert row[["family", "modality", "parameters", "layers", "dims", "device"]].tolist() == [
+        "GPT-2",
+        "language",
+        1_100_000,
+        4,
+        "9",
+        "cpu",
+    ]
+    assert row["time"] == 0.1
+    app.text_input(key="search").set_value("vit s").run()
+    app.multiselect(key="objective").set_value(["MAE", "CLIP"]).run()
+    assert rows(app) == ["ViT S · CLIP", "ViT S · MAE"]
+    assert "2 of 13 models" in texts(app)
+    assert not app.exception
+
+
+def test_an_open_model_shows_its_card_layers_neighbors_competence_recipe_and_command(opened, demo):
+    app = opened(demo, "library", model="gpt-2-m")
+    assert not app.exception
+    assert headings(app) == ["GPT-2 M"]
+    assert all(part in texts(app) for part in ("**Family** GPT-2", "**Parameters** 1.1M", "cpu"))
+    layers, near, competence = (one.value for one in app.dataframe)
+    assert layers["layer"].tolist() == ["embedding", "block 1", "block 2", "block 3"]
+    assert layers["dims"].tolist() == [9] * 4
+    assert len(near) == 5
+    assert near["alignment"].is_monotonic_decreasing
+    assert competence["value"].between(0, 1).all()
+    codes = [code.value for code in app.code]
+    embed = "platoscope embed --dataset cave --model hf:gpt-2-m --caption-level 20 --store"
+    assert any(code.startswith(embed) for code in codes)
+    assert any('"model": "gpt-2-m"' in code for code in codes)
+    app.selectbox(key="model").set_value("").run()
+    assert len(rows(app)) == 13
+    assert "model" not in app.query_params
+
+
+def test_reading_changes_nothing(opened, store):
+    opened(store, "library", model="gpt-2-m")  # finds neighbors, and keeps them
+    before = state(store)
+    for query in ({}, {"view": "datasets"}, {"view": "results"}, {"model": "gpt-2-m"}):
+        assert not opened(store, "library", **query).exception
+    delete(opened(store, "library", model="gpt-2-m"), "delete-model")
+    assert state(store) == before
+
+
+def test_a_new_title_is_on_every_page_at_once(opened, store):
+    app = opened(store, "library", model="gpt-2-m")
+    app.text_input(key="title-model").set_value(f"  {NASTY[:60]} ")
+    next(one for one in app.button if one.label == "Rename").click().run()
+    assert not app.exception
+    assert Store(store).model("cave", "gpt-2-m").card.title == NASTY[:60]
+    assert headings(app) == [NASTY[:60]]
+    assert not any(one.value.startswith("<img") for one in app.markdown)
+    assert NASTY[:60] in app.multiselect(key="chosen").options
+    table = opened(store, "alignment").dataframe[0].value
+    assert NASTY[:60] in table["language model"].tolist()
+    app = opened(store, "library", view="datasets")
+    app.text_input(key="title-dataset").set_value("My cave")
+    next(one for one in app.button if one.label == "Rename").click().run()
+    assert app.selectbox(key="dataset").options == ["My cave"]
+
+
+def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
+    opened(store, "models", layout="mds")  # keeps neighbors, pairs and a map
+    page = opened(store, "models", layout="mds", chosen="gpt-2-m")
+    app = delete(opened(store, "library", model="gpt-2-m"), "delete-model")
+    said_of_it = texts(app)
+    assert "1 list of neighbors" in said_of_it
+    assert "kept answer" in said_of_it
+    command = f"platoscope model delete gpt-2-m --dataset cave --store {store} --yes"
+    assert command in [code.value for code in app.code]
+    app.button(key="confirm-deletion").click().run()
+    assert not app.exception
+    assert [one.card.name for one in Store(store).models("cave") if "gpt" in one.card.name] == [
+        "gpt-2-s",
+        "gpt-2-xs",
+    ]
+    assert "GPT-2 M" not in rows(app)
+    assert "Deleted “GPT-2 M”" in app.toast[0].value.replace("\\", "")
+    page.run()
+    assert not page.exception
+    assert "GPT-2 M" not in page.multiselect(key="chosen").options
+
+
+def test_the_last_dataset_can_go(opened, store):
+    app = delete(opened(store, "library", view="datasets"), "delete-dataset")
+    assert "7 embeddings of models" in texts(app)
+    app.button(key="confirm-deletion").click().run()
+    assert not app.exception
+    assert "is empty" in said(app)
+
+
+def test_what_is_being_written_stays_and_says_so(opened, store):
+    app = delete(opened(store, "library", model="gpt-2-m"), "delete-model")
+    with locked(store / "embeddings" / "cave" / "gpt-2-m.duckdb"):
+        app.button(key="confirm-deletion").click().run()
+    assert "is writing 'gpt-2-m'" in said(app)
+    assert headings(app) == ["GPT-2 M"]
+
+
+def test_results_are_listed_and_stale_ones_deleted(opened, store):
+    opened(store, "models", layout="mds")
+    (store / "embeddings" / "cave" / "gpt-2-s.duckdb").unlink()
+    app = opened(store, "library", view="results")
+    assert {"fresh", "stale"} == set(rows(app, "state"))
+    assert "How aligned is each pair of models, and do models form groups?" in rows(app, "result")
+    app.button(key="delete-results").click().run()
+    app.button(key="confirm-deletion").click().run()
+    assert not app.exception
+    assert set(rows(app, "state")) == {"fresh"}
+    app.text_input(key="search").set_value("gpt-2-m").run()
+    assert rows(app, "result") == ["List of neighbors: gpt-2-m"]
+
+
+def test_what_is_left_out_is_explained(opened, store):
+    assert "Every file of the store can be used" in texts(opened(store, "library", view="problems"))
+    (store / "embeddings" / "cave" / "gpt-2-s.duckdb").write_text("no database")
+    app = opened(store, "library", view="problems")
+    assert any("gpt-2-s.duckdb is not a DuckDB file" in one.value for one in app.main.text)
+
+
+def test_features_say_what_is_not_known_of_them(opened, store):
+    dataset = PaintedDataset(40)
+    import_features(store, dataset.card, [dataset.world], name="mine", modality="vision")
+    app = opened(store, "library", model="mine")
+    assert "**Device** —" in texts(app)
+    assert "**Time** —" in texts(app)
+    command = f"platoscope import FILE --dataset cave --name mine --modality vision --store {store}"
+    assert command in [code.value for code in app.code]
