@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,8 @@ class FolderDataset:
         check_name(name)
         path = folder / table if table else find_table(folder)
         captions = read_table(path)
-        rows, nameless = _rows(captions)
-        files, unusable = _read_images(folder, rows)
+        rows, nameless = read_rows(captions)
+        files, unusable = read_images(folder, rows, check_file)
         whole, wrong = gather(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
         if problems and not skip_broken:
@@ -114,7 +114,7 @@ class FolderDataset:
         return load_image(data, name=str(path))
 
 
-def _rows(table: Table) -> tuple[list[Row], list[Problem]]:
+def read_rows(table: Table) -> tuple[list[Row], list[Problem]]:
     """Return the rows that name an image, each with its level, and the problems of the others."""
     rows, problems = [], []
     counts: Counter[str] = Counter()
@@ -152,11 +152,11 @@ def _factor(name: str, value: Any) -> Any:
     return value if isinstance(value, int | float) else str(value)
 
 
-def _read_images(
-    folder: Path, rows: Sequence[Row]
+def read_images(
+    folder: Path, rows: Sequence[Row], check: Callable[[Path, str], str]
 ) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
-    """Read and check each image once; return path and digest of the good ones and the problem of
-    the others.
+    """Find and check each image once; return path and digest of the good ones and the problem of
+    the others. check: see `check_file`.
     """
     good: dict[str, tuple[Path, str]] = {}
     bad: dict[str, Problem] = {}
@@ -171,7 +171,7 @@ def _read_images(
                     f"{row.stimulus} and {names[path]} are the same file; use one name"
                 )
             names[path] = row.stimulus
-            good[row.stimulus] = (path, _check_file(path, row.stimulus))
+            good[row.stimulus] = (path, check(path, row.stimulus))
         except StimuliError as error:
             bad[row.stimulus] = Problem(row.number, str(error))
     return good, bad
@@ -196,7 +196,8 @@ def find_image(folder: Path, name: str) -> Path:
     return path.resolve()
 
 
-def _check_file(path: Path, name: str) -> str:
+def check_file(path: Path, name: str) -> str:
+    """Return the sha256 of an image; raises StimuliError where it cannot be read or decoded."""
     try:
         data = path.read_bytes()
     except OSError as error:

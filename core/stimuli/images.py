@@ -27,8 +27,9 @@ _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after tr
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
 
-def load_image(data: bytes, *, name: str) -> Image.Image:
-    """Decode an image to RGB at full size.
+def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Image:
+    """Decode an image to RGB at full size, a JPEG at a fraction of it where its sides stay longer
+    than `side`.
 
     First frame of an animation; EXIF orientation applied; 16-bit values divided by 257, not cut;
     transparent parts over white; color profiles are not applied. `name` is what a message calls it.
@@ -37,6 +38,8 @@ def load_image(data: bytes, *, name: str) -> Image.Image:
     """
     image = _open(data, name)
     try:
+        if side is not None:
+            image.draft("RGB", (side, side))
         return _flatten(_upright(image), name)
     except StimuliError:
         raise

@@ -14,10 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 COLUMNS = ("image", "caption")
 LEVEL_COLUMNS = ("caption_index", "level")
@@ -73,9 +77,9 @@ def find_table(folder: Path) -> Path:
     return files[0]
 
 
-def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS) -> Table:
+def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS, most: int | None = None) -> Table:
     """Read a table by its suffix and check its columns; wanted: those that it must have, a caption
-    table's by default.
+    table's by default. most: how many rows are read, all where None.
 
     Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a
     column.
@@ -86,7 +90,7 @@ def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS) -> Table:
             f"{path.name} is not a caption table; expected a name ending in {', '.join(_READERS)}"
         )
     try:
-        columns, rows = reader(path)
+        columns, rows = reader(path, most)
     except OSError as error:
         raise StimuliError(
             f"cannot read the caption table {path}: {error.strerror or error}"
@@ -140,14 +144,15 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
         )
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+def _read_csv(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
     text = _read_text(path)
     csv.field_size_limit(
         max(csv.field_size_limit(), len(text))
     )  # a caption may be as long as the file
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        columns, *cells = [line for line in lines if line] or [[]]
+        filled = (line for line in lines if line)
+        columns, *cells = list(islice(filled, most and most + 1)) or [[]]
     except csv.Error as error:
         raise StimuliError(
             f"{path.name} is not a CSV table: {error} at line {lines.line_num}"
@@ -161,8 +166,8 @@ def _read_csv(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     return columns, [dict(zip(columns, line, strict=True)) for line in cells]
 
 
-def _read_jsonl(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    records = list(_json_lines(path))
+def _read_jsonl(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
+    records = list(islice(_json_lines(path), most))
     columns = list(dict.fromkeys(name for record in records for name in record))
     return columns, [{name: record.get(name) for name in columns} for record in records]
 
@@ -184,18 +189,25 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
         yield record
 
 
-def _read_parquet(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+def _read_parquet(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
     import pyarrow as pa  # only those who have a Parquet table wait for it
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(io.BytesIO(path.read_bytes())).read()
+        file = pq.ParquetFile(io.BytesIO(path.read_bytes()))
+        table = file.read() if most is None else file.read_row_groups(_first_groups(file, most))
         names = [
             name for name in table.column_names if not name.startswith("__index_level_")
         ]  # pandas' own row numbers
-        return names, table.select(names).to_pylist()
+        return names, table.select(names)[:most].to_pylist()
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise StimuliError(f"{path.name} is not a readable Parquet table: {error}") from error
+
+
+def _first_groups(file: pq.ParquetFile, rows: int) -> list[int]:
+    """Return the groups of rows that hold the first ones."""
+    sizes = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    return [at for at in range(len(sizes)) if sum(sizes[:at]) < rows]
 
 
 def _read_text(path: Path) -> str:
@@ -217,7 +229,7 @@ def _read_text(path: Path) -> str:
     return text
 
 
-_READERS: Mapping[str, Callable[[Path], tuple[list[str], list[dict[str, Any]]]]] = {
+_READERS: Mapping[str, Callable[[Path, int | None], tuple[list[str], list[dict[str, Any]]]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,

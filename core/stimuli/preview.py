@@ -1,0 +1,124 @@
+"""A look at a folder before it is added: its first stimuli, and what is wrong, row by row.
+
+It looks at the first rows of the table and decodes the first images, so that a large folder takes
+no longer than a small one. `FolderDataset.open` looks at everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from PIL import Image
+
+from core.stimuli.captions import Captioned, Problem, Row, gather
+from core.stimuli.folder import check_file, read_images, read_rows
+from core.stimuli.images import load_image
+from core.stimuli.table import find_table, read_table
+
+SIDE = 224  # pixels of a sample's longer side
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A stimulus as it would be added: its id, a small image, and its captions by level."""
+
+    stimulus: str
+    image: Image.Image
+    captions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a preview looks at: rows of the table, images that are decoded, samples."""
+
+    rows: int = 5_000
+    images: int = 60
+    samples: int = 8
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What was seen of a source.
+
+    rows, images, decoded: how many rows were read, how many images they name, and how many of those
+    were decoded. is_whole: whether the table has no further rows. levels, factors: their names.
+    """
+
+    samples: tuple[Sample, ...]
+    problems: tuple[Problem, ...]
+    rows: int
+    images: int
+    decoded: int
+    is_whole: bool
+    levels: tuple[str, ...]
+    factors: tuple[str, ...]
+
+
+LIMITS = Limits()
+
+
+def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = LIMITS) -> Preview:
+    """Look at a folder of images with a caption table; see `FolderDataset.open`.
+
+    Raises StimuliError where there is no table that can be read.
+    """
+    every = read_table(folder / table if table else find_table(folder), most=limits.rows + 1)
+    seen = replace(every, rows=every.rows[: limits.rows])
+    is_whole = seen.rows == every.rows
+    rows, nameless = read_rows(seen)
+    rows = rows if is_whole else _settled(rows)
+    check = _CheckFirst(limits.images)
+    files, unusable = read_images(folder, rows, check)
+    whole, wrong = gather(rows, broken=unusable.keys())
+    problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
+    decoded = {name: path for name, (path, digest) in files.items() if digest}
+    return Preview(
+        samples=tuple(_samples(whole, decoded, limits.samples)),
+        problems=tuple(problems),
+        rows=len(seen.rows),
+        images=len(files) + len(unusable),
+        decoded=check.decoded,
+        is_whole=is_whole,
+        levels=whole.levels,
+        factors=seen.factor_columns,
+    )
+
+
+@dataclass
+class _CheckFirst:
+    """A check that decodes the first images and takes the others as they are."""
+
+    most: int
+    decoded: int = 0
+
+    def __call__(self, path: Path, name: str) -> str:
+        if self.decoded == self.most:
+            return ""
+        self.decoded += 1
+        return check_file(path, name)
+
+
+def _settled(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of stimuli whose default caption was read: that of others may come later."""
+    default = rows[0].level if rows else ""
+    ready = {row.stimulus for row in rows if row.level == default}
+    return [row for row in rows if row.stimulus in ready]
+
+
+def _samples(whole: Captioned, files: Mapping[str, Path], most: int) -> Iterator[Sample]:
+    """Make samples of the first stimuli that are whole."""
+    captions = whole.captions.groupby("index")
+    names = enumerate(whole.stimuli["stimulus"])
+    for index, name in islice((one for one in names if one[1] in files), most):
+        levels = captions.get_group(index)
+        pairs = tuple(zip(levels["level"], levels["text"], strict=True))
+        yield Sample(name, _small_image(files[name]), pairs)
+
+
+def _small_image(path: Path) -> Image.Image:
+    image = load_image(path.read_bytes(), name=path.name, side=SIDE)
+    image.thumbnail((SIDE, SIDE))
+    return image

@@ -1,0 +1,112 @@
+"""A preview finds in the first rows what opening the folder finds in all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from core.errors import StimuliError
+from core.stimuli.folder import FolderDataset
+from core.stimuli.preview import Limits, preview_folder
+
+Rows = list[dict[str, object]]
+
+
+def make(folder: Path, rows: Rows, images: str = "abcdef") -> Path:
+    for number, name in enumerate(images):
+        Image.new("RGB", (640, 320), (40 * number, 0, 0)).save(folder / f"{name}.jpg")
+    (folder / "captions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def rows_of(images: str, captions: int = 2) -> Rows:
+    return [
+        {"image": f"{name}.jpg", "caption": f"{name}{number}", "scene": "sea"}
+        for name in images
+        for number in range(captions)
+    ]
+
+
+def broken_rows() -> Rows:
+    rows = rows_of("abcdef", 1)
+    rows[1]["caption"] = " "
+    rows[2]["image"] = "missing.jpg"
+    rows[3]["image"] = ""
+    return rows
+
+
+def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> None:
+    preview = preview_folder(make(tmp_path, rows_of("abcdef")), limits=Limits(samples=2))
+    first, second = preview.samples
+    assert (first.stimulus, first.captions) == ("a.jpg", (("0", "a0"), ("1", "a1")))
+    assert second.stimulus == "b.jpg"
+    assert second.image.size == (224, 112)
+    assert second.image.getpixel((5, 5))[0] == pytest.approx(40, abs=2)
+    assert (preview.levels, preview.factors) == (("0", "1"), ("scene",))
+    counts = (preview.rows, preview.images, preview.decoded, preview.is_whole)
+    assert counts == (12, 6, 6, True)
+    assert preview.problems == ()
+
+
+def test_its_problems_are_those_of_opening(tmp_path: Path) -> None:
+    folder = make(tmp_path, broken_rows())
+    (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:300])
+    preview = preview_folder(folder)
+    opened = FolderDataset.open(folder, name="small", skip_broken=True)
+    assert tuple(map(str, preview.problems)) == opened.skipped
+    assert [problem.row for problem in preview.problems] == [2, 3, 4, 5]
+    assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "f.jpg"]
+
+
+def test_only_the_first_rows_and_images_are_looked_at(tmp_path: Path) -> None:
+    folder = make(tmp_path, [*rows_of("abcd"), *broken_rows()])
+    for name in "cd":
+        (folder / f"{name}.jpg").write_bytes(b"no image")
+    preview = preview_folder(folder, limits=Limits(rows=7, images=2, samples=8))
+    assert preview.problems == ()
+    assert (preview.rows, preview.images, preview.decoded) == (7, 4, 2)
+    assert not preview.is_whole
+    assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "b.jpg"]
+
+
+def test_a_caption_that_comes_later_is_not_missed(tmp_path: Path) -> None:
+    rows: Rows = [
+        {"image": "a.jpg", "caption": "A20", "level": 20},
+        {"image": "b.jpg", "caption": "B5", "level": 5},
+        {"image": "b.jpg", "caption": "B20", "level": 20},
+    ]
+    folder = make(tmp_path, rows)
+    assert preview_folder(folder, limits=Limits(rows=2)).problems == ()
+    assert preview_folder(make(tmp_path, rows[:2])).problems[0].row == 2
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_every_kind_of_table_is_read_from_its_beginning(tmp_path: Path, suffix: str) -> None:
+    folder = make(tmp_path, [])
+    (folder / "captions.jsonl").unlink()
+    table = pd.DataFrame(rows_of("abc", 1))
+    if suffix == "csv":
+        table.to_csv(folder / "t.csv", index=False)
+    elif suffix == "jsonl":
+        table.to_json(folder / "t.jsonl", orient="records", lines=True)
+    else:
+        table.to_parquet(folder / "t.parquet", row_group_size=1)
+    for rows, whole in ((2, False), (3, True)):
+        preview = preview_folder(folder, table=Path(f"t.{suffix}"), limits=Limits(rows=rows))
+        assert (preview.rows, preview.is_whole) == (rows, whole)
+        assert [one.stimulus for one in preview.samples] == ["a.jpg", "b.jpg", "c.jpg"][:rows]
+
+
+def test_an_empty_table_has_nothing_to_see(tmp_path: Path) -> None:
+    (tmp_path / "captions.csv").write_text("image,caption\n")
+    preview = preview_folder(tmp_path)
+    assert (preview.samples, preview.rows, preview.is_whole) == ((), 0, True)
+
+
+def test_a_folder_without_a_table_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(StimuliError, match="no caption table in"):
+        preview_folder(tmp_path)
