@@ -8,16 +8,23 @@ import shlex
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from core.errors import InputError
 from core.options import Option, Value, build, options_of, value_of
 from core.questions.question import Question
 
-Q = TypeVar("Q", bound=Question)
+Q = TypeVar("Q")
 
 
-def add_options(parser: ArgumentParser, kind: type[Question]) -> None:
+@runtime_checkable  # tests check arguments against it
+class Worded(Protocol):
+    """A question, or any other dataclass of options that a command takes."""
+
+    command: ClassVar[str]
+
+
+def add_options(parser: ArgumentParser, kind: type) -> None:
     """Add an option for each field of a question, with its help and default."""
     for one in options_of(kind):
         if one.kind == "switch":
@@ -64,7 +71,7 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def to_words(question: Question) -> list[str]:
+def to_words(question: Worded) -> list[str]:
     """Return a question as words of its command, defaults left out."""
     words = question.command.split()
     for one in options_of(type(question)):

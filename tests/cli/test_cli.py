@@ -209,6 +209,9 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
             ["dataset", "add", "x", "--hub", "a/b", "--table", "t.csv"],
             "--table belongs to --folder",
         ),
+        (["dataset", "add", "x"], "name one of the two"),
+        (["dataset", "add", "x", "--hub", "a/b", "--folder", "."], "name one of the two"),
+        (["dataset", "add", "x", "--folder", ".", "--title", "a\nb"], "on one line"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], message: str) -> None:

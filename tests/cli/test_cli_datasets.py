@@ -11,9 +11,10 @@ from store_fakes import CountedDataset
 
 from core.cli import main
 from core.recipe import Recipe
-from core.store import add_dataset, write_result
+from core.store import Store, add_dataset, write_result
 from core.store.schema import SUMMARY
 from core.store.versions import VERSIONS
+from tests.cli.photos import paint_photos
 
 
 def test_written_levels_are_listed_behind_the_dataset_s_own(
@@ -33,3 +34,15 @@ def test_written_levels_are_listed_behind_the_dataset_s_own(
     assert [row["levels"] for row in json.loads(capsys.readouterr().out)] == [
         " ".join([*dataset.card.levels, "7-by-clerk"])
     ]
+
+
+def test_a_dataset_is_added_under_a_title(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    paint_photos(photos, 2)
+    (photos / "captions.csv").write_text("image,caption\n0.png,one\n1.png,two\n")
+    store = ["--store", str(tmp_path / "store")]
+    words = ["dataset", "add", "p", "--folder", str(photos), *store]
+    assert main([*words, "--title", "My *pictures*"]) == 0
+    assert Store(tmp_path / "store").dataset("p").title == "My *pictures*"
+    assert main(words) == 0
+    assert Store(tmp_path / "store").dataset("p").title == "My *pictures*"
