@@ -106,6 +106,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
     import pandas as pd  # as above
 
     from core.store import Store
+    from core.store.inventory import device_of, embedding_size, seconds_of, widths_of
 
     store = Store(arguments.store)
     datasets = (
@@ -121,7 +122,11 @@ def run_model_list(arguments: argparse.Namespace) -> None:
             "objective": entry.card.objective,
             "parameters": entry.card.parameters,
             "layers": len(entry.card.layers),
+            "dims": widths_of(entry),
             "level": entry.level,
+            "bytes": embedding_size(store.root, dataset, entry.card.name),
+            "device": device_of(entry),
+            "seconds": seconds_of(entry),
         }
         for dataset in datasets
         for entry in store.embeddings(dataset)

@@ -38,11 +38,11 @@ def show(at: Place, models: pd.DataFrame, name: str) -> None:
     left, right = st.columns(2)
     with left:
         _draw_layers(entry)
-    with right, frame.part():
-        _draw_nearest(at, models, name)
     with frame.part():
         _draw_competence(at, name)
     _draw_origin(at, entry)
+    with right, frame.part():  # last, as it may take a while
+        _draw_nearest(at, models, name)
 
 
 def _draw_buttons(model: changes.Held) -> None:
