@@ -116,7 +116,7 @@ def need_levels(at: Place) -> None:
 def pick(at: Place) -> CaptionAlignment:
     """Draw the controls."""
     with bar.more():
-        at = replace(at, scope=scope.pick_scope(at))
+        at, by = replace(at, scope=scope.pick_scope(at)), _pick_panels()
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(default_models(study))]
     seeing = every[every["model"].isin(default_targets(study))]
@@ -128,7 +128,7 @@ def pick(at: Place) -> CaptionAlignment:
         controls.pick_models(x, reading),
         controls.pick_models(y, seeing),
         comparing.pick_comparison(queries.size(at)),
-        _pick_panels(),
+        by,
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import PlatoscopeError
 from core.questions.asking import findings_of
 from core.questions.color import figures, knowledge_figures
 from core.questions.color.findings import finished_correlation
 from core.questions.color.geometry.agreement import DISSIMILARITIES, LAYOUTS
-from core.questions.color.question import PERCEPTION, kind_of
+from core.questions.color.question import PERCEPTION, ColorAgreement, kind_of
 from pages._parts.color import hues as controlled
 from pages._parts.color import spaces
 from pages._parts.color.hues import Hues
@@ -58,9 +59,12 @@ def show(at: Place) -> None:
         hues = controlled.pick(at)
     tables = lay_out(at, hues)
     if tables:
+        if len(tables) > 1:
+            with answer, frame.part():
+                prose.answer(findings_of(*agree(at, hues, tables))[: prose.LEAD])
         spaces.show(at, hues, tables)
         with frame.part():
-            show_agreement(at, hues, tables, answer)
+            show_agreement(at, hues, tables)
         with frame.part():
             show_errors(at, hues, tables)
     with frame.part():
@@ -70,36 +74,44 @@ def show(at: Place) -> None:
 def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:
     """Return the layout of each source by its name, and say why others have none."""
     tables: dict[str, pd.DataFrame] = {}
+    left_out = []
     for name, title in hues.titles.items():
         try:
             table = queries.ask(at, hues.layout(name))
         except PlatoscopeError as error:
-            st.caption(f"Left out: {frame.plain(title)}, {frame.plain(error)}.")
+            left_out.append(f"Left out: {frame.plain(title)}, {frame.plain(error)}.")
         else:
             tables[name] = table.assign(source=title)
+    if left_out:
+        with st.expander(f"Sources left out: {len(left_out)}", icon=":material/warning:"):
+            for reason in left_out:
+                st.caption(reason)
     return tables
 
 
-def show_agreement(at: Place, hues: Hues, tables: Tables, answer: DeltaGenerator) -> None:
+def agree(at: Place, hues: Hues, tables: Tables) -> tuple[ColorAgreement, pd.DataFrame]:
+    """Return the question how similar every two sources are, and its answer with their titles."""
+    question = hues.agreement(*tables)
+    table = queries.ask(at, question)
+    titles = dict(zip(dict.fromkeys([*table["x"], *table["y"]]), tables, strict=True))
+    names = {title: hues.titles[name] for title, name in titles.items()}
+    return question, table.assign(x=table["x"].map(names), y=table["y"].map(names))
+
+
+def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw how similar every two sources are, and say what is seen."""
     st.header("How similar are they?", anchor=False)
     if len(tables) < 2:
         raise frame.NeededError("Choose a source beside perception: one alone agrees with itself.")
     measure, of = _pick_measure()
-    question = hues.agreement(*tables)
-    table = queries.ask(at, question)
-    titles = dict(zip(dict.fromkeys([*table["x"], *table["y"]]), tables, strict=True))
-    names = {title: hues.titles[name] for title, name in titles.items()}
-    table = table.assign(x=table["x"].map(names), y=table["y"].map(names))
+    question, table = agree(at, hues, tables)
     figure = figures.agreement(
         table, of=of, measure=measure, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, question, figure, key="agreement", table=table)
     findings = findings_of(question, table)
-    prose.explain(AGREEMENT.format(colors=table["colors"].iloc[0]), findings[prose.LEAD :])
-    with answer:
-        prose.answer(findings[: prose.LEAD])
-    explain(at, hues, tables)
+    how = AGREEMENT.format(colors=table["colors"].iloc[0])
+    prose.explain("\n\n".join([how, *counted(at, hues, tables)]), findings[prose.LEAD :])
     with st.expander("The table behind the plot"):
         st.dataframe(table, hide_index=True)
 
@@ -113,18 +125,18 @@ def _pick_measure() -> tuple[str, str]:
         return measure, controls.pick_segment("of", OF, "of", start=DISSIMILARITIES)
 
 
-def explain(at: Place, hues: Hues, tables: Tables) -> None:
-    """Say what is counted, and how models of a made world can know color."""
+def counted(at: Place, hues: Hues, tables: Tables) -> Iterator[str]:
+    """Yield what is counted, and how models of a made world can know color."""
     kinds = {name: kind_of(name) for name in tables}
     if {"pixels", "captions"} & set(kinds.values()):
         smoothing = hues.question.counting.smoothing
-        st.markdown(COUNTED.format(unseen=UNSEEN[smoothing > 0].format(smoothing)))
+        yield COUNTED.format(unseen=UNSEEN[smoothing > 0].format(smoothing))
     words = [len(tables[name]) for name, kind in kinds.items() if kind == "language"]
     if queries.card(at).has_demo and words:
         seen = [tables[name]["seen"] for name, kind in kinds.items() if kind == "captions"]
         times = f"{seen[0].min():.0f} to {seen[0].max():.0f}" if seen else ""
         few = f", and each occurs only {times} times" if times else ""
-        st.markdown(CAVE.format(words=words[0], seen=few))
+        yield CAVE.format(words=words[0], seen=few)
 
 
 def show_errors(at: Place, hues: Hues, tables: Tables) -> None:

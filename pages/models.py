@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pandas as pd
+import streamlit as st
 
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import is_reality, trained
@@ -21,7 +22,7 @@ def show(at: Place) -> None:
     every = queries.models(at)
     if every.empty:
         frame.need_readers(at, "caption", "image")
-    options = controls.options_by_name(ModelMap)
+    options, answer = controls.options_by_name(ModelMap), st.empty()
     view = controls.pick_segment("View", VIEWS, "view", start="map", hidden=True)
     with bar.controls_bar():
         with bar.more():
@@ -31,7 +32,7 @@ def show(at: Place) -> None:
         comparison = comparing.pick_comparison(queries.size(at))
     _need_two(models, at)
     if view == "map":
-        atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed))
+        atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed), answer)
     elif view == "table":
         table.show(at, models, roster, comparison)
     else:

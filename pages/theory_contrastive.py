@@ -8,6 +8,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.options import build, options_of
 from core.questions.asking import findings_of
@@ -40,19 +41,21 @@ FORMULAS = {
     "tasks": r"P_\mathsf{coor} = \tfrac{1}{m} \sum_{i=1}^{m} P^{(i)}_\mathsf{coor}",
 }
 HOLDS = {True: "it holds.", False: "it does not hold. It is sufficient, not necessary."}
+LOSS_TITLES = {"infonce": "InfoNCE", "nce": "binary NCE"}
 MEASURES = {"cka": "CKA", "mutual_knn": "mutual k-NN"}
 OPTIONS = {one.name: one for one in options_of(Contrastive)}
 
 
 def show() -> None:
     """Draw the presets, the controls, the run with its answer, and the claim."""
+    answer = st.empty()
     titles = {name: preset.title for name, preset in PRESETS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles, sets=OPTIONAL)
     with bar.controls_bar():
         question = pick(name)
     setup = make_setup(question)
-    show_run = partial(show_looks, question, setup)
-    experiment.conduct(question, partial(start, setup), show_run)
+    show_run = partial(show_looks, question, setup, answer)
+    experiment.conduct(question, partial(start, setup), show_run, answer=answer)
     prose.explain(f"{frame.plain(PRESETS[name].claim)}\n\n{CLAIM}")
     prose.derive((FORMULAS[name], *FORMULA))
 
@@ -81,7 +84,7 @@ def pick_world(usual: Setup) -> dict[str, object]:
 def pick_learner(usual: Setup) -> dict[str, object]:
     """Draw the controls of the learner: those that its loss and the experiment have."""
     chosen: dict[str, object] = {}
-    loss = controls.pick_choice(OPTIONS["loss"], LOSSES, usual=usual.loss)
+    loss = controls.pick_choice(OPTIONS["loss"], LOSSES, labels=LOSS_TITLES, usual=usual.loss)
     if loss == "nce":
         chosen["positives"] = controls.pick_share(
             OPTIONS["positives"], 0.05, 0.95, step=0.05, usual=usual.positives
@@ -95,10 +98,13 @@ def pick_learner(usual: Setup) -> dict[str, object]:
     return {"loss": loss, **chosen}
 
 
-def show_looks(question: Contrastive, setup: Setup, looks: list[Look]) -> None:
+def show_looks(
+    question: Contrastive, setup: Setup, answer: DeltaGenerator, looks: list[Look]
+) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    prose.answer(findings_of(question, table))
+    with answer:
+        prose.answer(findings_of(question, table))
     if setup.experiment == "learn":
         show_learning(question, setup, looks[-1], table)
         kernel = describe(setup)

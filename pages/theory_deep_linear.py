@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.options import Option, build, options_of
@@ -51,13 +52,14 @@ OPTIONS = {one.name: one for one in options_of(DeepLinear)}
 
 def show() -> None:
     """Draw the presets, the controls, the run with its answer, and the claim."""
+    answer = st.empty()
     titles = {name: one.title for name, one in PRESETS.items()}
     titles |= {name: one.title for name, one in BREAKERS.items()}
     name = experiment.pick_preset(OPTIONS["preset"], titles)
     with bar.controls_bar():
         question = pick(name)
-    show_run = partial(show_looks, question)
-    experiment.conduct(question, partial(start, question), show_run)
+    show_run = partial(show_looks, question, answer)
+    experiment.conduct(question, partial(start, question), show_run, answer=answer)
     claim = BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim
     prose.explain(f"{frame.plain(claim)}\n\n{CLAIM}")
     prose.derive((*([FORMULAS[name]] if name in FORMULAS else []), *FORMULA))
@@ -121,10 +123,11 @@ def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
     return () if added in usual else tuple(sorted((*usual, added)))
 
 
-def show_looks(question: DeepLinear, looks: list[Look]) -> None:
+def show_looks(question: DeepLinear, answer: DeltaGenerator, looks: list[Look]) -> None:
     """Draw what a run has shown so far, and what the theory says of it."""
     table = tabulate(looks)
-    prose.answer(findings_of(question, table))
+    with answer:
+        prose.answer(findings_of(question, table))
     if question.preset in BREAKERS:
         unit = BREAKERS[question.preset].unit
         figure = figures.broken(table, unit=unit, mode=frame.mode())

@@ -16,7 +16,8 @@ STYLE = """<style>
   padding: 0.25rem 0 0.5rem; border-bottom: 1px solid {ink.grid}; background: {ink.paper};
   box-shadow: -0.5rem 0 {ink.paper}, 0.5rem 0 {ink.paper};  /* hides rings of what scrolls below */
 }}
-.st-key-bar-controls > [data-testid=stElementContainer] {{ flex: 1 1 7.5rem; max-width: 17rem; }}
+.st-key-bar-controls {{ gap: 0.75rem; }}
+.st-key-bar-controls > [data-testid=stElementContainer] {{ flex: 1 1 6.4rem; max-width: 17rem; }}
 .st-key-bar-controls > :has(> [data-testid=stButtonGroup]) {{ flex: 0 0 auto; max-width: none; }}
 .st-key-bar-controls > :has(> [data-testid=stPopover]) {{ order: 1; flex: 0 0 auto; }}
 .st-key-bar-chips button {{ border: 1px solid {ink.chance}; border-radius: 1rem; }}

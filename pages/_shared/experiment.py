@@ -14,6 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import PlatoscopeError
 from core.options import Option
@@ -75,12 +76,17 @@ class Experiment:
 
 
 def conduct(
-    question: Question, begin: Callable[[], Run], show: Callable[[list[Look]], None]
+    question: Question,
+    begin: Callable[[], Run],
+    show: Callable[[list[Look]], None],
+    *,
+    answer: DeltaGenerator,
 ) -> None:
     """Begin the run of a question, or go on with it; draw what it has shown, with a bar of its
     progress and a button to stop it.
 
-    The runs of other questions rest meanwhile: asked again, they go on where they were.
+    answer: what else `show` fills, with one element. The runs of other questions rest meanwhile:
+    asked again, they go on where they were.
     """
     digest = recipe_of(question).digest
     runs: dict[str, Experiment] = st.session_state.setdefault(_KEY, {})
@@ -88,10 +94,15 @@ def conduct(
     runs[digest] = held  # the latest last
     if len(runs) > MOST_HELD:
         runs.pop(next(iter(runs)))
-    go_on(held, show)
+    go_on(held, show, answer=answer)
 
 
-def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
+def go_on(
+    held: Experiment,
+    show: Callable[[list[Look]], None],
+    *,
+    answer: DeltaGenerator | None = None,
+) -> None:
     """Draw what an experiment has shown, with a bar of its progress and a button to stop it, and
     let it work while it runs.
     """
@@ -105,6 +116,8 @@ def go_on(held: Experiment, show: Callable[[list[Look]], None]) -> None:
         with frame.part():
             if held.looks:
                 show(held.looks)
+            elif answer:
+                answer.empty()  # a part may fill only what the whole page has drawn
             if held.error:
                 raise held.error
         write_part()

@@ -27,7 +27,7 @@ from core.questions.color.question import (
 )
 from core.questions.color.sources.naming import usual_sources
 from core.study.models import reads
-from pages._shared import controls, queries
+from pages._shared import bar, controls, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -73,13 +73,16 @@ class Hues:
 
 def pick(at: Place) -> Hues:
     """Draw the controls."""
-    titles = _pick_sources(at)
+    titles, layer = _pick_sources(at), _pick_layer()
+    palette = _pick_palette()
+    with bar.more():
+        sentences, counting = _pick_sentences(), _pick_counting()
     question = ColorAgreement(
         scope=at.scope,
         source=tuple(titles),
-        reading=_pick_reading(),
-        counting=_pick_counting(),
-        palette=_pick_palette(),
+        reading=Reading(layer, sentences),
+        counting=counting,
+        palette=palette,
         dims=controls.pick_segment(
             OPTIONS["dims"].label, {3: "3-D", 2: "2-D"}, "dims", start=OPTIONS["dims"].default
         ),
@@ -141,8 +144,8 @@ def _ends(at: Place) -> dict[str, str]:
     return {**best, WORST: str(values.idxmin())} if len(values) > 1 else best
 
 
-def _pick_reading() -> Reading:
-    """Choose what language models are asked, and where they are read out."""
+def _pick_layer() -> str | None:
+    """Choose where language models are read out."""
     layer = st.selectbox(
         OPTIONS["layer"].label,
         [USUAL, LAST, LAST_FOUR],
@@ -150,17 +153,19 @@ def _pick_reading() -> Reading:
         help=controls.sentence(OPTIONS["layer"].help),
         **bind("layer", USUAL),
     )
-    with st.expander(OPTIONS["sentences"].label):
-        written = st.text_area(
-            OPTIONS["sentences"].label,
-            help=f"One per line, with {SLOT} where the color goes. A word's vectors are averaged"
-            " over them.",
-            label_visibility="collapsed",
-            height=130,
-            **bind("sentences", "\n".join(SENTENCES), joint="\n"),
-        )
-    lines = tuple(line.strip() for line in written.splitlines() if line.strip())
-    return Reading(None if layer == USUAL else layer, lines)
+    return None if layer == USUAL else layer
+
+
+def _pick_sentences() -> tuple[str, ...]:
+    """Write what language models are asked."""
+    written = st.text_area(
+        OPTIONS["sentences"].label,
+        help=f"One per line, with {SLOT} where the color goes. A word's vectors are averaged over"
+        " them.",
+        height=130,
+        **bind("sentences", "\n".join(SENTENCES), joint="\n"),
+    )
+    return tuple(line.strip() for line in written.splitlines() if line.strip())
 
 
 def _pick_counting() -> Counting:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError
@@ -50,15 +51,19 @@ COLORING = {
 
 
 @fragment
-def show(at: Place, models: pd.DataFrame, question: ModelMap) -> None:
+def show(at: Place, models: pd.DataFrame, question: ModelMap, answer: DeltaGenerator) -> None:
     """Draw the map, and say how far to trust it and what is seen.
 
-    question: of which the map's layout is still to be chosen. A fragment: what it is colored by
-    draws nothing else anew.
+    question: of which the map's layout is still to be chosen. answer: where the page says it; it
+    holds one element, which a redraw of the map alone replaces. A fragment: what the map is colored
+    by draws nothing else anew.
     """
     with frame.part():
-        answer = st.container()
-        table = draw(at, models, question)
+        try:
+            table = draw(at, models, question)
+        except frame.NeededError:
+            answer.empty()  # a redraw of the map alone may fill only what the page has drawn
+            raise
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
 
