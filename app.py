@@ -16,10 +16,7 @@ PAGES = {
             icon=":material/landscape:",
             url_path="start",
             default=True,
-        ),
-        st.Page(
-            "pages/library.py", title="Library", icon=":material/inventory_2:", url_path="library"
-        ),
+        )
     ],
     "Models": [
         st.Page(
@@ -70,6 +67,12 @@ PAGES = {
             icon=":material/stacks:",
             url_path="theory-deep-linear",
         ),
+    ],
+    "Store": [
+        st.Page(
+            "pages/library.py", title="Library", icon=":material/inventory_2:", url_path="library"
+        ),
+        st.Page("pages/jobs.py", title="Jobs", icon=":material/manufacturing:", url_path="jobs"),
     ],
 }
 

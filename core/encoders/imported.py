@@ -42,7 +42,9 @@ def read_features(path: Path) -> list[Space]:
     if reader is None:
         raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
     if not path.is_file():
-        raise FeatureError(f"there is no file {path}")
+        raise FeatureError(
+            f"there is no file {path}; check its path, and that this machine sees it"
+        )
     arrays = reader(path)
     layers = [
         layer

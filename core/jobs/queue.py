@@ -15,7 +15,7 @@ from core.jobs import states
 from core.jobs.devices import named_device
 from core.jobs.job import Job
 from core.jobs.starting import ensure_worker
-from core.jobs.table import job_of, rows
+from core.jobs.table import IS_UNFINISHED, job_of, rows
 
 LOG_END = 20_000  # characters of a log that are shown
 
@@ -47,6 +47,11 @@ def submit(
 def jobs(store: Path) -> list[Job]:
     """Return all jobs, the latest first; finished ones are forgotten after some hundreds."""
     return [job_of(store, row) for row in reversed(rows(store, "TRUE"))]
+
+
+def unfinished(store: Path) -> list[Job]:
+    """Return the jobs that run or wait, the latest first."""
+    return [job_of(store, row) for row in reversed(rows(store, IS_UNFINISHED))]
 
 
 def job(store: Path, number: int) -> Job:

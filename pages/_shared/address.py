@@ -112,10 +112,12 @@ def write_part() -> None:
         write()
 
 
-def fragment(draw: Callable[P, None]) -> Callable[P, None]:
-    """Let a part of a page be drawn by itself when a control in it is changed."""
+def fragment(draw: Callable[P, None], *, run_every: str | None = None) -> Callable[P, None]:
+    """Let a part of a page be drawn by itself when a control in it is changed, and every so often:
+    run_every, such as 2s.
+    """
 
-    @st.fragment
+    @st.fragment(run_every=run_every)
     @wraps(draw)
     def draw_part(*args: P.args, **kwargs: P.kwargs) -> None:
         if _view().whole:

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from core.demo import under_way
+from core.errors import PlatoscopeError
+from core.figures.numbers import counted
+from core.jobs import queue
+from core.jobs.job import Job
 from core.settings import store_path
 from core.study.models import tell_apart
 from core.study.parts import CAVE
 from pages._shared import address, queries
 from pages._shared.chosen import selection
 from pages._shared.frame import part
+from pages._shared.texts import Texts
 
+JOBS = "jobs"  # the address of the page that shows them
 WORDMARK = """<style>
 .st-key-head { margin-top: -2.6rem; flex-wrap: nowrap; }
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
+
+
+class News(NamedTuple):
+    """What a store holds: models embedded over a dataset (-1 where it is gone), datasets, and the
+    digest of all that is published over the dataset.
+    """
+
+    models: int
+    datasets: int
+    digest: str
 
 
 def draw(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
@@ -50,7 +68,22 @@ def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
         if group:
             st.caption(group)
         for page in members:
-            st.page_link(page, query_params=along)
+            draw = _link_jobs if page.url_path == JOBS else st.page_link
+            draw(page, query_params=along)
+
+
+@st.fragment(run_every="5s")
+def _link_jobs(page: Page, *, query_params: Texts) -> None:
+    """Link to the jobs, and say how many run and wait."""
+    jobs: list[Job] = []
+    with suppress(PlatoscopeError):  # the page itself says what is wrong with the queue
+        jobs = queue.unfinished(store_path())
+    running = sum(job.state == "running" for job in jobs)
+    counts = {"running": running, "waiting": len(jobs) - running}
+    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    st.page_link(
+        page, label=f"{page.title}: {told}" if told else page.title, query_params=query_params
+    )
 
 
 def _pick_dataset() -> None:
@@ -67,7 +100,7 @@ def _pick_dataset() -> None:
         )
         with part():
             selection.pick(dataset)
-        _offer_news(dataset, len(queries.store().models(dataset)))
+        _follow_store(dataset, _news_of(dataset))
     else:
         _await_dataset(under_way(store_path()) is not None)
     problems = queries.store().problems()
@@ -97,12 +130,36 @@ def _show_build(built: tuple[int, int, str] | None) -> None:
         st.progress(done / total, f"Building the demo: {done} of {total} {what}")
 
 
-@st.fragment(run_every="10s")
-def _offer_news(dataset: str, shown: int) -> None:
+@st.fragment(run_every="5s")
+def _follow_store(dataset: str, shown: News) -> None:
+    """Offer what has come into the store since the page was drawn; it is shown when the visitor
+    asks for it.
+    """
     _show_build(under_way(store_path()))
-    now = queries.count_models(dataset)
-    if now < 0:
+    now = _news_of(dataset)
+    if now.models < 0:
         st.rerun(scope="app")
-    label = f"{now} models now: show them" if now != shown else "Refresh"
-    if st.button(label, icon=":material/refresh:", type="primary" if now != shown else "tertiary"):
+    news = what_came(now, shown)
+    look = "primary" if news else "tertiary"
+    if st.button(news or "Refresh", icon=":material/refresh:", type=look):
         st.rerun(scope="app")
+
+
+def _news_of(dataset: str) -> News:
+    """Return what the store holds now, to be compared with what is shown."""
+    here, models = queries.store(), queries.count_models(dataset)
+    digest = here.digest(dataset) if models >= 0 else ""
+    return News(models, len(here.datasets()), digest)
+
+
+def what_came(now: News, shown: News) -> str:
+    """Return what a button says that shows what is new; "" where nothing is."""
+    if now == shown:
+        return ""
+    for count, before, one in (
+        (now.models, shown.models, "model"),
+        (now.datasets, shown.datasets, "dataset"),
+    ):
+        if count != before:
+            return f"{counted(count, one, f'{one}s')} now: show {'it' if count == 1 else 'them'}"
+    return "New results: show them"

@@ -19,7 +19,8 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 PAGES = dict(  # by file: its address
     re.findall(r'"pages/(\w+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text())
 )
-DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models"  # where there is no chart
+# where there is no chart
+DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs"
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 

@@ -202,7 +202,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
         ),
         (
             ["import", "nowhere.npy", "--dataset", "photos", "--name", "n", "--modality", "vision"],
-            "there is no file nowhere.npy",
+            "there is no file nowhere.npy; check its path",
         ),
         (["dataset", "add", "x", "--folder", ".", "--split", "train"], "--split belongs to --hub"),
         (

@@ -1,0 +1,82 @@
+"""Jobs in a real Chromium: people watch one queue, which nobody has to reload."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.jobs import queue
+from core.jobs.starting import PROGRAM, environment
+from core.settings import ROOT
+from tests.browser.server import serve
+from tests.browser.test_browser import check_headings
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+pytestmark = pytest.mark.browser
+SIZE = 40
+NARROW = "document.querySelector('[data-testid=stMain]').scrollWidth <= 390"
+
+
+@contextmanager
+def working(store: Path) -> Iterator[None]:
+    """Let a worker run jobs for as long as this lasts."""
+    command = [*PROGRAM, "jobs", "work", "--idle", "300"]
+    with subprocess.Popen(command, cwd=ROOT, env=environment(store)) as worker:
+        try:
+            yield
+        finally:
+            worker.terminate()
+
+
+def submit(store: Path, file: Path) -> None:
+    kind = ["--dataset", "cave", "--modality", "vision"]
+    queue.submit(store, ["import", str(file), "--name", file.stem, *kind], owner="ada")
+
+
+def badge(page, job: int, state: str):
+    return page.locator(f".st-key-job-{job} .stBadge, .st-key-job-{job} span", has_text=state).first
+
+
+def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    store = build(
+        tmp_path / "store",
+        PaintedDataset(SIZE),
+        vision=VISION[1:3],
+        language=LANGUAGE[:1],
+        reality=False,
+    )
+    late, there = tmp_path / "late.npy", tmp_path / "there.npy"
+    np.save(there, np.random.default_rng(0).normal(size=(SIZE, 4)).astype(np.float32))
+    with serve(store, log=store / "server.log") as address:
+        page, elsewhere = browser.new_page(), browser.new_page()
+        page.goto(f"{address}/jobs")
+        page.get_by_text("No jobs yet").wait_for()
+        elsewhere.goto(f"{address}/models?view=table")
+        elsewhere.get_by_role("button", name="Refresh").wait_for()
+        for file in (late, there):
+            submit(store, file)
+        badge(page, 2, "waiting").wait_for()  # nobody has clicked
+        elsewhere.get_by_role("link", name="Jobs: 2 waiting").wait_for()
+        with working(store):
+            badge(page, 2, "done").wait_for()
+            page.locator(".st-key-job-1").get_by_text("there is no file").wait_for()
+            elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
+            assert "view=table" in elsewhere.url
+            np.save(late, np.load(there))
+            page.get_by_role("button", name="Retry").click()
+            badge(page, 1, "done").wait_for()
+            page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
+            page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
+            page.wait_for_url("**/jobs?log=1")
+        check_headings(page)
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.wait_for_function(NARROW)
+        for each in (page, elsewhere):
+            assert each.get_by_test_id("stException").count() == 0
+            each.close()
