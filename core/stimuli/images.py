@@ -17,6 +17,19 @@ from PIL import Image, ImageOps
 from core.errors import StimuliError
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
+SUFFIXES = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".webp",
+    ".gif",
+    ".tif",
+    ".tiff",
+    ".bmp",
+    ".avif",
+    ".jp2",
+    ".ppm",
+)
 MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
 
 _SHORT_SIDE = (

@@ -6,9 +6,9 @@ no longer than a small one. `FolderDataset.open` looks at everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 from PIL import Image
@@ -43,15 +43,16 @@ class Limits:
 class Preview:
     """What was seen of a source.
 
-    rows, images, decoded: how many rows were read, how many images they name, and how many of those
-    were decoded. is_whole: whether the table has no further rows. levels, factors: their names.
+    rows, images, unopened: how many rows were read, how many images they name, and how many of
+    those were found and not decoded. is_whole: whether the table has no further rows. levels,
+    factors: their names.
     """
 
     samples: tuple[Sample, ...]
     problems: tuple[Problem, ...]
     rows: int
     images: int
-    decoded: int
+    unopened: int
     is_whole: bool
     levels: tuple[str, ...]
     factors: tuple[str, ...]
@@ -70,8 +71,7 @@ def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = 
     is_whole = seen.rows == every.rows
     rows, nameless = read_rows(seen)
     rows = rows if is_whole else _settled(rows)
-    check = _CheckFirst(limits.images)
-    files, unusable = read_images(folder, rows, check)
+    files, unusable = read_images(folder, rows, _check_first(limits.images))
     whole, wrong = gather(rows, broken=unusable.keys())
     problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
     decoded = {name: path for name, (path, digest) in files.items() if digest}
@@ -80,25 +80,21 @@ def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = 
         problems=tuple(problems),
         rows=len(seen.rows),
         images=len(files) + len(unusable),
-        decoded=check.decoded,
+        unopened=len(files) - len(decoded),
         is_whole=is_whole,
         levels=whole.levels,
         factors=seen.factor_columns,
     )
 
 
-@dataclass
-class _CheckFirst:
-    """A check that decodes the first images and takes the others as they are."""
+def _check_first(most: int) -> Callable[[Path, str], str]:
+    """Return a check that decodes the first images and takes the others as they are."""
+    turn = count()
 
-    most: int
-    decoded: int = 0
+    def check(path: Path, name: str) -> str:
+        return check_file(path, name) if next(turn) < most else ""
 
-    def __call__(self, path: Path, name: str) -> str:
-        if self.decoded == self.most:
-            return ""
-        self.decoded += 1
-        return check_file(path, name)
+    return check
 
 
 def _settled(rows: Sequence[Row]) -> list[Row]:

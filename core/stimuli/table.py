@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from core.errors import StimuliError
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+TABLES = (".csv", ".jsonl", ".parquet")
 COLUMNS = ("image", "caption")
 LEVEL_COLUMNS = ("caption_index", "level")
 OTHER_NAMES = {  # what others call these columns, for hints only
@@ -54,15 +56,11 @@ def find_table(folder: Path) -> Path:
     """Return the only CSV, JSONL or Parquet file of a folder; raises StimuliError where there is
     none or a choice.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # Path.is_dir raises for names that no folder can have
         raise StimuliError(
             f"{folder} is not a folder; expected one with image files and a caption table"
         )
-    files = sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in _READERS and not path.name.startswith(".")
-    )
+    files = list_tables(folder)
     if not files:
         raise StimuliError(
             f"no caption table in {folder}; expected one such as captions.csv, with the columns"
@@ -75,6 +73,20 @@ def find_table(folder: Path) -> Path:
             " (--table), or keep only one"
         )
     return files[0]
+
+
+def list_tables(folder: Path) -> list[Path]:
+    """Return the tables of a folder by name; raises StimuliError where it cannot be listed."""
+    try:
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.suffix.lower() in TABLES and not path.name.startswith(".")
+        )
+    except OSError as error:
+        raise StimuliError(
+            f"cannot list the folder {folder}: {error.strerror}; change its rights"
+        ) from error
 
 
 def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS, most: int | None = None) -> Table:
@@ -229,8 +241,6 @@ def _read_text(path: Path) -> str:
     return text
 
 
-_READERS: Mapping[str, Callable[[Path, int | None], tuple[list[str], list[dict[str, Any]]]]] = {
-    ".csv": _read_csv,
-    ".jsonl": _read_jsonl,
-    ".parquet": _read_parquet,
-}
+_READERS: Mapping[str, Callable[[Path, int | None], tuple[list[str], list[dict[str, Any]]]]] = dict(
+    zip(TABLES, (_read_csv, _read_jsonl, _read_parquet), strict=True)
+)

@@ -96,6 +96,14 @@ def pick_switch(one: Option) -> bool:
     return st.toggle(one.label, help=sentence(one.help), **bind(one.name, one.default))
 
 
+def pick_text(one: Option, *, start: str = "", example: str = "") -> str:
+    """Choose a text. start: what it is at first; example: what stands in an empty field."""
+    text = st.text_input(
+        one.label, placeholder=example, help=sentence(one.help), **bind(one.name, start)
+    )
+    return text.strip()
+
+
 def pick_number(one: Option, most: int, *, usual: int | None = None) -> int:
     """Choose a whole number up to `most`. usual: what it is at first, in place of the default."""
     start, least = one.default if usual is None else usual, int(one.least or 0)

@@ -29,7 +29,7 @@ STYLE = """<style>
   background: transparent; color: inherit; box-shadow: inset 0 0 0 1px {ink.ember};
 }}
 [data-testid=stMultiSelect] [data-tag] button {{ color: inherit; }}
-[data-testid=stBaseButton-primary] {{ color: {ink.paper} !important; }}
+[data-testid=stBaseButton-primary]:enabled {{ color: {ink.paper} !important; }}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] * {{
   opacity: 1; color: {ink.soft};
 }}
@@ -128,11 +128,15 @@ def keep_legible() -> None:
     st.html(STYLE.format(ink=INK[mode()]) + (WITHIN if st.context.is_embedded else ""))
 
 
-def draw(question: str, show: Callable[[Place], None]) -> None:
+def draw(
+    question: str, show: Callable[[Place], None], *, first: Callable[[], None] | None = None
+) -> None:
     """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
-    next.
+    next. first: draws what an empty store has, too.
     """
     with _titled(question):
+        if first:
+            first()
         at = _place()
         shown = queries.count_models(at.dataset)
         try:

@@ -47,8 +47,8 @@ def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> No
     assert second.image.size == (224, 112)
     assert second.image.getpixel((5, 5))[0] == pytest.approx(40, abs=2)
     assert (preview.levels, preview.factors) == (("0", "1"), ("scene",))
-    counts = (preview.rows, preview.images, preview.decoded, preview.is_whole)
-    assert counts == (12, 6, 6, True)
+    counts = (preview.rows, preview.images, preview.unopened, preview.is_whole)
+    assert counts == (12, 6, 0, True)
     assert preview.problems == ()
 
 
@@ -68,7 +68,7 @@ def test_only_the_first_rows_and_images_are_looked_at(tmp_path: Path) -> None:
         (folder / f"{name}.jpg").write_bytes(b"no image")
     preview = preview_folder(folder, limits=Limits(rows=7, images=2, samples=8))
     assert preview.problems == ()
-    assert (preview.rows, preview.images, preview.decoded) == (7, 4, 2)
+    assert (preview.rows, preview.images, preview.unopened) == (7, 4, 2)
     assert not preview.is_whole
     assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "b.jpg"]
 

@@ -16,23 +16,10 @@ from core.competence.images.shards import has_shards, read_shards
 from core.errors import StimuliError
 from core.progress import Progress
 from core.stimuli.folder import find_image
-from core.stimuli.table import read_table
+from core.stimuli.images import SUFFIXES
+from core.stimuli.table import list_tables, read_table
 
 GROUP = "own"
-SUFFIXES = (
-    ".jpg",
-    ".jpeg",
-    ".png",
-    ".webp",
-    ".gif",
-    ".tif",
-    ".tiff",
-    ".bmp",
-    ".avif",
-    ".jp2",
-    ".ppm",
-)
-TABLES = (".csv", ".jsonl", ".parquet")
 TESTS = ("test", "val")  # what the part is called that a probe is measured on
 FORMS = (
     "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and"
@@ -98,11 +85,7 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 def _from_table(folder: Path) -> Samples:
     """Read the folder's only table."""
-    tables = sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in TABLES and not path.name.startswith(".")
-    )
+    tables = list_tables(folder)
     if len(tables) != 1:
         raise StimuliError(
             f"{folder} has no folders of images and {len(tables)} tables; expected {FORMS}"

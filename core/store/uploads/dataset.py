@@ -17,6 +17,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import StimuliError
+from core.stimuli.table import TABLES
 from core.store.uploads.place import digest_of, keep, safe_name
 
 GB = 1024**3
@@ -67,7 +68,7 @@ def keep_dataset(
 
 def _title_file(files: Sequence[File]) -> str:
     """Return the name of the file after which the dataset is called: the zip, or the table."""
-    tables = (name for name, _ in files if name.lower().endswith((".csv", ".jsonl", ".parquet")))
+    tables = (name for name, _ in files if name.lower().endswith(TABLES))
     return next(tables, files[0][0])
 
 

@@ -1,0 +1,174 @@
+"""Adding a dataset: a folder on the server, an upload, or a data set of the hub becomes one
+`platoscope dataset add`, which is previewed, shown and queued.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import InputError, PlatoscopeError
+from core.figures.numbers import counted
+from core.jobs.job import Job
+from core.questions.words import to_words
+from core.stimuli.addition import OF_HUB, Addition, check_addition
+from core.stimuli.preview import Preview
+from core.stimuli.table import list_tables
+from core.store.titles import check_title
+from core.store.uploads.place import safe_name
+from core.store.views import tidy
+from pages._parts.library import previews, queued, uploads
+from pages._shared import address, controls, frame, queries
+
+OPEN = "add"  # what the address calls the form that is open
+DATASET = "dataset"
+SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
+OPTIONS = controls.options_by_name(Addition)
+FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
+
+
+@address.fragment
+def show() -> None:
+    """Draw the button that opens the form, and the form where it is open."""
+    is_open = address.mark(OPEN) == DATASET
+    st.button(
+        "Close" if is_open else "Add a dataset",
+        icon=":material/close:" if is_open else ":material/add_photo_alternate:",
+        key="add-dataset",
+        on_click=address.set_mark,
+        args=(OPEN, "" if is_open else DATASET),
+    )
+    if is_open:
+        with st.container(border=True, key="dataset-form"), frame.part():
+            st.subheader("Add a dataset", anchor=False)
+            _draw_form()
+    with frame.part():
+        _offer_added(queued.follow())
+
+
+def _offer_added(job: Job | None) -> None:
+    """Offer to choose the dataset that a job has added."""
+    if job is None or job.state != "done" or " ".join(job.words[:2]) != Addition.command:
+        return
+    name = job.words[2]
+    if name in {card.name for card in queries.store().datasets()}:
+        st.button("Show it", icon=":material/arrow_forward:", on_click=_choose, args=(name,))
+
+
+def _choose(name: str) -> None:
+    """Choose a dataset for all pages."""
+    st.session_state["dataset"] = name
+    address.redraw_page()
+
+
+def _draw_form() -> None:
+    source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
+    if source == "hub":
+        _finish(_pick_hub(), None)
+        return
+    addition = _pick_upload() if source == "upload" else _pick_folder()
+    if addition.folder:
+        _finish(addition, previews.show(addition))
+
+
+def _pick_upload() -> Addition:
+    folder = uploads.pick()
+    if folder is None:
+        return Addition()
+    tables = [path.name for path in list_tables(folder)]
+    if len(tables) < 2:
+        return Addition(folder=str(folder))
+    return Addition(
+        folder=str(folder), table=controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
+    )
+
+
+def _pick_folder() -> Addition:
+    """Choose a folder that the server can read."""
+    left, right = st.columns([3, 1])
+    with left:
+        text = controls.pick_text(OPTIONS["folder"], example="/data/photos")
+    with right:
+        table = controls.pick_text(OPTIONS["table"], example="the only one")
+    if not text.isprintable():
+        raise InputError(f"{text!r} names no folder; expected a path such as /data/photos")
+    return Addition(folder=os.path.abspath(os.path.expanduser(text)) if text else "", table=table)
+
+
+def _pick_hub() -> Addition:
+    """Choose a data set of the hub."""
+    hub = controls.pick_text(OPTIONS["hub"], example="wit_1024, or owner/name")
+    texts = []
+    for name, column in zip(OF_HUB, st.columns(len(OF_HUB)), strict=True):
+        with column:
+            texts.append(controls.pick_text(OPTIONS[name]))
+    revision, split, image_column, text_column = texts
+    return Addition(
+        hub=hub,
+        revision=revision,
+        split=split,
+        image_column=image_column,
+        text_column=text_column,
+    )
+
+
+def _finish(addition: Addition, preview: Preview | None) -> None:
+    """Draw what is asked of any source, the command, and the button that queues it."""
+    place = addition.folder or addition.hub
+    own = safe_name(place.rstrip("/").rpartition("/")[2])
+    left, right = st.columns(2)
+    with left:
+        name = controls.pick_text(OPTIONS["name"], start=own if place else "")
+    with right:
+        title = tidy(controls.pick_text(OPTIONS["title"], example=own if place else ""))
+    skips = controls.pick_switch(OPTIONS["skip_broken"])
+    addition = replace(addition, name=name, title=title, skip_broken=skips)
+    if not place:
+        return
+    obstacle = _obstacle(addition, preview)
+    _tell_replaced(name)
+    words = to_words(addition)
+    st.code(frame.command(*words), language="bash", wrap_lines=True)
+    if obstacle:
+        st.warning(frame.plain(obstacle), icon=":material/error:")
+    queued.offer("Add this dataset", words, disabled=bool(obstacle), after=_close)
+
+
+def _close() -> None:
+    """Close the form of a dataset that is queued; the next one starts anew."""
+    address.release(FORM)
+    address.set_mark(OPEN, "")
+    address.set_mark(uploads.UPLOAD, "")
+
+
+def _obstacle(addition: Addition, preview: Preview | None) -> str:
+    """Say what the command would refuse; "" for nothing."""
+    try:
+        check_addition(addition)
+        if addition.title:
+            check_title(addition.title)
+    except PlatoscopeError as error:
+        return f"{error}."
+    if preview and preview.problems and not addition.skip_broken:
+        return (
+            "A dataset with problems is refused. Correct the rows above, or skip what is broken and"
+            " keep the rest."
+        )
+    if preview and not preview.samples:
+        return "No stimulus can be used; correct the problems above."
+    return ""
+
+
+def _tell_replaced(name: str) -> None:
+    """Say what a dataset of the same name loses."""
+    cards = {card.name: card for card in queries.store().datasets()}
+    if name in cards:
+        models = queries.count_models(name)
+        lost = " Unless it is the same, its models must be embedded again." if models > 0 else ""
+        st.warning(
+            f"{frame.plain(name)} exists, with {cards[name].size:,} stimuli and"
+            f" {counted(models, 'model', 'models')}. What is added takes its place.{lost}",
+            icon=":material/warning:",
+        )

@@ -1,0 +1,85 @@
+"""A folder's first stimuli and its problems, before anything of it is added."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from core.figures.numbers import counted
+from core.stimuli.addition import Addition
+from core.stimuli.preview import Preview, Sample, preview_folder
+from core.store.writer import thumbnail
+from pages._shared import frame, tiles
+
+WIDTH = 130  # pixels of a picture, at least
+MOST_HEIGHT = 240  # pixels of the table of problems
+_HELD = "dataset-preview"
+
+
+def show(addition: Addition) -> Preview:
+    """Draw what the first rows of a folder hold, and return it; raises StimuliError where it cannot
+    be read.
+    """
+    preview, pictures = _look(addition)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(frame.plain(_extent(preview)), width="stretch")
+        st.button("Look again", icon=":material/refresh:", type="tertiary", on_click=_forget)
+    tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))
+    if preview.problems:
+        _draw_problems(preview)
+    return preview
+
+
+def _look(addition: Addition) -> tuple[Preview, list[tiles.Tile]]:
+    """Look at a folder once; what it holds may change until someone looks again."""
+    key = (addition.folder, addition.table)
+    held = st.session_state.get(_HELD)
+    if held is None or held[0] != key:
+        table = Path(addition.table) if addition.table else None
+        preview = preview_folder(Path(addition.folder), table=table)
+        pictures = [_tile(index, sample) for index, sample in enumerate(preview.samples)]
+        held = st.session_state[_HELD] = key, (preview, pictures)
+    return held[1]
+
+
+def _forget() -> None:
+    st.session_state.pop(_HELD, None)
+
+
+def _tile(index: int, sample: Sample) -> tiles.Tile:
+    picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
+    (_, caption), *others = sample.captions
+    more = f"+ {counted(len(others), 'caption', 'captions')}" if others else ""
+    return tiles.Tile(index, picture, caption, tiles.Note(more, caption), marked=False)
+
+
+def _extent(preview: Preview) -> str:
+    """Say how much was looked at, and what it has."""
+    rows = counted(preview.rows, "row", "rows")
+    images = counted(preview.images, "image", "images")
+    levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
+    factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
+    if preview.is_whole and not preview.unopened:
+        return f"Looked at {rows} and {images}: all there is.{levels}{factors}"
+    seen = f"{rows if preview.is_whole else f'the first {rows}'} and their {images}"
+    opened = f", opened {preview.images - preview.unopened:,} of these" if preview.unopened else ""
+    return f"Looked at {seen}{opened}; the job looks at everything.{levels}{factors}"
+
+
+def _draw_problems(preview: Preview) -> None:
+    """Draw every problem with its row."""
+    number = counted(len(preview.problems), "problem", "problems")
+    st.markdown(f"**{number}**, by row; the first row after a header is 1")
+    texts = [str(one).partition(": ")[2] for one in preview.problems]
+    table = pd.DataFrame({"row": [one.row for one in preview.problems], "problem": texts})
+    height = min(MOST_HEIGHT, 38 + 35 * len(table))
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=height,
+        key="dataset-problems",
+        column_config={"row": st.column_config.NumberColumn(width="small")},
+    )

@@ -1,0 +1,60 @@
+"""Queuing a command from the Library, and following the job that it became."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from core.errors import PlatoscopeError
+from core.jobs import queue
+from core.jobs.job import Job
+from core.settings import store_path
+from pages._parts.jobs import cards
+from pages._shared import address, frame
+
+_JOB, _TROUBLE = "queued-job", "queued-trouble"
+
+
+def offer(label: str, words: Sequence[str], *, disabled: bool, after: Callable[[], None]) -> None:
+    """Draw the button that queues a command; after: what is called once it is queued."""
+    st.button(
+        label,
+        icon=":material/playlist_add:",
+        type="primary",
+        key="queue",
+        disabled=disabled,
+        on_click=_submit,
+        args=(words, after),
+    )
+    if trouble := st.session_state.pop(_TROUBLE, ""):
+        st.error(frame.plain(trouble), icon=":material/error:")
+
+
+def _submit(words: Sequence[str], after: Callable[[], None]) -> None:
+    try:
+        st.session_state[_JOB] = queue.submit(store_path(), words).id
+    except PlatoscopeError as error:
+        st.session_state[_TROUBLE] = str(error)
+        return
+    after()
+
+
+def follow() -> Job | None:
+    """Draw how far the job is that was queued last in this tab, and return it; None without one."""
+    number = st.session_state.get(_JOB)
+    if number is None:
+        return None
+    job = queue.job(store_path(), number)
+    pace = None if job.is_finished else "1s"
+    address.fragment(_draw_job, run_every=pace)(number, job.is_finished)
+    return job
+
+
+def _draw_job(number: int, was_over: bool) -> None:
+    with frame.part():
+        job = queue.job(store_path(), number)
+        if job.is_finished != was_over:
+            st.rerun(scope="app")
+        cards.say_trouble()
+        cards.draw(job)

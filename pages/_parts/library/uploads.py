@@ -1,0 +1,70 @@
+"""Uploading a dataset: the files become a folder of the store, which the address names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from core.errors import PlatoscopeError
+from core.jobs import queue
+from core.settings import store_path
+from core.stimuli.images import SUFFIXES
+from core.stimuli.table import TABLES
+from core.store.uploads import keep_dataset, uploads_folder
+from pages._shared import address, frame
+
+MOST_MEGABYTES = 500  # the server holds an upload in memory; more goes into a folder
+UPLOAD = "upload"  # what the address calls the folder of the upload
+_FILES, _TROUBLE = "dataset-files", "upload-trouble"
+HELP = """One zip with images and a table (CSV, JSONL or Parquet) with the columns `image` and
+`caption`; or the table and the images themselves."""
+
+
+def pick() -> Path | None:
+    """Take a zip, or a table with images, and return the folder that it became; None before."""
+    st.file_uploader(
+        "A zip, or a caption table and its images",
+        type=["zip", *(suffix.removeprefix(".") for suffix in (*TABLES, *SUFFIXES))],
+        accept_multiple_files=True,
+        key=_FILES,
+        help=HELP,
+        max_upload_size=MOST_MEGABYTES,
+        on_change=_take,
+    )
+    if trouble := st.session_state.get(_TROUBLE):
+        st.error(frame.plain(trouble), icon=":material/error:")
+    return _uploaded(address.mark(UPLOAD))
+
+
+def needed() -> list[str]:
+    """Return the commands of jobs that may still read what was uploaded."""
+    return [job.command for job in queue.jobs(store_path()) if job.state != "done"]
+
+
+def _take() -> None:
+    """Keep what was chosen in place of what was there, and remember what is wrong with it."""
+    files = st.session_state[_FILES]
+    address.set_mark(UPLOAD, "")
+    st.session_state[_TROUBLE] = ""
+    if not files:
+        return
+    try:
+        held = [(file.name, file.getbuffer()) for file in files]
+        folder = keep_dataset(store_path(), held, needed=needed())
+    except PlatoscopeError as error:
+        st.session_state[_TROUBLE] = str(error)
+    else:
+        address.set_mark(UPLOAD, folder.relative_to(uploads_folder(store_path())).as_posix())
+
+
+def _uploaded(place: str) -> Path | None:
+    """Return the folder that the address names, None where there is none."""
+    uploads = uploads_folder(store_path()).resolve()
+    folder = (uploads / place).resolve()
+    if not place:
+        return None
+    if folder == uploads or not folder.is_relative_to(uploads) or not folder.is_dir():
+        st.warning("This upload is not there any more. Upload it again.", icon=":material/error:")
+        return None
+    return folder

@@ -1,0 +1,236 @@
+"""Adding a dataset from the Library: previewed, checked, shown as a command, and queued."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from core.cli import main
+from core.jobs import queue
+from core.jobs.job import Job
+from core.store import Store
+from core.store.uploads import uploads_folder
+from tests.pages.seen import said, tiles
+
+NASTY = "<b>*x*</b> $y$ [z](u)"
+
+
+@pytest.fixture
+def store(small, tmp_path) -> Path:
+    return Path(shutil.copytree(small(20), tmp_path / "store"))
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch) -> None:
+    """Jobs wait: the tests run their commands themselves."""
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+
+
+def picture(shade: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (30, 20), (shade, 0, 0)).save(file, "PNG")
+    return file.getvalue()
+
+
+def table(rows: list[tuple[str, str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows([("image", "caption"), *rows])
+    return text.getvalue().encode()
+
+
+def files(broken: bool = False) -> dict[str, bytes]:
+    """Return six pictures and their table, with a row that names no picture where it is broken."""
+    rows = [(f"{n}.png", f"{NASTY} {n}") for n in range(6)]
+    rows += [("lost.png", "nothing")] if broken else []
+    return {"captions.csv": table(rows)} | {f"{n}.png": picture(40 * n) for n in range(6)}
+
+
+def zipped(entries: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def folder(path: Path, broken: bool = False) -> Path:
+    path.mkdir()
+    for name, data in files(broken).items():
+        (path / name).write_bytes(data)
+    return path
+
+
+def opened_form(opened, store: Path, **query: str):
+    app = opened(store, "library", add="dataset", **query)
+    assert not app.exception
+    return app
+
+
+def upload(app, *entries: tuple[str, bytes]):
+    chosen = [(name, data, "application/octet-stream") for name, data in entries]
+    app.file_uploader(key="dataset-files").set_value(chosen).run()
+    assert not app.exception
+    return app
+
+
+def command(app) -> str:
+    return next(code.value for code in app.code if "dataset add" in code.value)
+
+
+def state(root: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+
+
+def test_an_uploaded_zip_is_previewed_mended_and_queued(opened, store):
+    app = upload(opened_form(opened, store), ("My birds.zip", zipped(files(broken=True))))
+    shown = tiles(app, "preview")
+    assert [tile["caption"] for tile in shown] == [f"{NASTY} {n}" for n in range(6)]
+    assert all(tile["image"].startswith("data:image/webp;base64,") for tile in shown)
+    (problems,) = (one.value for one in app.dataframe if "problem" in one.value)
+    (row,) = problems.to_numpy().tolist()
+    assert row == [7, "image lost.png is not in the folder or its images/"]
+    assert "A dataset with problems is refused" in said(app)
+    assert app.button(key="queue").disabled
+    assert Store(store).datasets()[0].name == "cave"
+    assert len(Store(store).datasets()) == 1
+
+    app.toggle(key="skip_broken").set_value(True).run()
+    app.text_input(key="title").set_value(NASTY).run()
+    kept = next(uploads_folder(store).glob("*/My-birds"))
+    words = ["dataset", "add", "My-birds", "--folder", str(kept), "--skip-broken", "--title", NASTY]
+    assert command(app) == shlex.join(["platoscope", *words, "--store", str(store)])
+    app.button(key="queue").click().run()
+    assert not app.exception
+    (job,) = queue.jobs(store)
+    assert list(job.words) == words
+    assert "add" not in app.query_params
+    assert "upload" not in app.query_params
+
+    assert main([*job.words, "--store", str(store)]) == 0
+    added = Store(store).dataset("My-birds")
+    assert (added.size, added.title) == (6, NASTY)
+
+
+def test_a_link_opens_the_same_upload(opened, store):
+    first = upload(opened_form(opened, store), *files().items())
+    assert command(first).startswith("platoscope dataset add captions --folder")
+    again = opened_form(opened, store, upload=first.query_params["upload"], name="other")
+    assert len(tiles(again, "preview")) == 6
+    assert command(again).startswith("platoscope dataset add other --folder")
+    for elsewhere in ("gone/photos", "../embeddings", "..", "/etc"):
+        app = opened_form(opened, store, upload=elsewhere)
+        assert "This upload is not there any more" in said(app)
+        assert tiles(app, "preview") == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ({"../a.csv": b"image,caption\n"}, "leads out of its folder"),
+        ({"a.png": b""}, "no caption table in"),
+        ({"t.csv": b"file,caption\na,b\n"}, "has no column 'image'"),
+    ],
+)
+def test_a_bad_zip_is_a_sentence_and_nothing_else_is_lost(opened, store, entries, sentence):
+    app = opened_form(opened, store, name="mine")
+    app = upload(app, ("x.zip", zipped(entries)))
+    assert sentence in said(app)
+    app = upload(app, ("y.zip", zipped(files())))
+    assert sentence not in said(app)
+    assert command(app).startswith("platoscope dataset add mine --folder")
+    assert not app.button(key="queue").disabled
+
+
+def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, tmp_path):
+    photos = folder(tmp_path / "photos")
+    before = state(store)
+    app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
+    assert len(tiles(app, "preview")) == 6
+    assert "Looked at 6 rows and 6 images: all there is" in app.caption[0].value.replace("\\", "")
+    assert app.text_input(key="name").value == "photos"
+    assert command(app).startswith(f"platoscope dataset add photos --folder {photos}")
+    (photos / "captions.csv").write_bytes(table([("0.png", "another")]))
+    next(one for one in app.button if one.label == "Look again").click().run()
+    assert [tile["caption"] for tile in tiles(app, "preview")] == ["another"]
+    assert state(store) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"folder": "/no/such"}, "/no/such is not a folder; expected one with image files"),
+        ({"folder": "/" + "x" * 300}, "is not a folder; expected one with image files"),
+        ({"folder": "~nobody-has-this-name"}, "is not a folder; expected one with image files"),
+        ({"table": "none.csv"}, "cannot read the caption table"),
+        ({"name": "a b"}, "'a b' cannot name a dataset; use up to 100 letters"),
+        ({"name": ""}, "'' cannot name a dataset"),
+        ({"name": "cave"}, "'cave' is the embedded dataset's name"),
+        ({"title": "x" * 200}, "a title has 1 to"),
+    ],
+)
+def test_what_is_wrong_is_said_and_stays_in_its_field(opened, store, tmp_path, typed, sentence):
+    app = opened_form(opened, store, **{"from": "folder", "folder": str(folder(tmp_path / "p"))})
+    for key, value in typed.items():
+        app.text_input(key=key).set_value(value).run()
+    assert not app.exception
+    assert sentence in said(app)
+    assert all(app.text_input(key=key).value == value for key, value in typed.items())
+    assert not any(one.key == "queue" and not one.disabled for one in app.button)
+    assert queue.jobs(store) == []
+
+
+def test_a_dataset_of_that_name_is_named(opened, store, tmp_path):
+    photos = folder(tmp_path / "photos")
+    assert main(["dataset", "add", "photos", "--folder", str(photos), "--store", str(store)]) == 0
+    app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
+    assert "photos exists, with 6 stimuli and 0 models. What is added takes its place" in said(app)
+    assert not app.button(key="queue").disabled
+
+
+def test_the_hub_s_options_are_the_command_s(opened, store):
+    app = opened_form(opened, store, **{"from": "hub"})
+    app.text_input(key="hub").set_value("owner/birds").run()
+    app.text_input(key="split").set_value("test[:50]").run()
+    app.text_input(key="text_column").set_value("caption").run()
+    of_hub = "--hub owner/birds --split 'test[:50]' --text-column caption"
+    assert command(app) == f"platoscope dataset add birds {of_hub} --store {store}"
+    app.button(key="queue").click().run()
+    assert list(queue.jobs(store)[0].words) == shlex.split(f"dataset add birds {of_hub}")
+
+
+def test_an_empty_store_takes_its_first_dataset(opened, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    app = upload(opened_form(opened, store), ("birds.zip", zipped(files())))
+    assert "is empty" in said(app)
+    app.button(key="queue").click().run()
+    assert not app.exception
+    (job,) = queue.jobs(store)
+    assert app.button(key=f"cancel-{job.id}")
+    assert main([*job.words, "--store", str(store)]) == 0
+    app.run()
+    assert app.selectbox(key="dataset").options == ["birds"]
+
+
+def test_a_dataset_that_was_added_is_one_click_away(opened, store, tmp_path, monkeypatch):
+    photos = folder(tmp_path / "photos")
+    app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
+    app.button(key="queue").click().run()
+    (job,) = queue.jobs(store)
+    assert main([*job.words, "--store", str(store)]) == 0
+    monkeypatch.setattr(queue, "job", lambda *_: finished(job))
+    app.run()
+    next(one for one in app.button if one.label == "Show it").click().run()
+    assert app.selectbox(key="dataset").value == "photos"
+
+
+def finished(job: Job) -> Job:
+    return replace(job, state="done", exit_code=0)
