@@ -9,7 +9,7 @@ import streamlit as st
 from core.jobs import queue
 from core.jobs.job import Job
 from core.settings import store_path
-from pages._parts.jobs import cards
+from pages._parts.jobs import adding, cards
 from pages._shared import address, controls, frame
 
 BUSY, IDLE = "1s", "5s"  # between two looks at the queue: while jobs run or wait, and else
@@ -21,12 +21,13 @@ STATES = {
     "done": "Done",
     "canceled": "Canceled",
 }
-EMPTY = """No jobs yet. Long work is queued from the Library, or in a terminal by putting
+EMPTY = """No jobs yet. Long work is queued from the Library, above, or in a terminal by putting
 `jobs add` before a command: `platoscope jobs add embed …`"""
 
 
 def show() -> None:
-    """Draw the queue, which redraws itself."""
+    """Draw the form that queues a command, and the queue, which redraws itself."""
+    adding.show()
     state = controls.pick_segment("State", STATES, "state", start="all", hidden=True)
     is_busy = bool(queue.unfinished(store_path()))
     address.fragment(follow, run_every=BUSY if is_busy else IDLE)(state, is_busy)

@@ -26,6 +26,7 @@ from pages._shared.texts import Texts
 JOBS = "jobs"  # the address of the page that shows them
 WORDMARK = """<style>
 .st-key-head { margin-top: -2.6rem; flex-wrap: nowrap; }
+.st-key-navigation { gap: 0.7rem; }  /* all pages and the dataset fit a window of 800 px */
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
 

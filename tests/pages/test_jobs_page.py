@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from core.jobs import queue, states
 from core.jobs.job import log_file, note_file
 from core.jobs.states import Outcome
 from core.jobs.table import queue_file
+from pages._parts.jobs import adding
 from pages._shared.sidebar import News, what_came
 from tests.pages.seen import said
 
@@ -93,7 +95,7 @@ def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     assert (bar.value, bar.text.replace("\\", "")) == (40, "three over cave: 8 of 20, 12 s left")
     assert "no *model*; name another" in said(app)
     assert "cpu · began" in app.main.caption[0].value.replace("\\", "")
-    assert labels(app) == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
+    assert labels(app)[1:] == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
     assert line(app) == "Jobs: 1 running, 1 waiting"
 
 
@@ -144,6 +146,51 @@ def test_a_log_opens_by_a_click_and_by_its_link(opened, busy):
     app.button(key="log-3").click().run()
     assert "log" not in app.query_params
     assert len(app.main.get("code")) == 4
+
+
+def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, monkeypatch):
+    asked = []
+
+    def run(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(words[words.index("add") + 1 :])
+        return subprocess.CompletedProcess(words, 0, "7\n", "")
+
+    monkeypatch.setattr(adding.subprocess, "run", run)
+    app = opened(store, "jobs")
+    app.text_input(key="add-command").set_value(
+        f"platoscope models map --dataset cave --store {store} --k 5"
+    )
+    queue_button(app).click().run()
+    assert asked == [["models", "map", "--dataset", "cave", "--k", "5"]]
+    assert [toast.value for toast in app.toast] == ["Queued as job 7."]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("platoscope dance --long", "no command named 'dance'"),
+        ("models table --dataset cave --k ten", "k"),
+        ("dataset list", "takes a moment and is no job"),
+        ("embed --model 'a", "No closing quotation"),
+        (
+            "embed --dataset cave --store /elsewhere --model timm:one",
+            "--store comes before the command",
+        ),
+        ("", "no command named"),
+    ],
+)
+def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):
+    app = opened(store, "jobs")
+    app.text_input(key="add-command").set_value(text)
+    queue_button(app).click().run()
+    assert not app.exception
+    assert sentence in said(app)
+    assert app.text_input(key="add-command").value == text
+    assert not queue.jobs(store)
+
+
+def queue_button(app):
+    return next(button for button in app.main.button if button.label == "Queue")
 
 
 def test_finished_jobs_are_paged(opened, store):

@@ -1,0 +1,71 @@
+"""Queueing a command that was typed, or copied from below a plot."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import streamlit as st
+
+from core.errors import InputError, PlatoscopeError
+from core.jobs.failures import explain
+from core.jobs.job import jobs_folder
+from core.jobs.starting import PROGRAM, environment
+from core.settings import store_path
+from pages._shared import frame
+
+PATIENCE = 30.0  # seconds that the command's own parser may take to read it
+HELP = """Any command that takes long, as it stands under “Command” below each plot: its answer is
+kept, and every page shows it at once."""
+
+
+def show() -> None:
+    """Draw the form; what was typed stays where it cannot be queued."""
+    with st.expander("Queue a command", icon=":material/add:"), st.form("add-job", border=False):
+        text = st.text_input(
+            "Command",
+            placeholder="platoscope align --dataset cave --null 1000",
+            help=HELP,
+            key="add-command",
+        )
+        if st.form_submit_button("Queue", icon=":material/playlist_add:"):
+            with frame.part():
+                st.toast(f"Queued as job {add(text)}.", icon=":material/check:")
+
+
+def add(text: str) -> int:
+    """Queue a command as `platoscope jobs add` does and return the job's number; raises InputError
+    with what that says.
+    """
+    words = read(text)
+    try:
+        ended = subprocess.run(
+            [*PROGRAM, "jobs", "add", *words],
+            env=environment(store_path().absolute()),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise PlatoscopeError(f"the command could not be read ({error}); try again") from error
+    if ended.returncode:
+        log = jobs_folder(store_path()) / "worker.log"
+        raise InputError(explain(ended.returncode, ended.stderr, log))
+    return int(ended.stdout)
+
+
+def read(text: str) -> list[str]:
+    """Return the words of a command without `platoscope`, and without this store, over which it
+    runs anyway; raises InputError for open quotation marks.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"expected a command, got {text!r} ({error})") from error
+    words = words[1:] if words[:1] == ["platoscope"] else words
+    store = ["--store", str(store_path())]
+    for place in range(len(words)):
+        if words[place : place + 2] == store:
+            return words[:place] + words[place + 2 :]
+    return words
