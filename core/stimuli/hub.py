@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import OfflineError, StimuliError
-from core.stimuli.captions import Problem, Row, gather, refuse
+from core.stimuli.captions import Captioned, Problem, Row, gather, refuse
 from core.stimuli.dataset import DatasetCard, check_name
 from core.stimuli.images import check_image, load_image
 from core.stimuli.table import missing_column
@@ -71,13 +72,10 @@ class HubDataset:
         """
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
-        source = _source(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
+        source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
         hub_id, split = source["hub_id"], source["split"]
-        table = _load(source)
-        images, rows = _undecoded(table, source["image_column"]), _texts(table, source)
-        digests, unusable = _check_images(images)
-        whole, wrong = gather(rows, broken=unusable.keys())
-        problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
+        rows = read_rows(_load(source), source)
+        whole, problems = rows.whole, rows.problems
         if problems and not skip_broken:
             raise refuse(hub_id, problems)
         if whole.stimuli.empty:
@@ -86,9 +84,9 @@ class HubDataset:
                 f"split {split} of {hub_id} has no usable stimulus{first}; try another"
             )
         kept = whole.stimuli["stimulus"].tolist()
-        revision = whole.revision([digests[each] for each in kept])
+        revision = whole.revision([rows.digests[each] for each in kept])
         card = DatasetCard(name, _title(hub_id), revision, source, whole.levels, len(kept))
-        chosen = images.select([int(each) for each in kept])
+        chosen = rows.images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
         return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen)
 
@@ -104,14 +102,71 @@ class HubDataset:
                 f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
             )
         name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
-        return load_image(_image_bytes(self._table[index]["image"], name), name=name)
+        return load_image(image_bytes(self._table[index]["image"], name), name=name)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a split, checked: the images, the stimuli that are whole, the digest of each good
+    image by row, and what is wrong with the others.
+    """
+
+    images: datasets.Dataset
+    whole: Captioned
+    digests: Mapping[str, str]
+    problems: Sequence[Problem]
+
+
+def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
+    """Check every row of a split; raises StimuliError where a column is not there."""
+    images, rows = _undecoded(table, source["image_column"]), _texts(table, source)
+    digests, unusable = _check_images(images)
+    whole, wrong = gather(rows, broken=unusable.keys())
+    problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
+    return Rows(images, whole, digests, problems)
+
+
+def load_first(source: Mapping[str, Any], most: int) -> datasets.Dataset:
+    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
+    and StimuliError for a split that does not begin at its first row.
+    """
+    import datasets
+
+    name, _, part = source["split"].partition("[")
+    if part and not part.startswith(":"):
+        raise StimuliError(
+            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
+            " as it is"
+        )
+    with _explained(source):
+        stream = datasets.load_dataset(
+            source["hub_id"], revision=source["revision"], split=name, streaming=True
+        )
+        rows = [_fetched(row) for row in stream.decode(False).take(most)]
+    return datasets.Dataset.from_list(rows)
+
+
+def _fetched(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the bytes of images that are files of the repository."""
+    return {
+        name: _fetch(value) if isinstance(value, dict) else value for name, value in row.items()
+    }
+
+
+def _fetch(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    from huggingface_hub import HfFileSystem
+
+    path = value.get("path")
+    if value.get("bytes") is None and isinstance(path, str) and path.startswith("hf://"):
+        return {**value, "bytes": HfFileSystem().read_bytes(path)}
+    return value
 
 
 def _title(hub_id: str) -> str:
     return Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
 
 
-def _source(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
+def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
     """Return every choice that opens the data set again: those given, else the preset's, else the
     defaults.
     """
@@ -132,10 +187,22 @@ def _source(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) ->
 def _load(source: Mapping[str, Any]) -> datasets.Dataset:
     import datasets  # a second, only for those who use the hub
 
+    with _explained(source):
+        return datasets.load_dataset(
+            source["hub_id"], revision=source["revision"], split=source["split"]
+        )
+
+
+@contextmanager
+def _explained(source: Mapping[str, Any]) -> Iterator[None]:
+    """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
+    pyarrow's …
+    """
+    import datasets
+
     hub_id = source["hub_id"]
     try:
-        return datasets.load_dataset(hub_id, revision=source["revision"], split=source["split"])
-    # the library raises many kinds: ValueError, FileNotFoundError, its own, pyarrow's …
+        yield
     except Exception as error:
         if _unreachable(error) or (error.__cause__ and _unreachable(error.__cause__)):
             raise OfflineError(
@@ -196,7 +263,7 @@ def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, P
     bad: dict[str, Problem] = {}
     for number, value in enumerate(images["image"]):
         try:
-            data = _image_bytes(value, str(number))
+            data = image_bytes(value, str(number))
             check_image(data, name=str(number))
             digests[str(number)] = hashlib.sha256(data).hexdigest()
         except StimuliError as error:
@@ -204,7 +271,8 @@ def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, P
     return digests, bad
 
 
-def _image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
+def image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
+    """Return an image that the data set holds; raises StimuliError for any other."""
     if value and value["bytes"] is not None:
         data: bytes = value["bytes"]
         return data

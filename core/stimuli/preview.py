@@ -1,18 +1,19 @@
-"""A look at a folder before it is added: its first stimuli, and what is wrong, row by row.
+"""A look at a dataset before it is added: its first stimuli, and what is wrong, row by row.
 
-It looks at the first rows of the table and decodes the first images, so that a large folder takes
-no longer than a small one. `FolderDataset.open` looks at everything.
+It looks at the first rows and decodes the first images, so that a large dataset takes no longer
+than a small one. `FolderDataset.open` and `HubDataset.open` look at everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 
 from PIL import Image
 
+from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row, gather
 from core.stimuli.folder import check_file, read_images, read_rows
 from core.stimuli.images import load_image
@@ -35,7 +36,7 @@ class Limits:
     """How much a preview looks at: rows of the table, images that are decoded, samples."""
 
     rows: int = 5_000
-    images: int = 60
+    images: int = 40
     samples: int = 8
 
 
@@ -59,6 +60,7 @@ class Preview:
 
 
 LIMITS = Limits()
+FIRST_OF_HUB = Limits(rows=32)
 
 
 def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = LIMITS) -> Preview:
@@ -75,8 +77,9 @@ def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = 
     whole, wrong = gather(rows, broken=unusable.keys())
     problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
     decoded = {name: path for name, (path, digest) in files.items() if digest}
+    names = [name for name in whole.stimuli["stimulus"] if name in decoded][: limits.samples]
     return Preview(
-        samples=tuple(_samples(whole, decoded, limits.samples)),
+        samples=tuple(_sample(whole, name, decoded[name].read_bytes()) for name in names),
         problems=tuple(problems),
         rows=len(seen.rows),
         images=len(files) + len(unusable),
@@ -84,6 +87,35 @@ def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = 
         is_whole=is_whole,
         levels=whole.levels,
         factors=seen.factor_columns,
+    )
+
+
+def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview:
+    """Look at the first rows of a data set of the hub; see `HubDataset.open`.
+
+    Raises OfflineError where the hub cannot be reached, StimuliError for all else.
+    """
+    from core.stimuli import hub  # a second, only for those who use the hub
+
+    values = {name: getattr(addition, name) or None for name in OF_HUB}
+    source = hub.source_of(addition.hub, values, addition.skip_broken)
+    table = hub.load_first(source, limits.rows + 1)
+    is_whole = len(table) <= limits.rows and "[" not in source["split"]
+    rows = hub.read_rows(table.take(min(len(table), limits.rows)), source)
+    names = rows.whole.stimuli["stimulus"][: limits.samples]
+    images = [rows.images[int(name)]["image"] for name in names]
+    return Preview(
+        samples=tuple(
+            _sample(rows.whole, name, hub.image_bytes(image, name))
+            for name, image in zip(names, images, strict=True)
+        ),
+        problems=tuple(rows.problems),
+        rows=len(rows.images),
+        images=len(rows.images),
+        unopened=0,
+        is_whole=is_whole,
+        levels=rows.whole.levels,
+        factors=(),
     )
 
 
@@ -104,17 +136,10 @@ def _settled(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.stimulus in ready]
 
 
-def _samples(whole: Captioned, files: Mapping[str, Path], most: int) -> Iterator[Sample]:
-    """Make samples of the first stimuli that are whole."""
-    captions = whole.captions.groupby("index")
-    names = enumerate(whole.stimuli["stimulus"])
-    for index, name in islice((one for one in names if one[1] in files), most):
-        levels = captions.get_group(index)
-        pairs = tuple(zip(levels["level"], levels["text"], strict=True))
-        yield Sample(name, _small_image(files[name]), pairs)
-
-
-def _small_image(path: Path) -> Image.Image:
-    image = load_image(path.read_bytes(), name=path.name, side=SIDE)
+def _sample(whole: Captioned, name: str, data: bytes) -> Sample:
+    """Make a sample of a stimulus that is whole."""
+    (index,) = whole.stimuli.index[whole.stimuli["stimulus"] == name]
+    levels = whole.captions[whole.captions["index"] == index]
+    image = load_image(data, name=name, side=SIDE)
     image.thumbnail((SIDE, SIDE))
-    return image
+    return Sample(name, image, tuple(zip(levels["level"], levels["text"], strict=True)))

@@ -199,8 +199,8 @@ def _place() -> Place:
                 " by itself."
             )
         raise NeededError(
-            f"The store {store_path()} is empty. Build the demo, a small world with models trained"
-            " in it:",
+            f"The store {store_path()} is empty. Add a dataset on the page Library, or build the"
+            " demo, a small world with models trained in it:",
             command("demo"),
         )
     at = queries.place(st.session_state["dataset"])

@@ -14,10 +14,13 @@ import pytest
 from PIL import Image
 
 from core.cli import main
+from core.errors import OfflineError
 from core.jobs import queue
 from core.jobs.job import Job
+from core.stimuli.preview import preview_folder
 from core.store import Store
 from core.store.uploads import uploads_folder
+from pages._parts.library import previews
 from tests.pages.seen import said, tiles
 
 NASTY = "<b>*x*</b> $y$ [z](u)"
@@ -204,6 +207,24 @@ def test_the_hub_s_options_are_the_command_s(opened, store):
     assert command(app) == f"platoscope dataset add birds {of_hub} --store {store}"
     app.button(key="queue").click().run()
     assert list(queue.jobs(store)[0].words) == shlex.split(f"dataset add birds {of_hub}")
+
+
+def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monkeypatch):
+    def offline(addition):
+        raise OfflineError(f"the hub cannot be reached and {addition.hub} is not in the cache")
+
+    monkeypatch.setattr(previews, "preview_hub", offline)
+    app = opened_form(opened, store, **{"from": "hub", "hub": "owner/birds"})
+    app.button(key="look").click().run()
+    assert not app.exception
+    assert "the hub cannot be reached and owner/birds is not in the cache" in said(app)
+    assert not app.button(key="queue").disabled
+    local = folder(tmp_path / "photos")
+    monkeypatch.setattr(previews, "preview_hub", lambda _: preview_folder(local))
+    app.button(key="look").click().run()
+    assert len(tiles(app, "preview")) == 6
+    app.text_input(key="split").set_value("test").run()
+    assert tiles(app, "preview") == []
 
 
 def test_an_empty_store_takes_its_first_dataset(opened, tmp_path):

@@ -5,6 +5,7 @@ where there is no network.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -13,8 +14,10 @@ import pytest
 from PIL import Image
 
 from core.errors import OfflineError, StimuliError
+from core.stimuli.addition import Addition
 from core.stimuli.catalog import open_dataset
 from core.stimuli.hub import PRESETS, HubDataset
+from core.stimuli.preview import Limits, preview_hub
 
 IMAGES = [Image.fromarray(np.full((6, 8, 3), 30 * shade, dtype=np.uint8)) for shade in range(5)]
 
@@ -290,3 +293,46 @@ def test_a_network_that_fails_midway_is_told_from_bad_data(
     monkeypatch.setattr(datasets, "load_dataset", fail)
     with pytest.raises(expected, match="download failed"):
         HubDataset.open("a/b", name="h")
+
+
+def test_a_preview_reads_the_first_rows_alone(tmp_path: Path) -> None:
+    texts = [["a", "b"], ["", "c"], ["d"], ["e"]]
+    folder = publish(tmp_path / "repo", texts, image="photo", text="words")
+    addition = Addition(hub=folder, image_column="photo", text_column="words")
+    preview = preview_hub(addition, limits=Limits(rows=3))
+    assert [one.stimulus for one in preview.samples] == ["0", "2"]
+    assert preview.samples[0].captions == (("0", "a"), ("1", "b"))
+    assert preview.samples[1].image.getpixel((0, 0)) == (60, 60, 60)
+    assert list(map(str, preview.problems)) == ["row 2: the caption of 1 is empty"]
+    assert (preview.rows, preview.images, preview.is_whole) == (3, 3, False)
+    assert preview_hub(addition, limits=Limits(rows=4)).is_whole
+    assert not preview_hub(replace(addition, split="train[:4]")).is_whole
+    assert list(tmp_path.rglob("*.arrow")) == []  # nothing is prepared
+
+
+def test_a_preview_says_what_it_cannot_look_into(tmp_path: Path) -> None:
+    folder = publish(tmp_path / "repo", ["x", "y"])
+    with pytest.raises(StimuliError, match="the data set has no column 'caption'"):
+        preview_hub(Addition(hub=folder, text_column="caption"))
+    with pytest.raises(StimuliError, match=r"split train\[1:\] begins in the middle"):
+        preview_hub(Addition(hub=folder, split="train[1:]"))
+    with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
+        preview_hub(Addition(hub=folder, split="test"))
+
+
+def test_a_preview_reads_images_that_are_files_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [{"bytes": None, "path": "hf://a/0.png"}]
+    folder = publish(tmp_path / "repo", ["x"], images=images)
+    IMAGES[3].save(tmp_path / "0.png")
+    fetched = []
+
+    def read_bytes(_: object, path: str) -> bytes:
+        fetched.append(path)
+        return (tmp_path / "0.png").read_bytes()
+
+    monkeypatch.setattr("huggingface_hub.HfFileSystem.read_bytes", read_bytes)
+    (sample,) = preview_hub(Addition(hub=folder)).samples
+    assert sample.image.getpixel((0, 0)) == (90, 90, 90)
+    assert fetched == ["hf://a/0.png"]

@@ -65,12 +65,13 @@ def _choose(name: str) -> None:
 
 def _draw_form() -> None:
     source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
-    if source == "hub":
-        _finish(_pick_hub(), None)
+    addition = PICKERS[source]()
+    if not (addition.folder or addition.hub):
         return
-    addition = _pick_upload() if source == "upload" else _pick_folder()
-    if addition.folder:
-        _finish(addition, previews.show(addition))
+    preview = None
+    with frame.part():  # what stands below is drawn though it cannot be read
+        preview = previews.show(addition)
+    _finish(addition, preview)
 
 
 def _pick_upload() -> Addition:
@@ -114,19 +115,19 @@ def _pick_hub() -> Addition:
     )
 
 
+PICKERS = {"upload": _pick_upload, "folder": _pick_folder, "hub": _pick_hub}
+
+
 def _finish(addition: Addition, preview: Preview | None) -> None:
     """Draw what is asked of any source, the command, and the button that queues it."""
-    place = addition.folder or addition.hub
-    own = safe_name(place.rstrip("/").rpartition("/")[2])
+    own = safe_name((addition.folder or addition.hub).rstrip("/"))
     left, right = st.columns(2)
     with left:
-        name = controls.pick_text(OPTIONS["name"], start=own if place else "")
+        name = controls.pick_text(OPTIONS["name"], start=own)
     with right:
-        title = tidy(controls.pick_text(OPTIONS["title"], example=own if place else ""))
+        title = tidy(controls.pick_text(OPTIONS["title"], example=own))
     skips = controls.pick_switch(OPTIONS["skip_broken"])
     addition = replace(addition, name=name, title=title, skip_broken=skips)
-    if not place:
-        return
     obstacle = _obstacle(addition, preview)
     _tell_replaced(name)
     words = to_words(addition)
@@ -151,12 +152,14 @@ def _obstacle(addition: Addition, preview: Preview | None) -> str:
             check_title(addition.title)
     except PlatoscopeError as error:
         return f"{error}."
-    if preview and preview.problems and not addition.skip_broken:
+    if preview is None:
+        return "" if addition.hub else "This folder cannot be added before it can be read."
+    if preview.problems and not addition.skip_broken:
         return (
             "A dataset with problems is refused. Correct the rows above, or skip what is broken and"
             " keep the rest."
         )
-    if preview and not preview.samples:
+    if not preview.samples:
         return "No stimulus can be used; correct the problems above."
     return ""
 

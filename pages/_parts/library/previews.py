@@ -1,8 +1,9 @@
-"""A folder's first stimuli and its problems, before anything of it is added."""
+"""The first stimuli of a dataset and its problems, before anything of it is added."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import streamlit as st
 
 from core.figures.numbers import counted
 from core.stimuli.addition import Addition
-from core.stimuli.preview import Preview, Sample, preview_folder
+from core.stimuli.preview import Preview, Sample, preview_folder, preview_hub
 from core.store.writer import thumbnail
 from pages._shared import frame, tiles
 
@@ -19,30 +20,44 @@ MOST_HEIGHT = 240  # pixels of the table of problems
 _HELD = "dataset-preview"
 
 
-def show(addition: Addition) -> Preview:
-    """Draw what the first rows of a folder hold, and return it; raises StimuliError where it cannot
-    be read.
+Seen = tuple[Preview, list[tiles.Tile]]
+
+
+def show(addition: Addition) -> Preview | None:
+    """Draw what the first rows hold, and return it; None for a data set of the hub before anybody
+    looks into it, which asks the hub.
+
+    Raises InputError, OfflineError where it cannot be read.
     """
-    preview, pictures = _look(addition)
+    held: tuple[Addition, Seen] | None = st.session_state.get(_HELD)
+    source = replace(addition, name="", title="", skip_broken=False)
+    if held is None or held[0] != source:
+        label = "Look at the first stimuli"
+        if source.hub and not st.button(label, icon=":material/search:", key="look"):
+            return None
+        with st.spinner("Looking at the first stimuli"):
+            held = st.session_state[_HELD] = source, _look(source)
+    _draw(*held[1])
+    return held[1][0]
+
+
+def _look(source: Addition) -> Seen:
+    """Look at a source once; what it holds may change until someone looks again."""
+    if source.hub:
+        preview = preview_hub(source)
+    else:
+        table = Path(source.table) if source.table else None
+        preview = preview_folder(Path(source.folder), table=table)
+    return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
+
+
+def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(frame.plain(_extent(preview)), width="stretch")
         st.button("Look again", icon=":material/refresh:", type="tertiary", on_click=_forget)
     tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))
     if preview.problems:
         _draw_problems(preview)
-    return preview
-
-
-def _look(addition: Addition) -> tuple[Preview, list[tiles.Tile]]:
-    """Look at a folder once; what it holds may change until someone looks again."""
-    key = (addition.folder, addition.table)
-    held = st.session_state.get(_HELD)
-    if held is None or held[0] != key:
-        table = Path(addition.table) if addition.table else None
-        preview = preview_folder(Path(addition.folder), table=table)
-        pictures = [_tile(index, sample) for index, sample in enumerate(preview.samples)]
-        held = st.session_state[_HELD] = key, (preview, pictures)
-    return held[1]
 
 
 def _forget() -> None:
