@@ -17,7 +17,7 @@ from core.cli import main
 from core.errors import OfflineError
 from core.jobs import queue
 from core.jobs.job import Job
-from core.stimuli.preview import preview_folder
+from core.stimuli.preview import Limits, preview_folder
 from core.store import Store
 from core.store.uploads import uploads_folder
 from pages._parts.library import previews
@@ -200,7 +200,10 @@ def test_a_dataset_of_that_name_is_named(opened, store, tmp_path):
 
 def test_the_hub_s_options_are_the_command_s(opened, store):
     app = opened_form(opened, store, **{"from": "hub"})
+    app.text_input(key="hub").set_value("flickr30k").run()
+    assert app.text_input(key="text_column").placeholder == "caption"
     app.text_input(key="hub").set_value("owner/birds").run()
+    assert app.text_input(key="text_column").placeholder == "text"
     app.text_input(key="split").set_value("test[:50]").run()
     app.text_input(key="text_column").set_value("caption").run()
     of_hub = "--hub owner/birds --split 'test[:50]' --text-column caption"
@@ -220,9 +223,12 @@ def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monke
     assert "the hub cannot be reached and owner/birds is not in the cache" in said(app)
     assert not app.button(key="queue").disabled
     local = folder(tmp_path / "photos")
-    monkeypatch.setattr(previews, "preview_hub", lambda _: preview_folder(local))
+    part = preview_folder(local, limits=Limits(rows=4, images=2))
+    monkeypatch.setattr(previews, "preview_hub", lambda _: part)
     app.button(key="look").click().run()
-    assert len(tiles(app, "preview")) == 6
+    assert len(tiles(app, "preview")) == 2
+    looked = "Looked at the first 4 rows, with 4 images, of which 2 were opened; the job checks"
+    assert looked in " ".join(one.value for one in app.caption).replace("\\", "")
     app.text_input(key="split").set_value("test").run()
     assert tiles(app, "preview") == []
 
@@ -251,6 +257,7 @@ def test_a_dataset_that_was_added_is_one_click_away(opened, store, tmp_path, mon
     app.run()
     next(one for one in app.button if one.label == "Show it").click().run()
     assert app.selectbox(key="dataset").value == "photos"
+    assert "Show it" not in [one.label for one in app.button]
 
 
 def finished(job: Job) -> Job:

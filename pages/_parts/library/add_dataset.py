@@ -14,6 +14,7 @@ from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
 from core.stimuli.addition import OF_HUB, Addition, check_addition
+from core.stimuli.hub import DEFAULTS, PRESETS
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
 from core.store.titles import check_title
@@ -58,7 +59,8 @@ def _offer_added(job: Job | None) -> None:
 
 
 def _choose(name: str) -> None:
-    """Choose a dataset for all pages."""
+    """Choose a dataset for all pages; its job has had its say."""
+    queued.forget()
     st.session_state["dataset"] = name
     address.redraw_page()
 
@@ -101,10 +103,11 @@ def _pick_folder() -> Addition:
 def _pick_hub() -> Addition:
     """Choose a data set of the hub."""
     hub = controls.pick_text(OPTIONS["hub"], example="wit_1024, or owner/name")
+    usual = {"revision": "main", **DEFAULTS, **PRESETS.get(hub, {})}
     texts = []
     for name, column in zip(OF_HUB, st.columns(len(OF_HUB)), strict=True):
         with column:
-            texts.append(controls.pick_text(OPTIONS[name]))
+            texts.append(controls.pick_text(OPTIONS[name], example=usual[name]))
     revision, split, image_column, text_column = texts
     return Addition(
         hub=hub,

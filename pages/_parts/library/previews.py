@@ -67,7 +67,7 @@ def _forget() -> None:
 def _tile(index: int, sample: Sample) -> tiles.Tile:
     picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
     (_, caption), *others = sample.captions
-    more = f"+ {counted(len(others), 'caption', 'captions')}" if others else ""
+    more = counted(len(others), "more caption", "more captions") if others else ""
     return tiles.Tile(index, picture, caption, tiles.Note(more, caption), marked=False)
 
 
@@ -79,9 +79,10 @@ def _extent(preview: Preview) -> str:
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
     if preview.is_whole and not preview.unopened:
         return f"Looked at {rows} and {images}: all there is.{levels}{factors}"
-    seen = f"{rows if preview.is_whole else f'the first {rows}'} and their {images}"
-    opened = f", opened {preview.images - preview.unopened:,} of these" if preview.unopened else ""
-    return f"Looked at {seen}{opened}; the job looks at everything.{levels}{factors}"
+    seen = f"{rows if preview.is_whole else f'the first {rows}'}, with {images}"
+    opened = counted(preview.images - preview.unopened, "was", "were")
+    some = f", of which {opened} opened" if preview.unopened else ""
+    return f"Looked at {seen}{some}; the job checks everything.{levels}{factors}"
 
 
 def _draw_problems(preview: Preview) -> None:

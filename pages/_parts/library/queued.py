@@ -51,6 +51,11 @@ def follow() -> Job | None:
     return job
 
 
+def forget() -> None:
+    """Draw no job until another is queued."""
+    st.session_state.pop(_JOB, None)
+
+
 def _draw_job(number: int, was_over: bool) -> None:
     with frame.part():
         job = queue.job(store_path(), number)
