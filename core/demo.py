@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.competence.records import unmeasured
+from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
@@ -34,7 +35,7 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
         folder.glob("*/config.json"),
         key=lambda config: (_is_copy(config), _size(config.parent), config),
     )
-    return {config.parent.name: _spec(config) for config in configs}
+    return {config.parent.name: spec_of_folder(config.parent) for config in configs}
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
@@ -181,15 +182,3 @@ def _weights(folder: Path) -> str:
     """Return the digest that an encoder's card gives these weights."""
     with (folder / "model.safetensors").open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _spec(config: Path) -> str:
-    """Distinguish timm's folder format from that of transformers: only the former names an
-    `architecture`.
-    """
-    architecture = json.loads(config.read_text()).get("architecture")
-    return (
-        f"timm:{architecture}@{config.parent}"
-        if isinstance(architecture, str)
-        else f"hf:{config.parent}"
-    )

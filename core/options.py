@@ -25,6 +25,7 @@ class Option:
     question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
     values as text. many: any number of values. help: a phrase. label: of a control. choices: all
     valid values, where they are few. least, most: of numbers. positional: without dashes, required.
+    required: whether the command insists on it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Option:
     least: int | float | None
     most: int | float | None
     positional: bool
+    required: bool
 
     @property
     def flag(self) -> str:
@@ -72,6 +74,12 @@ def argument(*, help: str, label: str, metavar: str) -> Any:
     """Declare a field that the command takes without dashes and requires; see `Option`."""
     declared = {"help": help, "label": label, "metavar": metavar, "positional": True}
     return field(default="", metadata={_OPTION: declared})
+
+
+def required(default: Any, *, help: str, metavar: str, label: str = "") -> Any:
+    """Declare a field that the command requires by its name; see `Option`."""
+    declared = {"help": help, "label": label, "metavar": metavar, "required": True}
+    return field(default=default, metadata={_OPTION: declared})
 
 
 def part(kind: type[T], **defaults: Any) -> T:
@@ -127,6 +135,7 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         least=declared.get("least"),
         most=declared.get("most"),
         positional=declared.get("positional", False),
+        required=declared.get("required", False),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages._parts.library import add_dataset, changes, datasets, models, problems, results
+from pages._parts.library import additions, changes, datasets, models, problems, results
 from pages._shared import controls, frame
 from pages._shared.queries import Place
 
@@ -30,4 +30,4 @@ def show(at: Place) -> None:
         problems.show()
 
 
-frame.draw("What is in the store?", show, first=add_dataset.show)
+frame.draw("What is in the store?", show, first=additions.show)

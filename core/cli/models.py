@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from core.cli.shared import (
     USER_MISTAKE,
@@ -15,8 +15,9 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
-from core.errors import InputError, PlatoscopeError
-from core.modalities import MODALITIES
+from core.encoders.requests import EmbedRequest, ImportRequest, importable
+from core.errors import InputError, PlatoscopeError, UnknownNameError
+from core.questions.words import add_options, read_question
 from core.settings import choose_device
 
 
@@ -43,39 +44,7 @@ def _add_embed(commands: Any) -> None:
         "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER",
         job=True,
     )
-    embed.add_argument("--dataset", required=True, metavar="D", help="the dataset")
-    embed.add_argument(
-        "--model",
-        required=True,
-        nargs="+",
-        action="extend",
-        metavar="SPEC",
-        help="timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
-    )
-    embed.add_argument(
-        "--name", help="the model's name in the store, where the spec's own is taken"
-    )
-    embed.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
-    embed.add_argument(
-        "--batch-size",
-        default="auto",
-        type=_batch_size,
-        metavar="N",
-        help="stimuli at a time, or auto, what the device holds (auto)",
-    )
-    embed.add_argument(
-        "--caption-level",
-        nargs="+",
-        action="extend",
-        metavar="L",
-        help="which captions of the stimuli, one embedding for each (the dataset's first level)",
-    )
-    embed.add_argument(
-        "--pooling",
-        choices=("mean", "last", "first"),
-        default="mean",
-        help="language: mean over tokens, or one",
-    )
+    add_options(embed, EmbedRequest)
 
 
 def _add_import(commands: Any) -> None:
@@ -86,19 +55,7 @@ def _add_import(commands: Any) -> None:
         "import features made elsewhere: (n, d) or (n, layers, d)",
         job=True,
     )
-    features.add_argument(
-        "file", type=Path, metavar="FILE", help=".npy .npz .safetensors .pt .parquet"
-    )
-    features.add_argument("--dataset", required=True, metavar="D", help="the dataset")
-    features.add_argument("--name", required=True, metavar="N", help="what the store calls it")
-    importable = [one.name for one in MODALITIES.values() if not one.is_reality]
-    features.add_argument("--modality", required=True, choices=importable, help="the kind of model")
-
-
-def _batch_size(text: str) -> int | str:
-    if text != "auto" and not (text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"expected auto or a whole number above 0, got {text!r}")
-    return text if text == "auto" else int(text)
+    add_options(features, ImportRequest)
 
 
 def run_model_list(arguments: argparse.Namespace) -> None:
@@ -145,26 +102,27 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    levels = arguments.caption_level or [None]
-    if arguments.name and (many := len(arguments.model) * len(levels)) > 1:
+    request = read_question(EmbedRequest, arguments)
+    levels = request.caption_level or (None,)
+    if request.name and (many := len(request.model) * len(levels)) > 1:
         raise InputError(
             f"--name names one model, but {many} were given, each caption level counted; embed them"
             " one at a time"
         )
-    device = choose_device(arguments.device)
-    dataset = open_dataset(Store(arguments.store).dataset(arguments.dataset))
+    batch_size, device = _batch_size(request.batch_size), choose_device(request.device)
+    dataset = open_dataset(Store(arguments.store).dataset(request.dataset))
     failed = 0
-    for spec in arguments.model:
+    for spec in request.model:
         try:
-            encoder = open_encoder(spec, device=device, pooling=arguments.pooling)
+            encoder = open_encoder(spec, device=device, pooling=request.pooling)
             for level in levels:
                 path = embed(
                     arguments.store,
                     dataset,
                     encoder,
                     level=level,
-                    batch_size=arguments.batch_size,
-                    slot=Slot(arguments.name),
+                    batch_size=batch_size,
+                    slot=Slot(request.name or None),
                     report=ConsoleProgress(),
                 )
                 print(path.stem)
@@ -174,13 +132,24 @@ def run_embed(arguments: argparse.Namespace) -> int:
     return USER_MISTAKE if failed else 0
 
 
+def _batch_size(text: str) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not (text.isdigit() and int(text) > 0):
+        raise InputError(f"expected auto or a whole number above 0 for --batch-size, got {text!r}")
+    return int(text)
+
+
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
     from core.embedding.features import import_features
     from core.encoders.imported import read_features
     from core.store import Store
 
-    card = Store(arguments.store).dataset(arguments.dataset)
-    layers = read_features(arguments.file)
-    import_features(arguments.store, card, layers, name=arguments.name, modality=arguments.modality)
-    print(f"{arguments.name}: {len(layers)} layers of {card.size} stimuli")
+    request = read_question(ImportRequest, arguments)
+    if request.modality not in importable():
+        raise UnknownNameError("modality", request.modality, importable())
+    card = Store(arguments.store).dataset(request.dataset)
+    layers = read_features(Path(request.file))
+    import_features(arguments.store, card, layers, name=request.name, modality=request.modality)
+    print(f"{request.name}: {len(layers)} layers of {card.size} stimuli")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
+from core.encoders.requests import Pooling
 from core.errors import EncoderError
 
 if TYPE_CHECKING:
     import torch
 
-    from core.encoders.language import Pooling
 
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"
 
@@ -37,3 +39,27 @@ def open_encoder(spec: str, *, device: torch.device, pooling: Pooling = "mean") 
 
         return open_language(spec, device=device, pooling=pooling)
     raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")
+
+
+def spec_of_folder(folder: Path) -> str:
+    """Return the spec of the model in a folder: timm's format names an `architecture`, that of
+    transformers a `model_type`.
+
+    Raises EncoderError for a folder that holds neither.
+    """
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EncoderError(
+            f"{folder} has no config.json that can be read; expected a folder of timm's or"
+            " transformers' format with it, beside model.safetensors"
+        ) from error
+    config = config if isinstance(config, dict) else {}
+    if isinstance(config.get("architecture"), str):
+        return f"timm:{config['architecture']}@{folder}"
+    if isinstance(config.get("model_type"), str):
+        return f"hf:{folder}"
+    raise EncoderError(
+        f"{folder / 'config.json'} names neither an architecture of timm nor a model_type of"
+        " transformers; choose the folder of a model"
+    )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from core.encoders import naming
 from core.encoders.checkpoint import digest_files, read_notes, store_name
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import forward_on, precision
+from core.encoders.requests import Pooling
 from core.encoders.transformers_folder import (
     find_folder,
     find_weights,
@@ -31,7 +32,6 @@ from core.encoders.transformers_folder import (
 from core.errors import EncoderError
 from core.modalities import LANGUAGE
 
-Pooling = Literal["mean", "last", "first"]
 POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
     "last": "last token",

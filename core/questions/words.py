@@ -51,6 +51,7 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
         metavar=None if one.choices else one.metavar,
         help=_help(one),
         nargs="+" if one.many else None,
+        required=one.required,
         action="extend" if one.many else "store",
     )
 

@@ -42,6 +42,17 @@ def badge(page, job: int, state: str):
     return page.locator(f".st-key-job-{job} .stBadge, .st-key-job-{job} span", has_text=state).first
 
 
+def add_features(page, link: str, file: Path) -> None:
+    """Upload and import features on the Library, and see that they are there."""
+    page.goto(link)
+    page.locator(".st-key-models-form input[type=file]").set_input_files(file)
+    page.get_by_text(f"1 × {SIZE} × 4").wait_for()
+    page.get_by_text("platoscope import").wait_for()
+    page.get_by_role("button", name="Import").click()
+    badge(page, 3, "done").wait_for()
+    page.get_by_text("6 of 6 models").wait_for()
+
+
 def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     store = build(
@@ -51,8 +62,9 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         language=LANGUAGE[:1],
         reality=False,
     )
-    late, there = tmp_path / "late.npy", tmp_path / "there.npy"
-    np.save(there, np.random.default_rng(0).normal(size=(SIZE, 4)).astype(np.float32))
+    late, there, more = (tmp_path / f"{name}.npy" for name in ("late", "there", "more"))
+    for seed, file in enumerate((there, more)):
+        np.save(file, np.random.default_rng(seed).normal(size=(SIZE, 4)).astype(np.float32))
     with serve(store, log=store / "server.log") as address:
         page, elsewhere = browser.new_page(), browser.new_page()
         page.goto(f"{address}/jobs")
@@ -74,6 +86,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
             page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
             page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
             page.wait_for_url("**/jobs?log=1")
+            add_features(page, f"{address}/library?add=models&models_from=features", more)
         check_headings(page)
         page.set_viewport_size({"width": 390, "height": 844})
         page.wait_for_function(NARROW)

@@ -23,33 +23,12 @@ from core.store.views import tidy
 from pages._parts.library import previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 
-OPEN = "add"  # what the address calls the form that is open
-DATASET = "dataset"
 SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
 
 
-@address.fragment
-def show() -> None:
-    """Draw the button that opens the form, and the form where it is open."""
-    is_open = address.mark(OPEN) == DATASET
-    st.button(
-        "Close" if is_open else "Add a dataset",
-        icon=":material/close:" if is_open else ":material/add_photo_alternate:",
-        key="add-dataset",
-        on_click=address.set_mark,
-        args=(OPEN, "" if is_open else DATASET),
-    )
-    if is_open:
-        with st.container(border=True, key="dataset-form"), frame.part():
-            st.subheader("Add a dataset", anchor=False)
-            _draw_form()
-    with frame.part():
-        _offer_added(queued.follow())
-
-
-def _offer_added(job: Job | None) -> None:
+def offer_added(job: Job | None) -> None:
     """Offer to choose the dataset that a job has added."""
     if job is None or job.state != "done" or " ".join(job.words[:2]) != Addition.command:
         return
@@ -65,7 +44,8 @@ def _choose(name: str) -> None:
     address.redraw_page()
 
 
-def _draw_form() -> None:
+def draw() -> None:
+    """Draw the form: from where, a preview, the command and its button."""
     source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
     addition = PICKERS[source]()
     if not (addition.folder or addition.hub):
@@ -143,7 +123,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
 def _close() -> None:
     """Close the form of a dataset that is queued; the next one starts anew."""
     address.release(FORM)
-    address.set_mark(OPEN, "")
+    address.set_mark(queued.OPEN, "")
     address.set_mark(uploads.UPLOAD, "")
 
 

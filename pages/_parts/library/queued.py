@@ -13,6 +13,7 @@ from core.settings import store_path
 from pages._parts.jobs import cards
 from pages._shared import address, frame
 
+OPEN = "add"  # what the address calls the form that is open
 _JOB, _TROUBLE = "queued-job", "queued-trouble"
 
 

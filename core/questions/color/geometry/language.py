@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.questions.color.geometry.defaults import SENTENCES, SLOT
 
 if TYPE_CHECKING:
-    from core.encoders.language import Pooling
+    from core.encoders.requests import Pooling
 
 LAST, LAST_FOUR = "last", "last 4"
 

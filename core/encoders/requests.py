@@ -1,0 +1,59 @@
+"""How a model comes in: the options of `platoscope embed` and `import`, and of their form on the
+Library page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.modalities import MODALITIES
+from core.options import argument, option, required
+
+Pooling = Literal["mean", "last", "first"]
+
+
+@dataclass(frozen=True)
+class EmbedRequest:
+    """Embed a dataset with models, each at every caption level that is named."""
+
+    command: ClassVar[str] = "embed"
+
+    dataset: str = required("", help="the dataset", metavar="D")
+    model: tuple[str, ...] = required(
+        (),
+        help="timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
+        label="Models",
+        metavar="SPEC",
+    )
+    name: str = option("", help="the model's name in the store, where the spec's own is taken")
+    device: str = option("auto", help="auto, cpu, cuda, cuda:1 or mps", metavar="DEVICE")
+    batch_size: str = option(
+        "auto", help="stimuli at a time, or auto, what the device holds", metavar="N"
+    )
+    caption_level: tuple[str, ...] = option(
+        (),
+        help="which captions of the stimuli, one embedding for each (the dataset's first level)",
+        label="Caption levels",
+        metavar="L",
+    )
+    pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """Import features made elsewhere: (n, d) or (n, layers, d)."""
+
+    command: ClassVar[str] = "import"
+
+    file: str = argument(
+        help=".npy .npz .safetensors .pt .parquet", label="Feature file", metavar="FILE"
+    )
+    dataset: str = required("", help="the dataset", metavar="D")
+    name: str = required("", help="what the store calls it", metavar="N")
+    modality: str = required("", help="the kind of model: vision or language", metavar="KIND")
+
+
+def importable() -> list[str]:
+    """Return the modalities of which features can be imported."""
+    return [one.name for one in MODALITIES.values() if not one.is_reality]

@@ -1,0 +1,153 @@
+"""Adding models: those of timm, of the hub, of the Cave or of a folder become one `platoscope
+embed`, a file of features one `platoscope import`; what they take is said before they are queued.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, importable
+from core.errors import PlatoscopeError
+from core.modalities import find_modality
+from core.questions.words import to_words
+from core.settings import store_path
+from core.store.schema import embedding_file
+from core.store.uploads.place import safe_name
+from pages._parts.library import queued
+from pages._parts.library.new_models import facts, features, sources
+from pages._shared import address, controls, frame, queries
+from pages._shared.queries import Place
+
+SOURCES = {
+    "timm": "timm",
+    "hub": "Hugging Face",
+    "cave": "The Cave",
+    "folder": "Folder on the server",
+    "features": "Feature file",
+}
+EMBED = {
+    name: replace(one, name=f"embed_{name}")
+    for name, one in controls.options_by_name(EmbedRequest).items()
+}
+IMPORT = {
+    name: replace(one, name=f"import_{name}")
+    for name, one in controls.options_by_name(ImportRequest).items()
+}
+POOLINGS: dict[Pooling, str] = {
+    "mean": "mean of tokens",
+    "last": "last token",
+    "first": "first token",
+}
+FORM = (  # the controls that start anew once models are queued
+    *sources.CONTROLS,
+    *(one.name for one in (*EMBED.values(), *IMPORT.values())),
+)
+
+
+def draw() -> None:
+    """Draw the form: from where, which models, what they take, the command and its button."""
+    if not queries.store().datasets():
+        raise frame.NeededError("Models are embedded over a dataset. Add one first.")
+    at = queries.place(st.session_state["dataset"])
+    source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
+    if source == "features":
+        _draw_import(at)
+        return
+    if specs := _pick(source, at):
+        _draw_embed(at, specs)
+
+
+def _pick(source: str, at: Place) -> tuple[str, ...]:
+    if source == "timm":
+        return sources.pick_timm()
+    if source == "hub":
+        return sources.pick_hub()
+    return sources.pick_cave(at.dataset) if source == "cave" else sources.pick_folder()
+
+
+def _draw_embed(at: Place, specs: tuple[str, ...]) -> None:
+    request = _pick_options(at, EmbedRequest(dataset=at.dataset, model=specs))
+    obstacles = facts.show(at, request)
+    if request.name:
+        obstacles += _name_obstacle(at, request.name)
+    _finish("Embed", to_words(request), obstacles)
+
+
+def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
+    """Choose what the command leaves open; captions and their pooling concern language models."""
+    levels, pooling = [], request.pooling
+    is_language = any(spec.startswith("hf:") for spec in request.model)
+    left, middle, right = st.columns(3)
+    if is_language:
+        with left:
+            levels = _pick_levels(at)
+        with middle:
+            pooling = controls.pick_labeled(EMBED["pooling"], POOLINGS)
+    with right if is_language else left:
+        device = controls.pick_text(EMBED["device"], start="auto") or "auto"
+    name = ""
+    if len(request.model) == 1 and len(levels) < 2:
+        with middle if not is_language else left:
+            name = controls.pick_text(EMBED["name"], example="its own")
+    return replace(request, caption_level=tuple(levels), pooling=pooling, device=device, name=name)
+
+
+def _pick_levels(at: Place) -> list[str]:
+    one, store = EMBED["caption_level"], queries.store()
+    levels = [*queries.card(at).levels, *store.summaries(at.dataset)]
+    return st.multiselect(
+        one.label,
+        levels,
+        placeholder=levels[0] if levels else "",
+        help=controls.sentence(one.help),
+        **address.bind(one.name, [], levels, kind="caption level"),
+    )
+
+
+def _draw_import(at: Place) -> None:
+    path = features.pick()
+    if path is None:
+        return
+    left, right = st.columns(2)
+    with left:
+        name = controls.pick_text(IMPORT["name"], start=safe_name(path.stem))
+    with right:
+        labels = {each: find_modality(each).title for each in importable()}
+        modality = controls.pick_choice(
+            IMPORT["modality"], list(labels), labels=labels, usual=next(iter(labels))
+        )
+    request = ImportRequest(str(path), at.dataset, name, modality)
+    obstacles = _name_obstacle(at, name)
+    try:
+        features.check(path, queries.card(at))
+    except PlatoscopeError as error:
+        obstacles.append(f"{error}.")
+    _finish("Import", to_words(request), obstacles)
+
+
+def _name_obstacle(at: Place, name: str) -> list[str]:
+    """Say why a name cannot be that of a new model; nothing where it can."""
+    try:
+        embedding_file(store_path(), at.dataset, name)
+    except PlatoscopeError as error:
+        return [f"{error}."]
+    if name in {entry.card.name for entry in queries.store().models(at.dataset)}:
+        return [f"{name} is a model over this dataset already. Choose another name."]
+    return []
+
+
+def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
+    """Draw the command, what stands in its way, and the button that queues it."""
+    st.code(frame.command(*words), language="bash", wrap_lines=True)
+    for obstacle in obstacles:
+        st.warning(frame.plain(obstacle), icon=":material/error:")
+    queued.offer(label, words, disabled=bool(obstacles), after=_close)
+
+
+def _close() -> None:
+    """Close the form of models that are queued; the next one starts anew."""
+    address.release(FORM)
+    address.set_mark(features.FILE, "")
+    address.set_mark(queued.OPEN, "")

@@ -1,0 +1,110 @@
+"""Where models come from: timm's list, the hub, the Cave, or a folder on the server. Each control
+returns the specs of the models that are chosen.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import streamlit as st
+
+from core.competence.published import published_models
+from core.demo import shipped_specs
+from core.encoders.catalog import spec_of_folder
+from core.encoders.requests import EmbedRequest
+from core.errors import InputError
+from pages._shared import controls, queries
+from pages._shared.address import bind
+
+MODELS = controls.option_named(EmbedRequest, "model")
+FOLDER = replace(
+    MODELS,
+    name="embed_folder",
+    label="Folder on the server",
+    help="one model in the format of timm or transformers: config.json beside model.safetensors",
+)
+CONTROLS = ("embed_timm", "embed_hub", "embed_cave", "embed_folder")
+MOST = 20  # models of one job
+
+
+@st.cache_resource(show_spinner=False)
+def _timm_names() -> Future[list[str]]:
+    """Begin to read timm's list, which takes seconds; the page is drawn meanwhile."""
+    names: Future[list[str]] = Future()
+    Thread(target=_read_timm, args=(names,), daemon=True).start()
+    return names
+
+
+def _read_timm(names: Future[list[str]]) -> None:
+    import timm  # seconds that a page without it must not pay
+
+    names.set_result([str(name) for name in timm.list_pretrained()])
+
+
+@st.fragment(run_every="0.5s")
+def _await_timm() -> None:
+    if _timm_names().done():
+        st.rerun(scope="app")
+    st.caption("Reading timm's list of models …")
+
+
+def pick_timm() -> tuple[str, ...]:
+    """Choose among the models of which timm knows published weights."""
+    reading = _timm_names()
+    if not reading.done():
+        _await_timm()
+        return ()
+    names = reading.result()
+    chosen = st.multiselect(
+        MODELS.label,
+        names,
+        placeholder=f"type to search {len(names):,} models",
+        max_selections=MOST,
+        **bind("embed_timm", [], names, kind="timm model"),
+    )
+    return tuple(f"timm:{name}" for name in chosen)
+
+
+def pick_hub() -> tuple[str, ...]:
+    """Choose among the language models of which figures are published, or type any id."""
+    models = published_models()["model"]
+    bound = bind("embed_hub", [])
+    chosen: list[str] = st.session_state["embed_hub"]
+    known = [spec.removeprefix("hf:") for spec in models if spec.startswith("hf:")]
+    ids = st.multiselect(
+        MODELS.label,
+        list(dict.fromkeys([*known, *chosen])),
+        placeholder="type to search, or any id: owner/name",
+        max_selections=MOST,
+        accept_new_options=True,
+        **bound,
+    )
+    return tuple(f"hf:{name.strip()}" for name in ids)
+
+
+def pick_cave(dataset: str) -> tuple[str, ...]:
+    """Choose among the models trained in the Cave that are not embedded over this dataset."""
+    held = {entry.card.name for entry in queries.store().models(dataset)}
+    specs = {name: spec for name, spec in shipped_specs().items() if name not in held}
+    if not specs:
+        st.info("All models of the Cave are embedded over this dataset.", icon=":material/check:")
+        return ()
+    chosen = st.multiselect(
+        MODELS.label,
+        list(specs),
+        placeholder=f"{len(specs)} models trained in the Cave",
+        max_selections=MOST,
+        **bind("embed_cave", [], specs, kind="model of the Cave"),
+    )
+    return tuple(specs[name] for name in chosen)
+
+
+def pick_folder() -> tuple[str, ...]:
+    """Name a folder on the server that holds a model."""
+    text = controls.pick_text(FOLDER, example="/models/mine")
+    if not text.isprintable():
+        raise InputError(f"{text!r} names no folder; expected a path such as /models/mine")
+    return (spec_of_folder(Path(text).expanduser().absolute()),) if text else ()

@@ -1,0 +1,184 @@
+"""Adding models from the Library: what they take is said, the command shown, and queued."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli import main
+from core.encoders.outlines import Outline
+from core.errors import EncoderError
+from core.jobs import queue
+from core.settings import CAVE_WEIGHTS
+from core.store import Store
+from pages._parts.library.new_models import facts, sources
+from tests.pages.seen import said
+
+TIMM = ["resnet18.a1_in1k", "vit_tiny_patch16_224.augreg_in21k"]
+SIZE = 20
+
+
+@pytest.fixture
+def store(small, tmp_path) -> Path:
+    return Path(shutil.copytree(small(SIZE), tmp_path / "store"))
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch) -> None:
+    """Let jobs wait, and nothing be looked up: timm has two models, and the hub answers."""
+
+    def outline(spec: str) -> Outline:
+        if "gated" in spec:
+            raise EncoderError(f"{spec} is gated on the hub; accept its terms there")
+        if spec.startswith("hf:bigscience"):
+            return Outline()
+        return Outline(1_100_000, (64, 128), 0 if "@" in spec else 4_400_000)
+
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    names: Future[list[str]] = Future()
+    names.set_result(TIMM)
+    monkeypatch.setattr(sources, "_timm_names", lambda: names)
+    monkeypatch.setattr(facts, "outline", outline)
+
+
+def form(opened, store: Path, **query: str):
+    app = opened(store, "library", add="models", **query)
+    assert not app.exception
+    return app
+
+
+def command(app) -> str:
+    return next(code.value for code in app.main.get("code")).partition(" --store")[0]
+
+
+def words(store: Path) -> list[tuple[str, ...]]:
+    return [job.words for job in queue.jobs(store)]
+
+
+def table(app) -> dict[str, dict[str, str]]:
+    rows = app.dataframe[0].value
+    return rows.set_index("model").to_dict("index")
+
+
+def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, store):
+    app = form(opened, store)
+    app.multiselect(key="embed_timm").set_value(TIMM).run()
+    assert table(app) == {
+        f"timm:{name}": {
+            "parameters": "1.1M",
+            "layers": "2",
+            "download": "4.4 MB",
+            "in the store": "524 kB",
+            "time": "0.1 s",  # as the store's ViT M took
+        }
+        for name in TIMM
+    }
+    assert [one.key for one in app.multiselect if one.key == "embed_caption_level"] == []
+    embed = f"platoscope embed --dataset cave --model timm:{TIMM[0]} timm:{TIMM[1]}"
+    assert command(app) == embed
+    app.button(key="queue").click().run()
+    assert not app.exception
+    assert words(store) == [tuple(embed.split()[1:])]
+    assert "add" not in app.query_params
+    app.button(key="add-models").click().run()
+    assert app.multiselect(key="embed_timm").value == []
+
+
+def test_language_models_are_pooled_at_caption_levels(opened, store):
+    app = form(opened, store, models_from="hub", embed_hub="bigscience/bloomz-560m")
+    assert table(app)["hf:bigscience/bloomz-560m"] == {  # as published
+        "parameters": "559M",
+        "layers": "25",
+        "download": "—",
+        "in the store": "6.55 MB",
+        "time": "—",
+    }
+    assert any("does not answer" in one.value for one in app.caption)
+    app.multiselect(key="embed_caption_level").set_value(["20", "5"])
+    app.selectbox(key="embed_pooling").set_value("last").run()
+    assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
+    assert command(app).endswith("--caption-level 20 5 --pooling last")
+    assert [one.key for one in app.text_input if one.key == "embed_name"] == []
+
+
+def test_a_model_that_cannot_be_had_is_said_and_not_queued(opened, store):
+    app = form(opened, store, models_from="hub", embed_hub="meta/gated")
+    assert "meta/gated is gated on the hub" in said(app)
+    assert app.button(key="queue").disabled
+    assert app.multiselect(key="embed_hub").value == ["meta/gated"]
+
+
+def test_models_of_the_cave_come_without_a_download(opened, store):
+    app = form(opened, store, models_from="cave", embed_cave="vit-clip-xs")
+    ((spec, row),) = table(app).items()
+    assert row["download"] == "none"
+    assert spec.endswith("/vit-clip-xs")
+    app.text_input(key="embed_name").set_value("no/name").run()
+    assert "'no/name' cannot name a file of the store" in said(app)
+    assert app.button(key="queue").disabled
+    app.text_input(key="embed_name").set_value("vit-clip-m").run()
+    assert "vit-clip-m is a model over this dataset already" in said(app)
+    app.text_input(key="embed_name").set_value("mine").run()
+    assert command(app).endswith("--name mine")
+
+
+def test_a_folder_on_the_server_is_read_as_the_model_that_it_holds(opened, store, tmp_path):
+    app = form(opened, store, models_from="folder")
+    app.text_input(key="embed_folder").set_value(str(tmp_path)).run()
+    assert "has no config.json that can be read" in said(app)
+    app.text_input(key="embed_folder").set_value(str(CAVE_WEIGHTS / "gpt2-xs")).run()
+    assert command(app) == f"platoscope embed --dataset cave --model hf:{CAVE_WEIGHTS / 'gpt2-xs'}"
+
+
+def upload(app, name: str, rows: int):
+    file = io.BytesIO()
+    np.save(file, np.random.default_rng(0).normal(size=(rows, 2, 4)).astype(np.float32))
+    kind = "application/octet-stream"
+    app.file_uploader(key="features-file").set_value((name, file.getvalue(), kind)).run()
+    assert not app.exception
+    return app
+
+
+def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
+    app = upload(form(opened, store, models_from="features"), "my features.npy", SIZE - 1)
+    assert "has 19 rows, but the dataset 20 stimuli" in said(app)
+    assert app.button(key="queue").disabled
+    upload(app, "my features.npy", SIZE)
+    assert not said(app)
+    assert any("2 × 20 × 4" in one.value for one in app.caption)
+    app.text_input(key="import_name").set_value("mine").run()
+    app.button(key="queue").click().run()
+    ((verb, file, *options),) = words(store)
+    assert (verb, Path(file).name) == ("import", "my-features.npy")
+    assert options == ["--dataset", "cave", "--name", "mine", "--modality", "vision"]
+    assert main(["import", file, *options, "--store", str(store)]) == 0
+    assert "mine" in {entry.card.name for entry in Store(store).models("cave")}
+
+
+def test_a_damaged_feature_file_is_said_in_a_sentence(opened, store):
+    app = form(opened, store, models_from="features")
+    app.file_uploader(key="features-file").set_value(("x.npy", b"no", "a/b")).run()
+    assert not app.exception
+    assert "x.npy" in said(app)
+    assert app.button(key="queue").disabled
+
+
+def test_a_store_without_a_dataset_asks_for_one(opened, tmp_path):
+    app = form(opened, tmp_path)
+    assert "Add one first" in said(app)
+
+
+def test_a_store_that_cannot_be_written_keeps_what_was_chosen(opened, store, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise EncoderError("no room")
+
+    monkeypatch.setattr(queue, "submit", refuse)
+    app = form(opened, store, embed_timm=TIMM[0])
+    app.button(key="queue").click().run()
+    assert "no room" in said(app)
+    assert app.multiselect(key="embed_timm").value == [TIMM[0]]
