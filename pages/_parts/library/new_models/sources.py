@@ -4,10 +4,9 @@ returns the specs of the models that are chosen.
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 
 import streamlit as st
 
@@ -33,15 +32,13 @@ MOST = 20  # models of one job
 @st.cache_resource(show_spinner=False)
 def _timm_names() -> Future[list[str]]:
     """Begin to read timm's list, which takes seconds; the page is drawn meanwhile."""
-    names: Future[list[str]] = Future()
-    Thread(target=_read_timm, args=(names,), daemon=True).start()
-    return names
+    return ThreadPoolExecutor(max_workers=1).submit(_read_timm)
 
 
-def _read_timm(names: Future[list[str]]) -> None:
+def _read_timm() -> list[str]:
     import timm  # seconds that a page without it must not pay
 
-    names.set_result([str(name) for name in timm.list_pretrained()])
+    return [str(name) for name in timm.list_pretrained()]
 
 
 @st.fragment(run_every="0.5s")
