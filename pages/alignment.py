@@ -10,6 +10,7 @@ import streamlit as st
 from core.metrics import METRICS
 from core.options import options_of
 from core.questions.alignment import figures
+from core.questions.alignment.axes import AXES
 from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
@@ -65,7 +66,8 @@ def show(at: Place) -> None:
     points = trend_points(table, queries.competence(at), models)
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
-        prose.answer(trend_findings(points, models, aligned_high=high))
+        placed = look.apply(at, points)
+        prose.answer(trend_findings(placed, models, aligned_high=high, axis=look.axis))
     show_trend(at, question, points, look)
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")
@@ -93,7 +95,8 @@ def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look)
     )
     csv = drawn.assign(metric=question.comparison.metric)
     exportbar.draw_models(at, question, figure, key="trend", table=csv)
-    _explain(at, points, question.comparison.metric, calibrated=calibrated)
+    _explain(points, question.comparison.metric, calibrated=calibrated)
+    _list_missing(at, drawn, look)
 
 
 def pick(at: Place) -> tuple[Alignment, Look]:
@@ -122,7 +125,7 @@ def pick(at: Place) -> tuple[Alignment, Look]:
     return question, look
 
 
-def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
+def _explain(points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
     has_chance = not points["chance"].isna().all()
     formula = METRICS[metric].chance
     if calibrated:
@@ -145,14 +148,21 @@ def _explain(at: Place, points: pd.DataFrame, metric: str, *, calibrated: bool) 
         st.markdown(
             f"**Sees.** {spec.sees} **Misses.** {spec.misses} {frame.plain(spec.reference)}."
         )
-    competence = queries.competence(at)
-    titles = points.drop_duplicates("model_x").set_index("model_x")[
-        "title_x"
-    ]  # of those that have neighbors
-    missing = competence[competence["value"].isna() & competence["model"].isin(titles.index)]
-    if len(missing) and not points["competence"].isna().all():
-        left_out = "; ".join(f"{titles[row.model]} ({row.reason})" for row in missing.itertuples())
-        st.caption(f"Not drawn: {frame.plain(left_out)}.")
+
+
+def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
+    """Say which language models have no place on the axis, and why, unless none has one."""
+    places = points.drop_duplicates("model_x").set_index("model_x")
+    missing = places[places[look.axis.column].isna()]
+    if missing.empty or len(missing) == len(places):
+        return
+    measured = queries.competence(at).set_index("model")["reason"]
+    reasons = measured if look.axis == AXES["competence"] else {}
+    left_out = "; ".join(
+        f"{title} ({reasons.get(name, f'its {look.axis.short} is not known')})"
+        for name, title in missing["title_x"].items()
+    )
+    st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
 
 frame.draw("Do better language models agree more with vision models?", show)

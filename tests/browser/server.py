@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -28,8 +29,8 @@ FLAGS = (
 
 
 @contextmanager
-def serve(store: Path, *, log: Path) -> Iterator[str]:
-    """Start the dashboard over a store, yield its address and stop it."""
+def serve(store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """Start the dashboard over a store, yield its address and end it by a signal."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -51,7 +52,7 @@ def serve(store: Path, *, log: Path) -> Iterator[str]:
             _wait(f"http://localhost:{port}/_stcore/health")
             yield f"http://localhost:{port}"
         finally:
-            server.terminate()
+            server.send_signal(end)
 
 
 def _wait(url: str) -> None:

@@ -68,7 +68,8 @@ def trend(
     seen = _marked(seen).assign(card=[_card(row, axis) for row in seen.to_dict("records")])
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
-    figure = _panels([_heading(facet, fits[facet]) for facet in facets], columns, mode)
+    heads, title = [_heading(facet, fits[facet]) for facet in facets], f"Alignment and {axis.short}"
+    figure = _panels(heads, columns, mode, title)
     for place, facet in enumerate(facets):
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
@@ -87,7 +88,7 @@ def _columns(panels: int, narrow: bool) -> int:
     return 2 if panels == 4 else min(3, panels)
 
 
-def _panels(heads: Sequence[str], columns: int, mode: Mode) -> Drawing:
+def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawing:
     rows = math.ceil(len(heads) / columns)
     tall = 330 if rows == 1 else 265
     figure = panels(
@@ -95,7 +96,7 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode) -> Drawing:
         columns,
         mode,
         height=tall * rows + 110,
-        title="Alignment and competence",
+        title=title,
         shared_yaxes=True,
         shared_xaxes="all",
         horizontal_spacing=0.03,

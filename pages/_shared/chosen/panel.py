@@ -30,7 +30,7 @@ STYLE = """<style>
 :has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
-STIMULI = "stimuli"  # a page where Escape closes what is open there
+STIMULI, CLOSED_FIRST = "stimuli", ("stimulus", "brushed")  # a page, and keys of its address
 OPEN = "about"  # the chosen model of which more is shown
 MOST = 4  # models that have room by name; the last ones
 
@@ -70,11 +70,16 @@ def _draw_row(models: pd.DataFrame, chosen: Sequence[str]) -> None:
             "Clear",
             icon=":material/close:",
             type="tertiary",
-            shortcut=None if address.page() == STIMULI else "Esc",
+            shortcut=None if _something_is_open() else "Esc",
             help="Drop all chosen models",
             key="clear-chosen",
             on_click=selection.clear,
         )
+
+
+def _something_is_open() -> bool:
+    """Return whether Escape closes a stimulus first, or drops a set of them."""
+    return address.page() == STIMULI and any(address.mark(key) for key in CLOSED_FIRST)
 
 
 def _open(name: str) -> None:

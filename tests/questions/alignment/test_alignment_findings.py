@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from core.encoders.encoder import REALITY
+from core.questions.alignment.axes import AXES
 from core.questions.alignment.findings import DEPENDENT, trend_findings
 
 SKILL = np.linspace(0.3, 0.6, 8)
@@ -61,3 +62,16 @@ def test_too_few_models_have_no_answer_and_say_why():
     (answer,) = trend_findings(*tables(SKILL[:3]), aligned_high=True)
     assert answer.startswith("This cannot be said: ")
     assert answer.endswith(" there are 3.")
+
+
+def test_the_answer_is_about_what_is_on_the_axis():
+    points, models = tables(-SKILL)
+    sizes = AXES["parameters"]
+    rising = points.assign(parameters_x=points["competence"].rank(ascending=False))
+    said = trend_findings(rising, models, aligned_high=True, axis=sizes)[0]
+    assert said.startswith("Alignment rises with parameters. Spearman’s ρ of parameters and mean")
+    falling = points.assign(parameters_x=points["competence"])
+    said = trend_findings(falling, models, aligned_high=True, axis=sizes)[0]
+    assert said.startswith("Alignment falls with parameters. ")
+    partly = rising.assign(parameters_x=rising["parameters_x"].where(points["model_x"] != "a"))
+    assert trend_findings(partly, models, aligned_high=True, axis=sizes)
