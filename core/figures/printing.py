@@ -186,11 +186,14 @@ def _headings(figure: go.Figure, panel: _Panel, panels: list[_Panel]) -> list[An
 def _name(panel: _Panel, panels: list[_Panel], *, first: bool, last: bool) -> None:
     """Give the axes of a panel the ticks and titles that they shared with its row and column.
 
-    first: in its row. last: of its column, where the title of the x axis stands.
+    first: in its row. last: of its column, where the title of the x axis stands, unless the axes
+    are several.
     """
     panel.x.update(showticklabels=True)
     columns = [one.x for one in panels if one.left == panel.left]
-    panel.x.title.text = _title(panel.x, [*columns, *(one.x for one in panels)]) if last else None
+    if len({one.x.title.text for one in panels} - {None, ""}) < 2:
+        title = _title(panel.x, [*columns, *(one.x for one in panels)]) if last else None
+        panel.x.title.text = title
     row = [one.y for one in panels if one.high == panel.high] + [one.y for one in panels]
     panel.y.update(showticklabels=first)
     panel.y.title.text = _title(panel.y, row) if first else None

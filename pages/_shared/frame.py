@@ -170,7 +170,8 @@ def _titled(question: str) -> Iterator[None]:
         yield
     address.write()
     for sentence in address.stale():
-        above.warning(f"Not in this view: {plain(sentence)}.", icon=":material/error:")
+        end = "" if sentence.endswith("?") else "."
+        above.warning(f"Not in this view: {plain(sentence)}{end}", icon=":material/error:")
 
 
 @contextmanager

@@ -108,6 +108,19 @@ def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
     assert names == ["alignment", None, "alignment", None, "alignment"]
 
 
+def test_axes_of_several_things_keep_their_titles_one_of_all_stands_below_the_last():
+    def titles(*texts: str) -> list[str | None]:
+        figure = panels(["a", "b"], 2, "light", height=400, title="T")
+        for column, text in enumerate(texts, start=1):
+            figure.add_scatter(x=[1], y=[1], row=1, col=column)
+            figure.update_xaxes(title_text=text, row=1, col=column)
+        printed = to_print(figure.figure(), width=ONE_COLUMN)
+        return [axis.title.text for axis in printed.select_xaxes()]
+
+    assert titles("training steps", "parameters") == ["training steps", "parameters"]
+    assert titles("parameters", "parameters") == [None, "parameters"]
+
+
 def test_the_text_below_a_figure_says_what_it_shows():
     recipe = Recipe.of("alignment", question={"metric": "mutual_knn", "settings": {"k": 5}})
     text = legend_text(drawn(), trend_points(), recipe)

@@ -84,6 +84,8 @@ def _trend(metric: str, points: pd.DataFrame) -> str:
     least, most = (pick(fitted, key=lambda k: fitted[k].spearman) for pick in (min, max))
     sure = int((adjust(np.array([fit.p for fit in fitted.values()])) < SURE).sum())
     span = f"Spearman {_at(fitted, least)} to {_at(fitted, most)}, {fitted[most].n} models"
+    if not sure:
+        return f"{metric}: no correlation of alignment and competence beyond chance ({span})."
     beyond = f"beyond chance at {sure} of {counted(len(fitted), 'size', 'sizes')}"
     return f"{metric}: {_direction(fitted[least], fitted[most])} ({span}), {beyond}."
 

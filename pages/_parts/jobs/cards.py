@@ -142,7 +142,7 @@ def _when(job: Job, zone: tzinfo | None) -> str:
 def clock(time: str, zone: tzinfo | None) -> str:
     """Return a time in a time zone (None: the server's) as day and clock: Nov 22, 18:03."""
     local = datetime.fromisoformat(time).astimezone(zone)
-    return f"{local:%b} {local.day}, {local:%H:%M}"
+    return local.strftime(f"%b {local.day}, %H:%M")
 
 
 def _seconds(start: str | None, end: str) -> float | None:
