@@ -11,7 +11,7 @@ from core.metrics import METRICS
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES
-from core.questions.alignment.findings import trend_findings
+from core.questions.alignment.findings import pair_findings, trend_findings
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import Alignment
 from core.study.models import is_reality, reads, trained
@@ -67,7 +67,12 @@ def show(at: Place) -> None:
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
         placed = look.apply(at, points)
-        prose.answer(trend_findings(placed, models, aligned_high=high, axis=look.axis))
+        prose.answer(
+            [
+                *trend_findings(placed, models, aligned_high=high, axis=look.axis),
+                *pair_findings(points, aligned_high=high),
+            ]
+        )
     show_trend(at, question, points, look)
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
+from core.figures.numbers import counted
 from core.modalities import Item, find_modality
 from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.points import trend_points
@@ -91,11 +92,15 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
         if is_reality(models).any()
         else ""
     )
-    seeing, reading = reads(models, "image").sum(), reads(models, "caption").sum()
     counts = models.loc[models["model"].isin(_others(models)), "modality"].value_counts()
     others = "".join(
         f", beside {count} {find_modality(str(name)).plural}" for name, count in counts.items()
     )
+    finished = trained(models)
+    seeing, reading = reads(finished, "image").sum(), reads(finished, "caption").sum()
+    left = (reads(models, "image") | reads(models, "caption")).sum() - seeing - reading
+    if left:
+        others = f", beside {counted(left, 'untrained model', 'untrained models')}{others}"
     return (
         f"Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs seen by"
         f" {seeing} vision models and read by {reading} language models{others}{reality}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -61,20 +62,30 @@ def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float)
     named = scores.set_axis(list(layers[0].names)).set_axis(list(layers[1].names), axis=1)
     csv = named.rename_axis("layer").reset_index()
     exportbar.draw(at, pair, figure, key="layer-map", table=csv)
-    _offer_pair(*layers)
+    _offer_pair(*layers, start=_best(scores, high=comparison.spec.higher_is_more_aligned))
 
 
-def _offer_pair(x: Layers, y: Layers) -> None:
-    """Draw two layers by name, and what makes them stand for all models."""
+def _best(scores: pd.DataFrame, *, high: bool) -> tuple[int, int]:
+    """Return the best aligned pair of layers, the last ones where no pair has a score."""
+    values = scores.to_numpy()
+    if np.isnan(values).all():
+        return values.shape[0] - 1, values.shape[1] - 1
+    place = np.nanargmax(values) if high else np.nanargmin(values)
+    x, y = np.unravel_index(place, values.shape)
+    return int(x), int(y)
+
+
+def _offer_pair(x: Layers, y: Layers, *, start: tuple[int, int]) -> None:
+    """Draw two layers by name, and what makes them stand for all models. start: at first."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         places = [
             st.selectbox(
                 f"Layer of {layers.title}",
                 range(len(layers.names)),
                 format_func=layers.names.__getitem__,
-                **bind(key, len(layers.names) - 1, range(len(layers.names)), kind="layer"),
+                **bind(key, place, range(len(layers.names)), kind="layer"),
             )
-            for key, layers in (("layer_x", x), ("layer_y", y))
+            for key, layers, place in zip(("layer_x", "layer_y"), (x, y), start, strict=True)
         ]
         st.button(
             "Compare all models in these layers",

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from core.encoders.encoder import REALITY
 from core.questions.alignment.axes import AXES
-from core.questions.alignment.findings import DEPENDENT, trend_findings
+from core.questions.alignment.findings import DEPENDENT, pair_findings, trend_findings
 
 SKILL = np.linspace(0.3, 0.6, 8)
 
@@ -75,3 +75,30 @@ def test_the_answer_is_about_what_is_on_the_axis():
     assert said.startswith("Alignment falls with parameters. ")
     partly = rising.assign(parameters_x=rising["parameters_x"].where(points["model_x"] != "a"))
     assert trend_findings(partly, models, aligned_high=True, axis=sizes)
+
+
+def test_models_without_a_place_on_the_axis_are_counted():
+    points, models = tables(0.1 + SKILL**2)
+    points["competence"] = points["competence"].where(points["model_x"] != "gpt-0")
+    assert trend_findings(points, models, aligned_high=True)[0].endswith(
+        "7 language models; 1 without competence)."
+    )
+
+
+def test_the_most_aligned_model_and_the_pairs_beyond_chance_are_said():
+    points = pd.DataFrame(
+        {
+            "title_y": ["A", "A", "B", "B", "world"],
+            "facet": ["MAE", "MAE", "CLIP", "CLIP", REALITY],
+            "score": [0.1, 0.3, 0.3, 0.4, 0.9],
+        }
+    )
+    said = pair_findings(points, aligned_high=True)
+    assert said[0] == "Most aligned with the language models on average: B (0.350)."
+    assert "Permutations" in said[1]
+    assert "average: A (0.200)" in pair_findings(points, aligned_high=False)[0]
+    tested = points.assign(p_adjusted=[0.2, 0.01, 0.04, np.nan, 0.001])
+    assert pair_findings(tested, aligned_high=True)[1] == (
+        "2 of 3 pairs are aligned beyond chance (p < 0.05, adjusted for all of them)."
+    )
+    assert pair_findings(points.head(0), aligned_high=True) == []
