@@ -1,31 +1,43 @@
-"""From an empty store to every page by the browser alone, over a server that is killed."""
+"""From an empty store to every page by the browser alone, over a server that is killed.
+
+`python -m tests.browser.test_from_empty` renews the pictures of `docs/browser.md`.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from core.jobs import queue
+from core.jobs.states import process_of
+from core.settings import ROOT
 from core.store import Store
-from tests.browser.server import serve
+from tests.browser.screenshots import PAGES
+from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.encoders.tiny_models import make_language, make_vision
 
 pytestmark = pytest.mark.browser
 SIZE = 24
 COLORS = {"red": 0, "yellow": 42, "green": 85, "blue": 170}  # hues of 256
 SHOWING = {  # what of each page draws the models that came in
-    "/": ".js-plotly-plot .main-svg",
-    "/alignment": ".st-key-trend .main-svg",
-    "/models?view=table": "[data-testid=stDataFrame]",
-    "/stimuli": ".tile img",
-    "/metrics": ".st-key-agreement .main-svg",
-    "/library": "text=4 of 4 models",
+    "start": ".js-plotly-plot .main-svg",
+    "alignment": ".st-key-trend .main-svg",
+    "models": ".st-key-model-map .main-svg",
+    "stimuli": ".tile img",
+    "metrics": ".st-key-agreement .main-svg",
+    "library": "text=4 of 4 models",
 }
 
 
@@ -47,11 +59,13 @@ def card(page: Page, number: int) -> Locator:
 
 
 def state(page: Page, number: int, label: str) -> None:
-    """Wait until a job is in a state, as its card says it."""
-    card(page, number).locator("span", has_text=label).first.wait_for()
+    """Wait until a job is in a state, as its card says it twice: a redraw puts cards anew."""
+    for _ in range(2):
+        card(page, number).locator("span", has_text=label).first.wait_for()
+        page.wait_for_timeout(300)
 
 
-def add_folder(page: Page, folder: Path) -> None:
+def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) -> None:
     """Add a folder on the server as a dataset, and choose it."""
     page.get_by_role("button", name="Add a dataset").click()
     form = page.locator(".st-key-dataset-form")
@@ -59,13 +73,16 @@ def add_folder(page: Page, folder: Path) -> None:
     form.get_by_role("textbox", name="Folder").fill(str(folder))
     form.get_by_role("textbox", name="Folder").press("Enter")
     form.locator(".tile img").first.wait_for()
+    keep(page, "dataset")
     form.get_by_role("button", name="Add this dataset").click()
     state(page, 1, "done")
     page.get_by_role("button", name="Show it").click()
     page.get_by_text("No model is embedded over this dataset yet").wait_for()
 
 
-def add_model(page: Page, folder: Path) -> None:
+def add_model(
+    page: Page, folder: Path, keep: Callable[[Page, str], object] = lambda *_: None
+) -> None:
     """Queue the embedding of a model in a folder on the server."""
     page.get_by_role("button", name="Add models").click()
     form = page.locator(".st-key-models-form")
@@ -73,6 +90,7 @@ def add_model(page: Page, folder: Path) -> None:
     form.get_by_role("textbox", name="Folder").fill(str(folder))
     form.get_by_role("textbox", name="Folder").press("Enter")
     form.get_by_text("platoscope embed").wait_for()
+    keep(page, "models")
     form.get_by_role("button", name="Embed").click()
     form.wait_for(state="detached")
 
@@ -98,33 +116,52 @@ def type_command(page: Page, command: str) -> None:
     page.get_by_text("Queued as job").first.wait_for()
 
 
-def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
-    browser: Browser, tmp_path: Path
-) -> None:
-    seeing = make_vision(tmp_path / "seeing", "vit_tiny_patch16_224", img_size=32, depth=2)
-    reading, late = make_language(tmp_path / "reading", "gpt2"), tmp_path / "late"
-    features, store = tmp_path / "mine.npy", tmp_path / "store"
+@contextmanager
+def held(store: Path, number: int) -> Iterator[None]:
+    """Let a job rest in the midst of its work for as long as this lasts."""
+    for _ in range(3000):
+        if queue.job(store, number).state == "running" and process_of(store, number):
+            break
+        time.sleep(0.02)
+    group = process_of(store, number)
+    assert group
+    os.killpg(group, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.killpg(group, signal.SIGCONT)
+
+
+def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) -> None:
+    """Live the story in a folder; keep: takes a picture of it, by its name."""
+    seeing = make_vision(folder / "seeing", "vit_tiny_patch16_224", img_size=32, depth=2)
+    reading, late = make_language(folder / "reading", "gpt2"), folder / "late"
+    features, store = folder / "mine.npy", folder / "store"
     np.save(features, np.random.default_rng(0).normal(size=(SIZE, 4)).astype(np.float32))
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(90_000)
 
-    with serve(store, log=tmp_path / "first.log", end=signal.SIGKILL) as address:
-        page.goto(f"{address}/library")
-        add_folder(page, photos(tmp_path / "photos"))
-        add_model(page, seeing)
-        add_model(page, reading)
-        page.goto(f"{address}/jobs")
-        card(page, 3).get_by_role("button", name="Cancel").click()
-        state(page, 3, "canceled")
-        type_command(page, f"platoscope embed --dataset photos --model hf:{late}")
+    with ExitStack() as until_later:
+        with serve(store, log=folder / "first.log", end=signal.SIGKILL) as address:
+            page.goto(f"{address}/library")
+            add_folder(page, photos(folder / "photos"), keep)
+            add_model(page, seeing, keep)
+            until_later.enter_context(held(store, 2))
+            add_model(page, reading)
+            page.goto(f"{address}/jobs")
+            card(page, 3).get_by_role("button", name="Cancel").click()
+            state(page, 3, "canceled")
+            type_command(page, f"platoscope embed --dataset photos --model hf:{late}")
+        assert queue.job(store, 2).state == "running"
 
-    with serve(store, log=tmp_path / "second.log") as address:
+    with serve(store, log=folder / "second.log") as address:
         page.goto(f"{address}/jobs")
         state(page, 2, "done")  # nobody has asked for it since the server was killed
         card(page, 3).get_by_role("button", name="Retry").click()
         state(page, 3, "done")
         card(page, 4).get_by_text(str(late)).last.wait_for()
         state(page, 4, "failed")
+        keep(page, "jobs")
         make_language(late, "llama")
         card(page, 4).get_by_role("button", name="Retry").click()
         state(page, 4, "done")
@@ -136,15 +173,40 @@ def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
         state(page, 6, "done")
         page.goto(f"{address}/library?dataset=photos&view=results")
         page.get_by_text("align").first.wait_for()
-        for link, drawn in SHOWING.items():
-            page.goto(address + link)
-            page.locator(drawn).first.wait_for()
+        for link in PAGES.values():
+            page.goto(f"{address}/{'' if link == 'start' else link}")
+            page.locator(SHOWING.get(link, "h1")).first.wait_for()
             assert page.get_by_test_id("stException").count() == 0
+        page.goto(f"{address}/library?dataset=photos")
+        page.locator(SHOWING["library"]).first.wait_for()
+        keep(page, "library")
     page.close()
-    assert {entry.card.name for entry in Store(store).models("photos")} == {
-        "seeing",
-        "reading",
-        "late",
-        "mine",
-    }
+    names = {entry.card.name for entry in Store(store).models("photos")}
+    assert names == {"seeing", "reading", "late", "mine"}
     assert {job.state for job in queue.jobs(store)} == {"done"}
+
+
+def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
+    browser: Browser, tmp_path: Path
+) -> None:
+    tell(browser, tmp_path, lambda *_: None)
+
+
+def main() -> None:
+    """Renew the pictures of `docs/browser.md`."""
+
+    def keep(page: Page, name: str) -> None:
+        page.wait_for_timeout(1500)
+        picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
+        picture.resize((800, 500), Image.Resampling.LANCZOS).quantize(128).save(
+            ROOT / "docs" / "pictures" / f"browser-{name}.png", optimize=True
+        )
+
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        tell(browser, Path(folder), keep)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -51,7 +51,7 @@ def pair_findings(points: pd.DataFrame, *, aligned_high: bool) -> list[str]:
     if scored.empty:
         return []
     means = scored.groupby("title_y")["score"].mean()
-    best = means.idxmax() if aligned_high else means.idxmin()
+    best = str(means.idxmax() if aligned_high else means.idxmin())
     said = [f"Most aligned with the language models on average: {best} ({means[best]:.3f})."]
     if "p_adjusted" not in scored or scored["p_adjusted"].isna().all():
         return [*said, "Permutations, under “More”, test which pairs are aligned beyond chance."]
