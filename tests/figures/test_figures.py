@@ -8,6 +8,7 @@ import pytest
 from core.figures.marks import add_rings
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
+from core.questions.alignment.axes import AXES
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import Layers, layer_grid
 from core.questions.alignment.points import calibrated_points
@@ -140,6 +141,27 @@ def test_trend_draws_the_means_that_the_fit_takes():
 def test_every_panel_of_the_trend_has_ticks():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=True)
     assert [axis.showticklabels for axis in figure.select_xaxes()] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [
+        ((7e4, 6e5), {"100k", "200k", "500k"}),
+        ((1e5, 2e10), {"1M", "10M", "100M", "1B", "10B"}),
+    ],
+)
+def test_counts_stand_whole_at_a_logarithmic_axis(sizes, named):
+    points = trend_points()
+    points["parameters_x"] = [sizes[row % 2] for row in range(len(points))]
+    drawn = trend(points, trend_fits(), label="a", mode="light", axis=AXES["parameters"])
+    texts = {
+        text
+        for tick, text in zip(drawn.layout.xaxis.tickvals, drawn.layout.xaxis.ticktext, strict=True)
+        if sizes[0] <= tick <= sizes[1]
+    }
+    assert named <= texts
+    assert len(texts) <= 7
+    assert drawn.layout.xaxis.type == "log"
 
 
 def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():

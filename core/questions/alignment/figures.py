@@ -74,6 +74,7 @@ def trend(
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
         _add_panel(figure, panel, fits[facet], at, mode, axis)
+    figure.update_xaxes(**_log_axis(seen["x"]) if axis.log else {})
     _name_axes(figure, len(facets), columns, label, axis)
     figure.update_yaxes(matches="y", range=_reach(seen))
     fitted = any(len(fits[facet].band) for facet in facets)
@@ -267,9 +268,19 @@ def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
     )
 
 
+def _log_axis(values: pd.Series) -> dict[str, object]:
+    """Return a logarithmic axis with whole counts at its ticks: powers of ten, and twice and five
+    times these where the values span less than two of them.
+    """
+    low, high = values.min(), values.max()
+    steps = (1, 2, 5) if high < 100 * low else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    return {"type": "log", "tickvals": ticks, "ticktext": [count_text(tick) for tick in ticks]}
+
+
 def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axis) -> None:
-    scale = {"type": "log", "dtick": "D2"} if axis.log else {}
-    figure.update_xaxes(matches="x", showticklabels=True, **scale)
+    figure.update_xaxes(matches="x", showticklabels=True)
     for place in range(panels - columns, panels):  # the lowest panel of each column
         figure.update_xaxes(title_text=plain(axis.title), **cell(place, columns))
     name_rows(figure, panels, columns, wrap(label, 34))
