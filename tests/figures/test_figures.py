@@ -162,6 +162,9 @@ def test_counts_stand_whole_at_a_logarithmic_axis(sizes, named):
     assert named <= texts
     assert len(texts) <= 7
     assert drawn.layout.xaxis.type == "log"
+    runs = points.groupby(["facet", "model_y", "group_x"]).size()
+    lines = [trace.x for trace in drawn.data if trace.legendgroup == "runs"]
+    assert sorted(len(x) for x in lines if x[0] is not None) == sorted(runs)
 
 
 def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():

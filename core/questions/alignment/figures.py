@@ -149,7 +149,9 @@ def _add_panel(
         outer = axis.unplace(pd.Series([places.min() - margin, places.max() + margin]))
         add_chance(figure, list(outer), points["chance"].iloc[0], mode, at)
     ordered = points.sort_values("x", kind="stable")
-    for _, run in ordered.groupby("model_y", sort=False):
+    # better models of any family follow each other, larger ones of several do not
+    line_of = ["model_y"] if axis == AXES["competence"] else ["model_y", "group_x"]
+    for _, run in ordered.groupby(line_of, sort=False):
         figure.add_scatter(**_run(run, color), **at)
     for group, dots in ordered.groupby("named", sort=False):
         figure.add_scatter(**_dots(str(group), dots, mode), **at)
