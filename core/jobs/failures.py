@@ -23,5 +23,6 @@ def explain(code: int, output: str, log: Path) -> str:
             "it was killed, as happens where memory runs out; free some or choose a smaller"
             " --batch-size, then retry: what is finished is kept"
         )
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    names = {each.value: each.name for each in signal.Signals}  # those of real time have none
+    how = f"signal {names.get(-code, -code)}" if code < 0 else f"exit code {code}"
     return f"it failed unexpectedly ({how}); retry continues where it stopped, and {log} says more"

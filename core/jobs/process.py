@@ -59,9 +59,12 @@ class Running:
         return Outcome("failed", code, explain(code, self._output(), self.job.log))
 
     def _output(self) -> str:
-        with self.job.log.open("rb") as file:
-            file.seek(self.log_start)
-            return file.read().decode(errors="replace")
+        try:
+            with self.job.log.open("rb") as file:
+                file.seek(self.log_start)
+                return file.read().decode(errors="replace")
+        except OSError:  # somebody removed the log
+            return ""
 
 
 def start(store: Path, job: Job) -> Running:
@@ -70,7 +73,7 @@ def start(store: Path, job: Job) -> Running:
     own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
     with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
         lock_descriptor(lock.fileno())
-        log.write(f"{now()} {job.command}\n".encode())
+        log.write(f"{now()} {job.command}\n".encode(errors="replace"))
         log.flush()
         began = log.tell()
         process = subprocess.Popen(

@@ -7,9 +7,11 @@ is simply run again by the next one.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from core.errors import StoreError
 from core.jobs import states
 from core.jobs.devices import find_lanes, takes
 from core.jobs.process import Running, is_alive, start, stop_orphan
@@ -51,14 +53,18 @@ class Worker:
         end = time.monotonic() + idle
         try:
             while queue_file(self._store).exists() and time.monotonic() <= end:
-                self._take_over()
-                for lane in self._lanes:
-                    self._step(lane)
+                with suppress(StoreError):  # a queue that is busy, a disk that is full: look again
+                    self._look()
                 time.sleep(POLL)
                 if self._running:
                     end = time.monotonic() + idle
         finally:
             self._leave()
+
+    def _look(self) -> None:
+        self._take_over()
+        for lane in self._lanes:
+            self._step(lane)
 
     def _take_over(self) -> None:
         """Queue again what a killed worker ran; a command that outlived it is stopped first, and
@@ -88,8 +94,9 @@ class Worker:
             return
         try:
             running = self._running[lane] = start(self._store, job)
-        except OSError as error:
-            failure = f"it cannot be started in {job.folder} ({error.strerror}); add it again"
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", error)
+            failure = f"it cannot be started in {job.folder} ({why}); add it again"
             states.end(self._store, job.id, Outcome("failed", None, failure))
             return
         states.sign(self._store, job.id, running.process.pid)
@@ -98,11 +105,16 @@ class Worker:
         """Stop what still runs and queue it again."""
         for running in self._running.values():
             running.stop(self._grace)
-        for running in self._running.values():
-            while (outcome := running.outcome()) is None:
-                running.stop(self._grace)
-                time.sleep(POLL)
-            if outcome.state == "done":
-                states.end(self._store, running.job.id, outcome)
-            else:
-                states.hand_back(self._store, running.job.id)
+        outcomes = {running.job.id: self._await(running) for running in self._running.values()}
+        for number, outcome in outcomes.items():
+            with suppress(StoreError):  # the next worker finds that it ran
+                if outcome.state == "done":
+                    states.end(self._store, number, outcome)
+                else:
+                    states.hand_back(self._store, number)
+
+    def _await(self, running: Running) -> Outcome:
+        while (outcome := running.outcome()) is None:
+            running.stop(self._grace)
+            time.sleep(POLL)
+        return outcome

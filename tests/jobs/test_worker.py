@@ -19,7 +19,8 @@ from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.embedding.runner import embed
 from core.errors import StoreBusyError
-from core.jobs import process, queue
+from core.jobs import process, queue, states
+from core.jobs.job import Job
 from core.jobs.starting import has_worker
 from core.jobs.worker import work
 from core.settings import ROOT
@@ -81,6 +82,21 @@ def test_jobs_run_in_turn_and_each_keeps_how_it_ended(store):
     order = [queue.job(store, number).started_at for number in ids]
     assert order == sorted(order)
     assert not has_worker(store)
+
+
+def test_neither_a_busy_queue_nor_words_that_are_no_text_stop_the_worker(store, monkeypatch):
+    strange, plain = (queue.submit(store, words) for words in (["\udcff"], ["steps", "1", "0"]))
+    claim, refusals = states.claim, iter([StoreBusyError("another process holds it")])
+
+    def claim_later(*parts: object) -> Job | None:
+        for refusal in refusals:
+            raise refusal
+        return claim(*parts)
+
+    monkeypatch.setattr(states, "claim", claim_later)
+    work(store, idle=1.0, grace=0.5)
+    assert queue.job(store, strange.id).state == "failed"
+    assert queue.job(store, plain.id).state == "done"
 
 
 def test_a_failing_job_is_retried_with_its_log_kept(store):

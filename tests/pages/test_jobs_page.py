@@ -161,7 +161,8 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
         f"platoscope models map --dataset cave --store {store} --k 5"
     )
     queue_button(app).click().run()
-    assert asked == [["models", "map", "--dataset", "cave", "--k", "5"]]
+    words = ["models", "map", "--dataset", "cave", "--k", "5"]
+    assert asked == [["--store", str(store), *words]]
     assert [toast.value for toast in app.toast] == ["Queued as job 7."]
 
 
@@ -177,6 +178,10 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
             "--store comes before the command",
         ),
         ("", "no command named"),
+        ("--store /elsewhere embed --dataset cave --model timm:one", "expected a command first"),
+        ("embed -h", "is no command that can be queued"),
+        ("adapt --dataset cave --save /elsewhere", "--save writes outside the store"),
+        ("train vit-mae-xs --weig=/elsewhere", "--weig writes outside the store"),
     ],
 )
 def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):

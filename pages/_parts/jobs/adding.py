@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -15,6 +16,7 @@ from core.settings import store_path
 from pages._shared import frame
 
 PATIENCE = 30.0  # seconds that the command's own parser may take to read it
+OUTSIDE = ("--save", "--weights", "--runs")  # options that name files to write
 HELP = """Any command that takes long, as it stands under “Command” below each plot: its answer is
 kept, and every page shows it at once."""
 
@@ -37,11 +39,12 @@ def add(text: str) -> int:
     """Queue a command as `platoscope jobs add` does and return the job's number; raises InputError
     with what that says.
     """
-    words = read(text)
+    words, store = read(text), store_path().absolute()
+    _refuse_outside(words)
     try:
         ended = subprocess.run(
-            [*PROGRAM, "jobs", "add", *words],
-            env=environment(store_path().absolute()),
+            [*PROGRAM, "jobs", "add", "--store", str(store), *words],
+            env=environment(store),
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -52,7 +55,19 @@ def add(text: str) -> int:
     if ended.returncode:
         log = jobs_folder(store_path()) / "worker.log"
         raise InputError(explain(ended.returncode, ended.stderr, log))
+    if not ended.stdout.strip().isdigit():  # of --help, say
+        raise InputError(f"{text!r} is no command that can be queued; type it in a terminal")
     return int(ended.stdout)
+
+
+def _refuse_outside(words: Sequence[str]) -> None:
+    """Raise InputError for words that reach beyond the store: no visitor writes to other files."""
+    if words and words[0].startswith("-"):
+        raise InputError(f"expected a command first, such as embed; got {words[0]}")
+    names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+    for name in names:
+        if any(option.startswith(name) for option in OUTSIDE):  # abbreviated, too
+            raise InputError(f"{name} writes outside the store; type this command in a terminal")
 
 
 def read(text: str) -> list[str]:
