@@ -63,11 +63,17 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
     config = read_config(folder, name) if folder else {}
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
     classes = _count_classes(folder) if folder else published.num_classes if published else 0
-    arguments = {"num_classes": classes, **config.get("model_args", {})}
-    with torch.device("meta"), torch.inference_mode():
-        model = timm.create_model(name, pretrained=False, **arguments).eval()
-        size = resolve_data_config(config.get("pretrained_cfg", {}), model=model)["input_size"]
-        widths = tuple(layer.shape[1] for layer in read_layers(model, torch.zeros(1, *size)))
+    arguments = {**config.get("model_args", {}), "num_classes": classes}
+    try:
+        with torch.device("meta"), torch.inference_mode():
+            model = timm.create_model(name, pretrained=False, **arguments).eval()
+            size = resolve_data_config(config.get("pretrained_cfg", {}), model=model)["input_size"]
+            widths = tuple(layer.shape[1] for layer in read_layers(model, torch.zeros(1, *size)))
+    except (RuntimeError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise EncoderError(
+            f"{folder or name} is no model of timm's that can be made"
+            f" ({' '.join(str(error).split())[:200]}); check its config.json"
+        ) from error
     repository = published.hf_hub_id if published else None
     fetched = 0 if folder else _download(repository, "model.safetensors") if repository else None
     return Outline(sum(each.numel() for each in model.parameters()), widths, fetched)
@@ -75,11 +81,18 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
 
 def _count_classes(folder: Path) -> int:
     """Return how many outputs the head of a checkpoint of timm's has."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
-    with safe_open(folder / "model.safetensors", "pt") as file:
-        heads = [name for name in ("head.weight", "fc.weight") if name in file.keys()]  # noqa: SIM118
-        return int(file.get_slice(heads[0]).get_shape()[0]) if heads else 0
+    try:
+        with safe_open(folder / "model.safetensors", "pt") as file:
+            heads = [name for name in ("head.weight", "fc.weight") if name in file.keys()]  # noqa: SIM118
+            return int(file.get_slice(heads[0]).get_shape()[0]) if heads else 0
+    except (OSError, SafetensorError) as error:
+        raise EncoderError(
+            f"{folder / 'model.safetensors'} cannot be read"
+            f" ({' '.join(str(error).split())[:200]}); copy it again, or embed weights of another"
+            " format in a terminal"
+        ) from error
 
 
 def _of_transformers(folder: Path, download: int | None) -> Outline:

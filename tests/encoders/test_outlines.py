@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx2
@@ -68,3 +69,22 @@ def test_a_folder_that_holds_no_model_is_refused(tmp_path: Path, config, said):
         (tmp_path / "config.json").write_text(config)
     with pytest.raises(EncoderError, match=said):
         spec_of_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "weights", "said"),
+    [
+        ({}, None, "cannot be read"),
+        ({}, b"version https://git-lfs", "copy it again"),
+        ({"model_args": {"depth": "deep"}}, "shipped", "check its config.json"),
+    ],
+)
+def test_a_broken_checkpoint_of_timm_is_a_sentence(tmp_path: Path, config, weights, said):
+    architecture = {"architecture": "vit_tiny_patch16_224"}
+    (tmp_path / "config.json").write_text(json.dumps(architecture | config))
+    if weights:
+        shipped = (CAVE_WEIGHTS / "vit-clip-xs" / "model.safetensors").read_bytes()
+        data = shipped if weights == "shipped" else weights
+        (tmp_path / "model.safetensors").write_bytes(data)
+    with pytest.raises(EncoderError, match=said):
+        outline(f"timm:vit_tiny_patch16_224@{tmp_path}")
