@@ -132,8 +132,8 @@ def held(store: Path, number: int) -> Iterator[None]:
         os.killpg(group, signal.SIGCONT)
 
 
-def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) -> None:
-    """Live the story in a folder; keep: takes a picture of it, by its name."""
+def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) -> Path:
+    """Live the story in a folder and return its store; keep: takes a picture of it, by its name."""
     seeing = make_vision(folder / "seeing", "vit_tiny_patch16_224", img_size=32, depth=2)
     reading, late = make_language(folder / "reading", "gpt2"), folder / "late"
     features, store = folder / "mine.npy", folder / "store"
@@ -181,15 +181,16 @@ def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) ->
         page.locator(SHOWING["library"]).first.wait_for()
         keep(page, "library")
     page.close()
-    names = {entry.card.name for entry in Store(store).models("photos")}
-    assert names == {"seeing", "reading", "late", "mine"}
-    assert {job.state for job in queue.jobs(store)} == {"done"}
+    return store
 
 
 def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
     browser: Browser, tmp_path: Path
 ) -> None:
-    tell(browser, tmp_path, lambda *_: None)
+    store = tell(browser, tmp_path, lambda *_: None)
+    names = {entry.card.name for entry in Store(store).models("photos")}
+    assert names == {"seeing", "reading", "late", "mine"}
+    assert [job.state for job in queue.jobs(store)] == ["done"] * 6
 
 
 def main() -> None:
