@@ -125,13 +125,30 @@ def fit(
     All strengths are solved at once by L-BFGS, in the coordinates in which Böhning's bound of the
     curvature is the identity.
     """
-    device, many = rows.device, len(strengths)
     weight = torch.tensor(strengths, dtype=torch.float64)
     turn, scale = _coordinates(rows, weight)
-    levels = weight.float().to(device)
-    turned, wanted = rows @ turn, labels.repeat_interleave(many)
-    inner = torch.zeros(rows.shape[1], many, classes, device=device, requires_grad=True)
-    bias = torch.zeros(many, classes, device=device, requires_grad=True)
+    levels = weight.float().to(rows.device)
+    inner, bias = _minimize(rows @ turn, labels, scale, levels, classes=classes, steps=steps)
+    coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
+    return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
+
+
+def _minimize(
+    turned: Float[Tensor, "n d"],
+    labels: Tensor,
+    scale: Float[Tensor, "d s 1"],
+    levels: Float[Tensor, "s"],
+    *,
+    classes: int,
+    steps: int,
+) -> tuple[Float[Tensor, "d s classes"], Float[Tensor, "s classes"]]:
+    """Return the weights, in units of `scale`, and the biases that minimize the loss of `fit` for
+    all strengths; turned: the rows in these coordinates.
+    """
+    many = len(levels)
+    wanted = labels.repeat_interleave(many)
+    inner = turned.new_zeros(turned.shape[1], many, classes, requires_grad=True)
+    bias = turned.new_zeros(many, classes, requires_grad=True)
     solver = torch.optim.LBFGS(
         [inner, bias],
         max_iter=steps,
@@ -152,8 +169,7 @@ def fit(
         return total
 
     solver.step(loss)
-    coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
-    return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
+    return inner, bias
 
 
 def _coordinates(
