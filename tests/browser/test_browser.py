@@ -146,7 +146,7 @@ def check_bar_stays(page) -> None:
     """
     to_end = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
     page.evaluate(to_end)
-    page.wait_for_function("document.querySelector('.st-key-bar').getBoundingClientRect().y === 0")
+    page.wait_for_function("document.querySelector('.st-key-bar')?.getBoundingClientRect().y === 0")
     assert page.evaluate(BAR) == {"opaque": True, "topmost": True}
     page.locator(".st-key-bar").get_by_role("button", name="More").click()
     page.get_by_text("Horizontal axis", exact=True).click(trial=True)  # nothing covers it
@@ -154,7 +154,9 @@ def check_bar_stays(page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()
     page.evaluate(to_end)
-    page.wait_for_function("document.querySelector('.st-key-bar').getBoundingClientRect().y < -200")
+    page.wait_for_function(
+        "document.querySelector('.st-key-bar')?.getBoundingClientRect().y < -200"
+    )
 
 
 def test_a_clicked_point_opens_its_layers(visit):

@@ -114,7 +114,7 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
         if width == 175:
             page.get_by_role("dialog").get_by_role("radio", name="85 mm").click()
             page.wait_for_function(
-                "document.querySelector('.st-key-chart-print-trend .main-svg').clientWidth < 400"
+                "document.querySelector('.st-key-chart-print-trend .main-svg')?.clientWidth < 400"
             )
 
 
@@ -123,9 +123,9 @@ def test_a_transparent_figure_has_no_ground(visit):
     chart(page, "trend")
     save(page, "trend", "PNG")
     page.get_by_role("dialog").get_by_role("radio", name="Transparent").click()
-    page.wait_for_function(
+    page.wait_for_function(  # while the plot is drawn anew there is none
         "document.querySelector('.st-key-chart-print-trend .js-plotly-plot')"
-        "._fullLayout.paper_bgcolor === 'rgba(0,0,0,0)'"
+        "?._fullLayout?.paper_bgcolor === 'rgba(0,0,0,0)'"
     )
     _, png = save(page, "trend", "PNG")
     assert Image.open(BytesIO(png)).convert("RGBA").getpixel((2, 2))[3] == 0
