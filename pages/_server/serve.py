@@ -19,7 +19,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
-from pages._server.jobs import resume_jobs
+from pages._server.jobs import watch_jobs
 
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
 _make = routes.create_streamlit_static_handler
@@ -62,5 +62,5 @@ if __name__ == "__main__":
     app_session.ForwardMsgQueue = WholeQueue
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
-    resume_jobs()
+    watch_jobs()
     main(prog_name="streamlit")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.jobs import queue
-from core.jobs.starting import PROGRAM, environment
-from core.settings import ROOT
+from core.jobs.starting import worker_lock
+from core.jobs.table import queue_file
+from core.store import locked
 from tests.browser.server import serve
 from tests.browser.test_browser import check_headings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -20,17 +19,6 @@ from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 pytestmark = pytest.mark.browser
 SIZE = 40
 NARROW = "document.querySelector('[data-testid=stMain]').scrollWidth <= 390"
-
-
-@contextmanager
-def working(store: Path) -> Iterator[None]:
-    """Let a worker run jobs for as long as this lasts."""
-    command = [*PROGRAM, "jobs", "work", "--idle", "300"]
-    with subprocess.Popen(command, cwd=ROOT, env=environment(store)) as worker:
-        try:
-            yield
-        finally:
-            worker.terminate()
 
 
 def submit(store: Path, file: Path) -> None:
@@ -65,7 +53,9 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
     late, there, more = (tmp_path / f"{name}.npy" for name in ("late", "there", "more"))
     for seed, file in enumerate((there, more)):
         np.save(file, np.random.default_rng(seed).normal(size=(SIZE, 4)).astype(np.float32))
-    with serve(store, log=store / "server.log") as address:
+    at_work = ExitStack()
+    at_work.enter_context(locked(worker_lock(store)))  # as a worker does, which takes no job yet
+    with serve(store, log=store / "server.log") as address, at_work:
         page, elsewhere = browser.new_page(), browser.new_page()
         page.goto(f"{address}/jobs")
         page.get_by_text("No jobs yet").wait_for()
@@ -75,21 +65,22 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
             submit(store, file)
         badge(page, 2, "waiting").wait_for()  # nobody has clicked
         elsewhere.get_by_role("link", name="Jobs: 2 waiting").wait_for()
-        with working(store):
-            badge(page, 2, "done").wait_for()
-            page.locator(".st-key-job-1").get_by_text("there is no file").wait_for()
-            elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
-            assert "view=table" in elsewhere.url
-            np.save(late, np.load(there))
-            page.get_by_role("button", name="Retry").click()
-            badge(page, 1, "done").wait_for()
-            page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
-            page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
-            page.wait_for_url("**/jobs?log=1")
-            add_features(page, f"{address}/library?add=models&models_from=features", more)
+        at_work.close()  # it has died: the server starts another
+        badge(page, 2, "done").wait_for()
+        page.locator(".st-key-job-1").get_by_text("there is no file").wait_for()
+        elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
+        assert "view=table" in elsewhere.url
+        np.save(late, np.load(there))
+        page.get_by_role("button", name="Retry").click()
+        badge(page, 1, "done").wait_for()
+        page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
+        page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
+        page.wait_for_url("**/jobs?log=1")
+        add_features(page, f"{address}/library?add=models&models_from=features", more)
         check_headings(page)
         page.set_viewport_size({"width": 390, "height": 844})
         page.wait_for_function(NARROW)
         for each in (page, elsewhere):
             assert each.get_by_test_id("stException").count() == 0
             each.close()
+    queue_file(store).unlink()  # so that the worker ends
