@@ -127,8 +127,10 @@ def run_result_delete(arguments: argparse.Namespace) -> int:
     names = names or table.loc[table["state"] == "stale", "name"].tolist()
     size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
     lines = [*names, f"{len(names)} results, {size}"]
+    listed = dict(zip(table["name"], table["made_at"], strict=True))
+    made = {name: listed.get(name, "") for name in names}
     return _confirmed(
-        arguments, lines, lambda: delete_results(arguments.store, arguments.dataset, names)
+        arguments, lines, lambda: delete_results(arguments.store, arguments.dataset, made)
     )
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import StoreBusyError, StoreError, UnknownNameError
-from core.store.inventory import KeptResult, Sort, names_in_view, results_over, total_size
+from core.errors import InputError, StoreBusyError, StoreError, UnknownNameError
+from core.store.examine import Stamp, examine_if_usable, stamp
+from core.store.inventory import (
+    KeptResult,
+    Sort,
+    file_size,
+    names_in_view,
+    results_over,
+    total_size,
+)
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files, result_file
@@ -18,6 +26,7 @@ from core.store.titles import check_title, editing_titles
 from core.store.views import read_views
 
 EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
+PATIENCE = 5.0  # seconds to wait for a result that is just being written
 UNUSABLE: Sort = ("result that cannot be used", "results that cannot be used")
 
 
@@ -26,13 +35,15 @@ class Deletion:
     """What a deletion takes away, and what stays although it has to do with it.
 
     dataset, model: what is deleted; model is "" for the whole dataset. files: the dependent ones
-    first, so that a deletion that is cut short can be repeated. goes, stays: in words, such as
-    "12 kept answers".
+    first, so that a deletion that is cut short can be repeated. stamps: what distinguishes the
+    content of each from what may come in its place. goes, stays: in words, such as "12 kept
+    answers".
     """
 
     dataset: str
     model: str
     files: tuple[Path, ...]
+    stamps: tuple[Stamp | None, ...]
     goes: tuple[str, ...]
     stays: tuple[str, ...]
 
@@ -82,7 +93,8 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]
     levels = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
     stays = _tuned_from(model, store.models(dataset)) + _views_of(root, names)
-    return Deletion(dataset, model, tuple(files), (*levels, *_sorts(results)), tuple(stays))
+    goes = (*levels, *_sorts(results))
+    return Deletion(dataset, model, tuple(files), _stamps(files), goes, tuple(stays))
 
 
 def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
@@ -97,40 +109,51 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
     if other := len(results) - len(usable):
         goes.append(_counted(other, UNUSABLE))
     files = (*results, *embeddings, dataset_file(store.root, dataset))
-    return Deletion(dataset, "", files, tuple(goes), tuple(_views_of(root, {dataset})))
+    stays = tuple(_views_of(root, {dataset}))
+    return Deletion(dataset, "", files, _stamps(files), tuple(goes), stays)
 
 
 def carry_out(root: Path, deletion: Deletion) -> None:
     """Delete what a plan names, and titles with it.
 
-    Raises StoreBusyError where something of it is being written, StoreWriteError where the disk
-    refuses.
+    Raises StoreBusyError where something of it is being written, InputError where it is not what
+    was planned any more, UnknownNameError where it is gone, StoreWriteError where the disk refuses.
     """
-    places = {path.parent for path in deletion.files}
-    if not deletion.model:
-        _check_idle(places)
-    with editing_titles(root) as titles:
-        _remove_files(deletion.files)
-        if deletion.model:
-            titles.models.get(deletion.dataset, {}).pop(deletion.model, None)
-        else:
-            _remove_folders(places, deletion.dataset)
-            titles.datasets.pop(deletion.dataset, None)
-            titles.models.pop(deletion.dataset, None)
+    root = Path(root).absolute()
+    with ExitStack() as held:
+        own = _own_files(root, deletion)
+        for path in own:
+            held.enter_context(locked(path))
+        _check_idle(root, deletion, but=own)
+        _check_as_planned(root, deletion)
+        with editing_titles(root) as titles:
+            _remove_files(deletion.files, locked_already=own)
+            if deletion.model:
+                titles.models.get(deletion.dataset, {}).pop(deletion.model, None)
+            else:
+                _clear_folders(root, deletion.dataset)
+                titles.datasets.pop(deletion.dataset, None)
+                titles.models.pop(deletion.dataset, None)
 
 
-def delete_results(root: Path, dataset: str, names: Sequence[str]) -> int:
-    """Delete results over a dataset by name and return how many bytes they took.
+def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
+    """Delete results over a dataset and return how many bytes they took.
 
-    Raises UnknownNameError for one that is not there, StoreBusyError, StoreWriteError.
+    made: when each was made, by name; "" for one that cannot be used. Raises UnknownNameError for
+    one that is not there, InputError for one that was made again since then, StoreBusyError,
+    StoreWriteError.
     """
     store = Store(root)
     held = {path.stem: path for path in published_files(store.root / "results" / dataset)}
-    if unknown := [name for name in names if name not in held]:
+    if unknown := [name for name in made if name not in held]:
         raise UnknownNameError("result", unknown[0], held)
-    size = total_size(held[name] for name in names)
-    for name in names:
+    size = 0
+    for name, at in made.items():
         with locked(held[name]), writing(held[name]):
+            meta = examine_if_usable(held[name])
+            if (meta.made_at if meta else "") != at:
+                raise InputError(f"{name} has been made again meanwhile; look at the results again")
+            size += file_size(held[name]) or 0
             held[name].unlink(missing_ok=True)
     return size
 
@@ -169,33 +192,74 @@ def _views_of(root: Path, names: set[str]) -> list[str]:
     return []
 
 
-def _check_idle(folders: Iterable[Path]) -> None:
-    """Raise StoreBusyError where a file of these folders is being written."""
-    for folder in folders:
-        for lock in folder.glob("*.lock"):
-            if is_locked(lock):
-                raise StoreBusyError(
-                    f"{lock.stem!r} in {folder} is being written; wait until it is done, or stop it"
-                )
+def _stamps(files: Iterable[Path]) -> tuple[Stamp | None, ...]:
+    return tuple(_stamp(path) for path in files)
 
 
-def _remove_files(files: Sequence[Path]) -> None:
-    """Remove files, and what an unfinished run left beside each; the last one is locked."""
-    with locked(files[-1]), writing(files[-1]):
-        for path in files:
+def _stamp(path: Path) -> Stamp | None:
+    """Return what distinguishes the content of a file, None where it is gone."""
+    with suppress(FileNotFoundError):
+        return stamp(path)
+    return None
+
+
+def _own_files(root: Path, deletion: Deletion) -> list[Path]:
+    """Return the files that nobody may write while the deletion lasts: the dataset's, or the
+    model's at all caption levels.
+    """
+    if not deletion.model:
+        return [dataset_file(root, deletion.dataset)]
+    folder = root / "embeddings" / deletion.dataset
+    return [path for path in deletion.files if path.parent == folder]
+
+
+def _check_idle(root: Path, deletion: Deletion, *, but: Sequence[Path]) -> None:
+    """Raise StoreBusyError where a file is being written that would be deleted, be it new or not:
+    a model's embedding at any caption level, anything over a dataset. but: what this deletion
+    itself has locked.
+    """
+    model, held = deletion.model, {path.stem for path in but}
+    folders = [root / "embeddings" / deletion.dataset, root / "results" / deletion.dataset]
+    for lock in (lock for folder in folders for lock in folder.glob("*.lock")):
+        concerns = not model or lock.stem == model or lock.stem.startswith(f"{model}~")
+        if concerns and lock.stem not in held and is_locked(lock):
+            raise StoreBusyError(
+                f"{lock.stem!r} in {lock.parent} is being written; wait until it is done, or stop"
+                " it"
+            )
+
+
+def _check_as_planned(root: Path, deletion: Deletion) -> None:
+    """Raise InputError where other files would be deleted than the person has confirmed."""
+    if deletion.model:
+        now = plan_model_deletion(root, deletion.dataset, deletion.model)
+    else:
+        now = plan_dataset_deletion(root, deletion.dataset)
+    if (now.files, now.stamps) != (deletion.files, deletion.stamps):
+        raise InputError(
+            f"what depends on {deletion.model or deletion.dataset!r} has changed since you looked"
+            f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other ones);"
+            " nothing is deleted; look again and confirm anew"
+        )
+
+
+def _remove_files(files: Sequence[Path], *, locked_already: Sequence[Path]) -> None:
+    """Remove files, each while nobody writes it, and what an unfinished run left beside it."""
+    for path in files:
+        lock = nullcontext() if path in locked_already else locked(path, patience=PATIENCE)
+        with lock, writing(path):
             path.unlink(missing_ok=True)
             shutil.rmtree(path.with_name(f"{path.stem}.parts"), ignore_errors=True)
 
 
-def _remove_folders(folders: Iterable[Path], dataset: str) -> None:
+def _clear_folders(root: Path, dataset: str) -> None:
     """Remove a dataset's own folders with what unfinished work left there; what a person put there
     keeps its folder.
     """
-    for folder in folders:
-        if folder.name == dataset:
-            for part in folder.glob("*.parts"):
-                shutil.rmtree(part, ignore_errors=True)
-            for part in folder.glob("*.part.jsonl"):
-                part.unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
+    for folder in (root / "embeddings" / dataset, root / "results" / dataset):
+        for part in folder.glob("*.parts"):
+            shutil.rmtree(part, ignore_errors=True)
+        for part in folder.glob("*.part.jsonl"):
+            part.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()

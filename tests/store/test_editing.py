@@ -179,27 +179,65 @@ def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
     assert "Gone" not in (root / "titles.json").read_text()
 
 
-def test_what_is_being_written_is_not_deleted(root: Path) -> None:
+@pytest.mark.parametrize("name", ["plain", "plain~5", "plain~new"])
+def test_what_is_being_written_is_not_deleted(root: Path, name: str) -> None:
     before = files(root)
     for plan in (
         plan_model_deletion(root, "counted", "plain"),
         plan_dataset_deletion(root, "counted"),
     ):
         with (
-            locked(root / "embeddings" / "counted" / "plain.duckdb"),
+            locked(root / "embeddings" / "counted" / f"{name}.duckdb"),
             pytest.raises(StoreBusyError, match="writ"),
         ):
             carry_out(root, plan)
     assert files(root) == before
 
 
-def test_results_go_by_name(root: Path) -> None:
-    size = {one.name: one.size for one in results_over(root, "counted")}
-    assert delete_results(root, "counted", ["answer-2"]) == size["answer-2"]
-    assert {one.name for one in results_over(root, "counted")} == set(size) - {"answer-2"}
+def test_what_is_being_written_of_others_hinders_no_deletion(root: Path) -> None:
+    with locked(root / "embeddings" / "counted" / "tuned.duckdb"):
+        carry_out(root, plan_model_deletion(root, "counted", "plain"))
+    with locked(root / "datasets" / "large.duckdb"):  # which takes an hour to be added
+        carry_out(root, plan_dataset_deletion(root, "counted"))
+    assert Store(root).datasets() == []
+
+
+def test_what_has_changed_since_a_person_looked_is_not_deleted(root: Path) -> None:
+    plan, whole = plan_model_deletion(root, "counted", "plain"), files(root)
+    all_of_it = plan_dataset_deletion(root, "counted")
+    answer = root / "results" / "counted" / "answer-1.duckdb"
+    shutil.copy(answer, answer.with_name("again"))
+    answer.with_name("again").replace(answer)  # another answer of that name
+    for one, count in ((plan, 4), (all_of_it, 9)):
+        sentence = f"changed since you looked .{count} files then, {count} now, some of them other"
+        with pytest.raises(InputError, match=sentence):
+            carry_out(root, one)
+    study = Study(Store(root), "counted")
+    table, recipe = pd.DataFrame({"score": [1.0]}), study.recipe("models pairs", ["plain"])
+    write_result(root, dataset=study.dataset, name="answer-9", table=table, recipe=recipe)
+    with pytest.raises(InputError, match="4 files then, 5 now"):
+        carry_out(root, plan)
+    assert whole < files(root)
+    carry_out(root, plan_model_deletion(root, "counted", "plain"))
+    with pytest.raises(UnknownNameError, match="no model named 'plain'"):
+        carry_out(root, plan)
+
+
+def test_results_go_by_name_and_time(root: Path) -> None:
+    results = {one.name: one for one in results_over(root, "counted")}
+    made = {name: one.made_at for name, one in results.items()}
+    size = delete_results(root, "counted", {"answer-2": made["answer-2"]})
+    assert size == results["answer-2"].size
+    assert {one.name for one in results_over(root, "counted")} == set(made) - {"answer-2"}
     with pytest.raises(UnknownNameError, match="no result named 'answer-2'; did you mean answer-1"):
-        delete_results(root, "counted", ["answer-2", "answer-1"])
+        delete_results(root, "counted", made)
+    for other in ("2020-01-01T00:00:00+00:00", ""):
+        with pytest.raises(InputError, match="answer-1 has been made again meanwhile; look at"):
+            delete_results(root, "counted", {"answer-1": other})
     assert "results/counted/answer-1.duckdb" in files(root)
+    (root / "results" / "counted" / "answer-1.duckdb").write_text("no database")
+    delete_results(root, "counted", {"answer-1": ""})
+    assert "results/counted/answer-1.duckdb" not in files(root)
 
 
 def test_a_recipe_names_models_in_three_ways() -> None:

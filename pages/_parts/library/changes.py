@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -62,11 +62,11 @@ def offer(what: Held) -> None:
         st.dialog(f"Delete {frame.plain(what.title)}?")(_confirm)(what, _plan(what))
 
 
-def offer_results(dataset: str, names: Sequence[str], size: int) -> None:
-    """Draw the button that deletes results by name."""
-    label = f"Delete {counted(len(names), 'stale result', 'stale results')}, {size_text(size)}"
+def offer_results(dataset: str, made: Mapping[str, str], size: int) -> None:
+    """Draw the button that deletes results. made: when each was made, by name."""
+    label = f"Delete {counted(len(made), 'stale result', 'stale results')}, {size_text(size)}"
     if st.button(label, icon=":material/delete:", key="delete-results"):
-        st.dialog("Delete stale results?")(_confirm_results)(dataset, names)
+        st.dialog("Delete stale results?")(_confirm_results)(dataset, made)
 
 
 def _offer_title(what: Held) -> None:
@@ -97,10 +97,10 @@ def _confirm(what: Held, plan: Deletion) -> None:
     _end(f"Delete this {what.kind}", f"{what.command('delete')} --yes", lambda: _delete(what, plan))
 
 
-def _confirm_results(dataset: str, names: Sequence[str]) -> None:
+def _confirm_results(dataset: str, made: Mapping[str, str]) -> None:
     st.markdown("What they rest on has changed since they were made, so that no page shows them.")
     command = frame.command("result", "delete", "--dataset", dataset, "--yes")
-    _end("Delete these results", command, lambda: _delete_results(dataset, names))
+    _end("Delete these results", command, lambda: _delete_results(dataset, made))
 
 
 def _end(label: str, command: str, delete: Callable[[], None]) -> None:
@@ -140,10 +140,10 @@ def _delete(what: Held, plan: Deletion) -> None:
     _try(change)
 
 
-def _delete_results(dataset: str, names: Sequence[str]) -> None:
+def _delete_results(dataset: str, made: Mapping[str, str]) -> None:
     def change() -> str:
-        size = delete_results(store_path(), dataset, names)
-        return f"Deleted {counted(len(names), 'result', 'results')}, {size_text(size)}."
+        size = delete_results(store_path(), dataset, made)
+        return f"Deleted {counted(len(made), 'result', 'results')}, {size_text(size)}."
 
     _try(change)
 

@@ -29,7 +29,8 @@ def show(at: Place) -> None:
         state = controls.pick_segment("State", STATES, "state", start="any")
     st.markdown(READING)
     if len(stale):
-        changes.offer_results(at.dataset, stale["name"].tolist(), int(stale["bytes"].sum()))
+        made = dict(zip(stale["name"], stale["made_at"], strict=True))
+        changes.offer_results(at.dataset, made, int(stale["bytes"].sum()))
     rows = every[every["holds"].str.contains(text, case=False, regex=False)]
     _draw(rows if state == "any" else rows[rows["state"] == state], len(every))
 
