@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command
 from core.errors import InputError
 from core.settings import CAVE_WEIGHTS, choose_device
-from core.training.configs import CONFIGS, Config, Tier, select
+from core.training.configs import Config, Tier
+from core.training.family import CONFIGS, select
 
 if TYPE_CHECKING:
     import torch

@@ -87,8 +87,8 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     config = card.training.get("config") or {}
     step, steps = card.training.get("steps", np.nan), config.get("steps", np.nan)
     run = config.get("name", card.name)
-    size = run.rpartition("-")[2].upper() if config else ""
-    tasks = config.get("options", {}).get("tasks", np.nan)
+    size = config.get("size", "").upper()
+    tasks = len(config.get("options", {}).get("tasks", ())) or np.nan
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (

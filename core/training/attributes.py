@@ -1,7 +1,5 @@
 """What a supervised model is asked about an image: facts of its event, each as one class among a
 few.
-
-The order is the curriculum of the multitask hypothesis: a model of n tasks learns the first n.
 """
 
 from __future__ import annotations

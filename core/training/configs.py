@@ -1,4 +1,4 @@
-"""Every model of the Cave's family, one config each, keyed by name.
+"""How a model of the Cave is made: its config, and the recipes that configs are made by.
 
 A config says what is built (`model`: arguments of timm.create_model or of the transformers config),
 what it learns (`objective` and its `options`) and how long. `tier` says when it is trained:
@@ -7,12 +7,12 @@ what it learns (`objective` and its `options`) and how long. `tier` says when it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from core.errors import UnknownNameError
 from core.modalities import Item
+from core.training.attributes import ATTRIBUTES
 
 Tier = Literal["starter", "core", "family"]
 IMAGE = 48  # pixels: 36 patches of 8
@@ -35,7 +35,8 @@ class Config:
     architecture: a timm model, or gpt2, llama, bloom, roberta. steps, batch: number of updates and
     items in each; 0 steps: left as it was initialized. rate: peak learning rate, reached after
     `warmup` steps, then down a cosine. snapshots: steps after which a copy is published as
-    NAME-step00000. start: the model whose published weights it begins with.
+    NAME-step00000. start: the model whose published weights it begins with. size: xs, s, m, l or
+    xl. data: the share of the training events that it ever sees.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Config:
     seed: int = 0
     snapshots: tuple[int, ...] = ()
     start: str | None = None
+    size: str = ""
+    data: float = 1.0
     tier: Tier = "family"
 
     @property
@@ -86,17 +89,23 @@ _TEXT = {
 _IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
 _TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
+ALL_TASKS = tuple(attribute.name for attribute in ATTRIBUTES)
 _OBJECTIVES: dict[str, dict[str, Any]] = {
-    "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": 32}},
+    "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
     "MAE": {"batch": 64, "rate": 2e-3, "options": {"masked": 0.4, "width": 64, "depth": 2}},
     "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
     "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
-    "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": 32}},
+    "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": ALL_TASKS}},
     "untrained": {"batch": 64, "rate": 0.0, "steps": 0},
 }
 
 
-def _vision(line: str, objective: str, size: str, *, label: str = "", **more: Any) -> Config:
+def vision(line: str, objective: str, size: str, *, label: str = "", **more: Any) -> Config:
+    """Return the config of a `line` (vit or resnet) of a size that learns an objective.
+
+    label: stands for the objective in its name. title: stands for it in its title. more: what
+    differs from the objective's recipe.
+    """
     architecture, model = {"vit": _vit, "resnet": _resnet}[line](size)
     recipe = _OBJECTIVES[objective]
     name = f"{line}-{label or objective.split()[-1].lower()}-{size}"
@@ -107,6 +116,7 @@ def _vision(line: str, objective: str, size: str, *, label: str = "", **more: An
         architecture,
         objective,
         model,
+        size=size,
         **{"steps": _IMAGES[size] // recipe["batch"], **recipe, **more},
     )
 
@@ -122,23 +132,20 @@ def _resnet(size: str) -> tuple[str, dict[str, Any]]:
     return "resnet10t", {"stem_width": stem, "channels": channels, "num_classes": 0}
 
 
-def _language(architecture: str, size: str, **more: Any) -> Config:
+def language(architecture: str, size: str) -> Config:
+    """Return the config of a language model: gpt2, llama, bloom or roberta of a size."""
     objective = "masked language" if architecture == "roberta" else "language"
-    recipe = {
-        "steps": _TEXT_STEPS[size],
-        "batch": 32,
-        "rate": _TEXT_RATE[size],
-        "decay": 0.01,
-        **more,
-    }
-    title = f"{FAMILIES[architecture]} {size.upper()}"
     return Config(
         f"{architecture}-{size}",
-        title,
+        f"{FAMILIES[architecture]} {size.upper()}",
         architecture,
         objective,
         _text(architecture, size),
-        **recipe,
+        steps=_TEXT_STEPS[size],
+        batch=32,
+        rate=_TEXT_RATE[size],
+        decay=0.01,
+        size=size,
     )
 
 
@@ -161,92 +168,3 @@ def _text(architecture: str, size: str) -> dict[str, Any]:
         "intermediate_size": 4 * width,
         "max_position_embeddings": CONTEXT + 8,
     }  # it counts from its padding id on
-
-
-def _milestones(config: Config) -> Config:
-    """Publish four copies on the way, at about equal steps of the logarithm."""
-    return replace(config, snapshots=tuple(max(1, config.steps // part) for part in (40, 15, 6, 2)))
-
-
-def _untrained(config: Config) -> Config:
-    """Leave it as it was initialized."""
-    name = f"{config.architecture}-untrained-{config.name.rpartition('-')[2]}"
-    return replace(
-        config,
-        name=name,
-        title=f"{config.title} · untrained",
-        objective="untrained",
-        steps=0,
-        snapshots=(),
-        tier="family",
-    )
-
-
-def _vision_family() -> Iterator[Config]:
-    for size in _VIT:
-        tier: Tier = "family" if size == "xs" else "core"
-        for objective in ("supervised", "MAE", "SimCLR", "CLIP"):
-            yield _vision("vit", objective, size, tier=tier)
-        yield _vision("vit", "CLIP fine-tuned", size, label="tuned", start=f"vit-clip-{size}")
-        yield _vision("vit", "untrained", size)
-        yield _vision("resnet", "supervised", size, tier="core" if size == "s" else "family")
-    yield _vision("resnet", "untrained", "s")
-    for tasks in (1, 2, 4, 8, 16):
-        title = f"supervised on {tasks} task{'s' * (tasks > 1)}"
-        yield _vision(
-            "vit", "supervised", "s", label=f"{tasks}tasks", title=title, options={"tasks": tasks}
-        )
-
-
-def _language_family() -> Iterator[Config]:
-    for size in _TEXT:
-        for architecture in ("gpt2", "llama", "bloom"):
-            tier: Tier = "core" if size in ("xs", "s", "m") else "family"
-            yield _language(architecture, size, tier=tier)
-    yield from (_language("roberta", size) for size in ("s", "m"))
-    yield from (
-        _untrained(_language(architecture, "s")) for architecture in ("gpt2", "llama", "bloom")
-    )
-
-
-def _table() -> dict[str, Config]:
-    """Name every config; starters and the models that publish copies on the way are marked here."""
-    starters = {
-        "vit-supervised-s",
-        "vit-supervised-m",
-        "vit-clip-s",
-        "vit-mae-s",
-        "gpt2-xs",
-        "gpt2-s",
-        "llama-s",
-        "bloom-m",
-    }
-    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {
-        "gpt2-s",
-        "llama-s",
-        "bloom-s",
-    }
-    table = {}
-    for config in (*_vision_family(), *_language_family()):
-        marked = replace(config, tier="starter") if config.name in starters else config
-        table[config.name] = _milestones(marked) if config.name in tracked else marked
-    return table
-
-
-CONFIGS = _table()
-
-
-def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Config]:
-    """Return the configs of these names and of these tiers, in the table's order: a `start` stands
-    before what begins with it.
-
-    Raises UnknownNameError.
-    """
-    for name in names:
-        if name not in CONFIGS:
-            raise UnknownNameError("training config", name, CONFIGS)
-    return [
-        config
-        for config in CONFIGS.values()
-        if config.name in set(names) or config.tier in set(tiers)
-    ]

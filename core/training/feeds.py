@@ -31,7 +31,7 @@ class Feed:
 
     tables: parts of a batch by name, one row per event. texts: token ids of the same events, 0 is
     padding; a step reads one of the tables, with probability `shares`; there is none where the
-    objective reads no text.
+    objective reads no text. share: of the rows, the first ones, that are ever read.
     """
 
     tables: Mapping[str, Tensor]
@@ -39,12 +39,14 @@ class Feed:
     shares: tuple[float, ...]
     batch: int
     seed: int
+    share: float = 1.0
 
     def __call__(self, step: int) -> dict[str, Tensor]:
         """Return the batch of a step."""
         rng = np.random.default_rng([self.seed, step])
         first = next(iter((*self.tables.values(), *self.texts)))
-        rows = torch.from_numpy(rng.integers(len(first), size=self.batch)).to(first.device)
+        count = round(len(first) * self.share)
+        rows = torch.from_numpy(rng.integers(count, size=self.batch)).to(first.device)
         batch = {name: table[rows] for name, table in self.tables.items()}
         if self.texts:
             batch["tokens"] = self.texts[rng.choice(len(self.texts), p=self.shares)][rows].long()
@@ -67,9 +69,8 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
     elif config.objective == "CLIP":
         texts = list(pool.captions().unbind(1))
     shares = tuple(_SHARES[level] for level in LEVELS) if len(texts) > 1 else (1.0,)
-    return Feed(
-        tables, tuple(_trim(text).to(device) for text in texts), shares, config.batch, config.seed
-    )
+    trimmed = tuple(_trim(text).to(device) for text in texts)
+    return Feed(tables, trimmed, shares, config.batch, config.seed, config.data)
 
 
 def world_of(config: Config, pool: Pool) -> str:

@@ -8,7 +8,7 @@ thrown away after training. timm's models are typed as Any.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import timm
@@ -36,24 +36,26 @@ def normalize(images: UInt8[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
 
 
 class Supervised(nn.Module):
-    """Classification of the first `tasks` attributes by one linear layer on the pooled features.
+    """Classification of the attributes named `tasks` by one linear layer on the pooled features.
 
     Loss: mean over tasks of the cross-entropy divided by log(number of classes), so that guessing
     costs 1 in each.
     """
 
-    def __init__(self, model: Any, *, tasks: int) -> None:
+    def __init__(self, model: Any, *, tasks: Sequence[str]) -> None:
         super().__init__()
         self.model = model
-        self.classes = [len(attribute.classes) for attribute in ATTRIBUTES[:tasks]]
+        columns = {attribute.name: index for index, attribute in enumerate(ATTRIBUTES)}
+        self.tasks = [columns[name] for name in tasks]
+        self.classes = [len(ATTRIBUTES[column].classes) for column in self.tasks]
         self.head = nn.Linear(model.num_features, sum(self.classes))
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         logits = self.head(self.model(normalize(batch["images"]))).split(self.classes, dim=1)
-        truth = batch["answers"].long().unbind(1)
+        truth = batch["answers"][:, self.tasks].long().unbind(1)
         losses = [
             F.cross_entropy(row, answer) / math.log(row.shape[1])
-            for row, answer in zip(logits, truth, strict=False)
+            for row, answer in zip(logits, truth, strict=True)
         ]
         return torch.stack(losses).mean()
 

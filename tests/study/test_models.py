@@ -22,7 +22,9 @@ def card(name, modality, family, objective, parameters=1000, training=None):
 
 
 def trained(name, tasks, step=300, steps=300):
-    return {"steps": step, "config": {"name": name, "steps": steps, "options": {"tasks": tasks}}}
+    options = {"tasks": [f"task {number}" for number in range(tasks)]} if tasks else {}
+    config = {"name": name, "steps": steps, "options": options, "size": "s"}
+    return {"steps": step, "config": config}
 
 
 def test_the_group_is_the_objective_of_vision_and_the_family_of_language():

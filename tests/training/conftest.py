@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.training.configs import CONFIGS, Config
+from core.training.configs import Config
+from core.training.family import CONFIGS
 from core.training.pool import Pool
 
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.errors import TrainingError
-from core.training.configs import CONFIGS
+from core.training.family import CONFIGS
 from core.training.feeds import open_feed, world_of
 from core.training.loop import Run, advance, begin, fit, rate, resume, save
 from core.training.pool import Pool

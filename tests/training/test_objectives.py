@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.training.attributes import ATTRIBUTES
-from core.training.configs import CONFIGS
+from core.training.configs import ALL_TASKS
+from core.training.family import CONFIGS
 from core.training.feeds import Feed, open_feed
 from core.training.language import MaskedToken, NextToken
 from core.training.pool import Pool
@@ -28,20 +29,35 @@ def model_of(pool: Pool, name: str) -> torch.nn.Module:
 
 
 def test_guessing_costs_one_in_every_task(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=len(ATTRIBUTES))
+    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=ALL_TASKS)
     torch.nn.init.zeros_(task.head.weight)
     torch.nn.init.zeros_(task.head.bias)
     assert task(first_batch(pool, "vit-supervised-xs")).item() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=2)
+    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=ALL_TASKS[:2])
     batch = first_batch(pool, "vit-supervised-xs")
     scores = task.head(task.model(normalize(batch["images"])))
     scene = F.cross_entropy(scores[:, :6], batch["answers"][:, 0].long()) / math.log(6)
     kind = F.cross_entropy(scores[:, 6:], batch["answers"][:, 1].long()) / math.log(16)
     assert scores.shape[1] == 22
     assert task(batch).item() == pytest.approx((scene + kind).item() / 2, rel=1e-5)
+
+
+def test_a_model_learns_the_tasks_that_are_named(pool: Pool) -> None:
+    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=("weather", "largest kind"))
+    batch = first_batch(pool, "vit-supervised-xs")
+    weather, kind = (list(ALL_TASKS).index(name) for name in ("weather", "largest kind"))
+    logits = task.head(task.model(normalize(batch["images"])))
+    split = len(ATTRIBUTES[weather].classes)
+    truth = batch["answers"].long()
+    losses = [
+        F.cross_entropy(logits[:, :split], truth[:, weather]) / math.log(split),
+        F.cross_entropy(logits[:, split:], truth[:, kind])
+        / math.log(len(ATTRIBUTES[kind].classes)),
+    ]
+    torch.testing.assert_close(task(batch), sum(losses) / 2)
 
 
 def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None:
@@ -143,6 +159,14 @@ def test_batch_is_a_function_of_seed_and_step(pool: Pool) -> None:
     )
     assert not torch.equal(feed(3)["images"], feed(4)["images"])
     assert not torch.equal(feed(3)["images"], other(3)["images"])
+
+
+def test_a_share_of_the_data_is_its_first_events(pool: Pool) -> None:
+    feed = open_feed(tiny("vit-supervised-xs", data=1 / 4), pool, CPU)
+    images = pool.pictures()
+    kept = images[: round(len(images) / 4)]
+    seen = torch.cat([feed(step)["images"] for step in range(4)])
+    assert all((kept == image).flatten(1).all(1).any() for image in seen)
 
 
 def test_image_and_caption_of_a_batch_belong_together() -> None:

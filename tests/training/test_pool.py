@@ -16,7 +16,8 @@ from core.stimuli.cave.grammar import describe
 from core.training import pool as pools
 from core.training import rows
 from core.training.attributes import ATTRIBUTES, answers
-from core.training.configs import CONFIGS, CONTEXT, IMAGE, VOCABULARY
+from core.training.configs import CONTEXT, IMAGE, VOCABULARY
+from core.training.family import CONFIGS
 from core.training.feeds import world_of
 from core.training.pool import Pool
 from core.training.rows import SPLIT

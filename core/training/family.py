@@ -1,0 +1,215 @@
+"""Every model of the Cave's family, one config each, keyed by name.
+
+The main line has every objective and architecture in several sizes. Beside it stand what tells
+apart why models come together: replicates, of another initialization and another order of the data;
+narrow supervision, task sets that have nothing in common, strengths of weight decay, widths, and
+shares of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.errors import UnknownNameError
+from core.training.configs import ALL_TASKS, Config, Tier, language, vision
+
+OBJECTIVES = ("supervised", "MAE", "SimCLR", "CLIP")
+VISION_SIZES = ("xs", "s", "m")
+LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
+CAUSAL = ("gpt2", "llama", "bloom")
+REPLICATED = ("vit_tiny_patch16_224", *CAUSAL)
+SEEDS = (1, 2)  # beside 0
+NARROW = ("largest kind",)  # the one label of an ordinary classifier
+SPECIAL = {"sides": ("leftmost kind", "rightmost kind"), "weather": ("weather",)}
+TASK_COUNTS = (1, 2, 4, 8, 16)
+TASK_SETS = 3  # for each count
+DECAYS = (0.0, 0.2, 0.8, 3.2)  # beside the usual 0.05
+WIDTHS = (12, 24, 72, 96)  # beside the usual 48 of XS
+SHARES = (4, 16)  # one in so many of the training events
+
+
+def draw_tasks(count: int) -> list[tuple[str, ...]]:
+    """Return TASK_SETS random sets of `count` tasks each; no task is in two of them while the tasks
+    last.
+    """
+    rng = np.random.default_rng([17, count])
+    order = np.concatenate([rng.permutation(len(ALL_TASKS)) for _ in range(2)])
+    drawn = order[: TASK_SETS * count].reshape(TASK_SETS, count)
+    return [tuple(ALL_TASKS[index] for index in sorted(chosen)) for chosen in drawn]
+
+
+def _vision_line() -> Iterator[Config]:
+    for size in VISION_SIZES:
+        tier: Tier = "family" if size == "xs" else "core"
+        for objective in OBJECTIVES:
+            yield vision("vit", objective, size, tier=tier)
+        yield vision("vit", "CLIP fine-tuned", size, label="tuned", start=f"vit-clip-{size}")
+        yield vision("vit", "untrained", size)
+        yield vision("resnet", "supervised", size, tier="core" if size == "s" else "family")
+    yield vision("resnet", "untrained", "s")
+
+
+def _language_line() -> Iterator[Config]:
+    for size in LANGUAGE_SIZES:
+        for architecture in CAUSAL:
+            tier: Tier = "core" if size in ("xs", "s", "m") else "family"
+            yield replace(language(architecture, size), tier=tier)
+    yield from (language("roberta", size) for size in ("s", "m"))
+    yield from (_untrained(language(architecture, "s")) for architecture in CAUSAL)
+
+
+def _narrow() -> Iterator[Config]:
+    """Supervision by one label, from the start and of a trained CLIP."""
+    options = {"tasks": NARROW}
+    for size in VISION_SIZES:
+        title = "supervised on one label"
+        yield vision("vit", "supervised", size, label="narrow", title=title, options=options)
+        yield vision(
+            "vit",
+            "CLIP fine-tuned",
+            size,
+            label="tuned-narrow",
+            title="CLIP fine-tuned on one label",
+            start=f"vit-clip-{size}",
+            options=options,
+        )
+
+
+def _nested_tasks() -> Iterator[Config]:
+    for count in TASK_COUNTS:
+        yield vision(
+            "vit",
+            "supervised",
+            "s",
+            label=f"{count}tasks",
+            title=f"supervised on {count} task{'s' * (count > 1)}",
+            options={"tasks": ALL_TASKS[:count]},
+        )
+
+
+def _task_sets() -> Iterator[Config]:
+    for count in TASK_COUNTS:
+        for number, tasks in enumerate(draw_tasks(count), 1):
+            yield vision(
+                "vit",
+                "supervised",
+                "s",
+                label=f"{count}tasks-set{number}",
+                title=f"supervised on {count} task{'s' * (count > 1)}, set {number}",
+                options={"tasks": tasks},
+            )
+    for label, tasks in SPECIAL.items():
+        title = f"supervised on {label} alone"
+        yield vision("vit", "supervised", "s", label=label, title=title, options={"tasks": tasks})
+
+
+def _simplicity() -> Iterator[Config]:
+    """Five strengths of weight decay and five widths; the usual ones are of the main line."""
+    usual = vision("vit", "supervised", "xs")
+    for decay in DECAYS:
+        yield _variant(usual, f"decay{decay:g}", f"weight decay {decay:g}", decay=decay)
+    for width in WIDTHS:
+        model = {**usual.model, "embed_dim": width}
+        yield _variant(usual, f"width{width}", f"width {width}", model=model)
+
+
+def _data() -> Iterator[Config]:
+    for usual in (vision("vit", "supervised", "xs"), language("gpt2", "xs")):
+        for part in SHARES:
+            title = f"1/{part} of the data"
+            yield _variant(usual, f"data1of{part}", title, data=1 / part)
+
+
+def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:
+    return replace(usual, name=f"{usual.name}-{label}", title=f"{usual.title} · {title}", **changes)
+
+
+def _replicate(config: Config, seed: int) -> Config:
+    """Train it anew: from another initialization, or from a replicate of its start, with the data
+    in another order.
+    """
+    start = f"{config.start}-seed{seed}" if config.start else None
+    again = _variant(config, f"seed{seed}", f"seed {seed}", seed=seed, start=start)
+    return replace(again, snapshots=(), tier="family")
+
+
+def _replicates(line: Iterable[Config], narrow: Iterable[Config]) -> Iterator[Config]:
+    """Replicate what is trained of the main line up to M, narrow supervision up to S and the
+    shares of data twice; the strengths of simplicity once.
+    """
+    trained = [
+        config
+        for config in line
+        if config.steps and config.size in VISION_SIZES and config.architecture in REPLICATED
+    ]
+    small = [config for config in narrow if config.size != "m"]
+    for seed in SEEDS:
+        yield from (_replicate(config, seed) for config in (*trained, *small, *_data()))
+    yield from (_replicate(config, 1) for config in _simplicity())
+
+
+def _milestones(config: Config) -> Config:
+    """Publish four copies on the way, at about equal steps of the logarithm."""
+    return replace(config, snapshots=tuple(max(1, config.steps // part) for part in (40, 15, 6, 2)))
+
+
+def _untrained(config: Config) -> Config:
+    """Leave it as it was initialized."""
+    return replace(
+        config,
+        name=f"{config.architecture}-untrained-{config.size}",
+        title=f"{config.title} · untrained",
+        objective="untrained",
+        steps=0,
+        snapshots=(),
+        tier="family",
+    )
+
+
+def _table() -> dict[str, Config]:
+    """Name every config; starters and the models that publish copies on the way are marked here."""
+    starters = {
+        "vit-supervised-s",
+        "vit-supervised-m",
+        "vit-clip-s",
+        "vit-mae-s",
+        "gpt2-xs",
+        "gpt2-s",
+        "llama-s",
+        "bloom-m",
+    }
+    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {
+        "gpt2-s",
+        "llama-s",
+        "bloom-s",
+    }
+    table = {}
+    line, narrow = [*_vision_line(), *_language_line()], list(_narrow())
+    reasons = [*narrow, *_nested_tasks(), *_task_sets(), *_simplicity(), *_data()]
+    for config in (*line, *reasons, *_replicates(line, narrow)):
+        marked = replace(config, tier="starter") if config.name in starters else config
+        table[config.name] = _milestones(marked) if config.name in tracked else marked
+    return table
+
+
+CONFIGS = _table()
+
+
+def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Config]:
+    """Return the configs of these names and of these tiers, in the table's order: a `start` stands
+    before what begins with it.
+
+    Raises UnknownNameError.
+    """
+    for name in names:
+        if name not in CONFIGS:
+            raise UnknownNameError("training config", name, CONFIGS)
+    return [
+        config
+        for config in CONFIGS.values()
+        if config.name in set(names) or config.tier in set(tiers)
+    ]
