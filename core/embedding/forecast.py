@@ -41,15 +41,14 @@ def seconds_for(
     """Return how long an embedding will take: the median rate of similar models, which are of this
     modality and device and have up to four times as many parameters or as few; None without one.
 
-    device: `auto` takes the device of the latest measurement.
+    device: that the embedding will run on; of several CUDA devices each counts for all.
     """
-    if not parameters or not like:
+    if not parameters:
         return None
-    where = like[-1].device if device == "auto" else device
     rates = [
         one.rate
         for one in like
-        if (one.modality, one.device) == (modality, where)
+        if (one.modality, _kind(one.device)) == (modality, _kind(device))
         and abs(math.log(one.parameters / parameters)) <= math.log(SIMILAR)
     ]
     return median(rates) * parameters * stimuli if rates else None
@@ -62,3 +61,7 @@ def room_for(widths: Sequence[int], stimuli: int) -> int | None:
     if not widths:
         return None
     return sum(BLOCK * math.ceil(4 * width * stimuli / BLOCK) for width in widths)
+
+
+def _kind(device: str) -> str:
+    return device.partition(":")[0]

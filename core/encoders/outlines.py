@@ -8,19 +8,21 @@ takes a moment and no memory. Files of the hub are counted there, not fetched.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx2
-from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
-from core.encoders.hub import UNREACHABLE, hub_errors
+from core.encoders.downloads import PATIENCE, Download, cached, download_of
+from core.encoders.hub import UNREACHABLE
 from core.errors import EncoderError
 
-HUB_PATIENCE = 5.0  # seconds that the hub may take to answer
+if TYPE_CHECKING:
+    from timm.models import PretrainedCfg
+
 WEIGHTS = "model*.safetensors"
-NO_ANSWER = (*UNREACHABLE, httpx2.HTTPError, HfHubHTTPError)
+ON_THIS_MACHINE = Download(0)
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,12 @@ class Outline:
     """What is known of a model before its weights are read.
 
     parameters: None where unknown. widths: of its layers in order, empty where unknown. download:
-    bytes that are still to be fetched, 0 where the weights are on this machine, None where the hub
-    does not answer.
+    what is still to be fetched, nothing where the weights are on this machine.
     """
 
     parameters: int | None = None
     widths: tuple[int, ...] = ()
-    download: int | None = None
+    download: Download = ON_THIS_MACHINE
 
 
 def outline(spec: str) -> Outline:
@@ -48,7 +49,9 @@ def outline(spec: str) -> Outline:
         name, _, folder = place.partition("@")
         return _of_timm(name, Path(folder).expanduser() if folder else None)
     folder_or_id = Path(place).expanduser()
-    return _of_transformers(folder_or_id, 0) if folder_or_id.is_dir() else _of_hub(place)
+    return (
+        _of_transformers(folder_or_id, ON_THIS_MACHINE) if folder_or_id.is_dir() else _of_hub(place)
+    )
 
 
 def _of_timm(name: str, folder: Path | None) -> Outline:
@@ -56,13 +59,16 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
     import torch
     from timm.data import resolve_data_config
 
-    from core.encoders.timm_weights import check_name, read_config
+    from core.encoders.timm_weights import check_name, count_classes, read_config, read_settings
     from core.encoders.vision import read_layers
 
     check_name(name)
     config = read_config(folder, name) if folder else {}
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
-    classes = _count_classes(folder) if folder else published.num_classes if published else 0
+    if folder:
+        classes = count_classes(_shapes(folder), read_settings(name, config).get("classifier"))
+    else:
+        classes = published.num_classes if published else 0
     arguments = {**config.get("model_args", {}), "num_classes": classes}
     try:
         with torch.device("meta"), torch.inference_mode():
@@ -74,19 +80,26 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
             f"{folder or name} is no model of timm's that can be made"
             f" ({' '.join(str(error).split())[:200]}); check its config.json"
         ) from error
-    repository = published.hf_hub_id if published else None
-    fetched = 0 if folder else _download(repository, "model.safetensors") if repository else None
-    return Outline(sum(each.numel() for each in model.parameters()), widths, fetched)
+    download = ON_THIS_MACHINE if folder else _download_of_timm(name, published)
+    return Outline(sum(each.numel() for each in model.parameters()), widths, download)
 
 
-def _count_classes(folder: Path) -> int:
-    """Return how many outputs the head of a checkpoint of timm's has."""
+def _download_of_timm(name: str, published: PretrainedCfg | None) -> Download:
+    """Return what is to be fetched of the weights that timm publishes, wherever they lie."""
+    if published is None or not published.hf_hub_id:
+        return Download(None, f"timm does not say how large the weights of {name} are.")
+    file = published.hf_hub_filename or "pytorch_model.bin"  # timm prefers safetensors to it
+    safe = f"{Path(file).stem}.safetensors" if published.hf_hub_filename else "model.safetensors"
+    return download_of(published.hf_hub_id, (safe, file))
+
+
+def _shapes(folder: Path) -> dict[str, list[int]]:
+    """Return the shapes of a checkpoint's tensors by name."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(folder / "model.safetensors", "pt") as file:
-            heads = [name for name in ("head.weight", "fc.weight") if name in file.keys()]  # noqa: SIM118
-            return int(file.get_slice(heads[0]).get_shape()[0]) if heads else 0
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise EncoderError(
             f"{folder / 'model.safetensors'} cannot be read"
@@ -95,7 +108,7 @@ def _count_classes(folder: Path) -> int:
         ) from error
 
 
-def _of_transformers(folder: Path, download: int | None) -> Outline:
+def _of_transformers(folder: Path, download: Download) -> Outline:
     import torch  # as above
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
@@ -118,28 +131,11 @@ def _of_transformers(folder: Path, download: int | None) -> Outline:
 
 
 def _of_hub(name: str) -> Outline:
-    download = _download(name, WEIGHTS)
-    config = try_to_load_from_cache(name, "config.json")
+    download = download_of(name, (WEIGHTS,))
+    config = cached(name, "config.json")
     try:
-        if not isinstance(config, str) and download is not None:
-            config = hf_hub_download(name, "config.json", etag_timeout=HUB_PATIENCE)
-    except NO_ANSWER:
+        if config is None and download.size is not None:
+            config = Path(hf_hub_download(name, "config.json", etag_timeout=PATIENCE))
+    except (*UNREACHABLE, HfHubHTTPError):
         return Outline(download=download)
-    return _of_transformers(Path(config).parent, download) if isinstance(config, str) else Outline()
-
-
-def _download(repository: str, pattern: str) -> int | None:
-    """Return how many bytes of weights are still to be fetched, None where the hub does not
-    answer.
-    """
-    if isinstance(try_to_load_from_cache(repository, "model.safetensors"), str):
-        return 0
-    try:
-        with hub_errors(repository, instead="a folder with a copy of it"):
-            info = HfApi().model_info(repository, files_metadata=True, timeout=HUB_PATIENCE)
-    except EncoderError:
-        raise
-    except NO_ANSWER:
-        return None
-    files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
-    return sum(each.size or 0 for each in files) if files else None
+    return _of_transformers(config.parent, download) if config else Outline(download=download)

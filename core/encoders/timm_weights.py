@@ -11,7 +11,6 @@ from typing import Any
 
 import timm
 from huggingface_hub import try_to_load_from_cache
-from torch import Tensor
 
 from core.encoders.checkpoint import (
     FORMATS,
@@ -101,9 +100,9 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
     file = find_weights(place)
     config = read_config(place, name) if place.is_dir() else {}
     state = read_weights(file)
-    published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
-    settings = {**(published.to_dict() if published else {}), **config.get("pretrained_cfg", {})}
-    classes = _count_classes(state, settings.get("classifier"))
+    settings = read_settings(name, config)
+    shapes = {name: tensor.shape for name, tensor in state.items()}
+    classes = count_classes(shapes, settings.get("classifier"))
     settings = {key: value for key, value in settings.items() if key not in SOURCES}
     settings.update(
         architecture=name.partition(".")[0], state_dict=state, num_classes=classes, label_offset=0
@@ -178,7 +177,21 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
     return config
 
 
-def _count_classes(state: Mapping[str, Tensor], classifier: str | Sequence[str] | None) -> int:
+def read_settings(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what timm knows of the weights that it publishes for `name`, and what a checkpoint's
+    own config says in its place.
+    """
+    published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
+    return {**(published.to_dict() if published else {}), **config.get("pretrained_cfg", {})}
+
+
+def count_classes(
+    shapes: Mapping[str, Sequence[int]], classifier: str | Sequence[str] | None
+) -> int:
+    """Return how many outputs the head of a checkpoint has, 0 where it has none.
+
+    shapes: of its tensors by name. classifier: what timm calls the head.
+    """
     head = classifier if isinstance(classifier, str) else (classifier or ("head",))[0]
-    weight = state.get(f"{head}.weight")
-    return 0 if weight is None else weight.shape[0]
+    weight = shapes.get(f"{head}.weight")
+    return weight[0] if weight else 0

@@ -24,8 +24,9 @@ LIKE = [
         (1_000, "vision", "cpu", 3.0 * 1_000 * 10),  # the median of two
         (250, "vision", "cpu", 2.0 * 250 * 10),  # the first alone is similar
         (249, "vision", "cpu", None),
-        (1_000, "vision", "auto", 3.0 * 1_000 * 10),  # where the latest was measured
+        (1_000, "vision", "auto", None),  # a device must be known
         (1_000, "vision", "cuda:0", 1.0 * 1_000 * 10),
+        (1_000, "vision", "cuda", 1.0 * 1_000 * 10),
         (1_000, "vision", "mps", None),
         (1_000, "audio", "cpu", None),
         (None, "vision", "cpu", None),
@@ -36,7 +37,7 @@ def test_time_follows_from_similar_models_alone(parameters, modality, device, se
 
 
 def test_an_empty_store_tells_no_time():
-    assert seconds_for(1_000, 10, [], modality="vision", device="auto") is None
+    assert seconds_for(1_000, 10, [], modality="vision", device="cpu") is None
 
 
 def test_imported_features_have_no_time_and_others_have_theirs(tmp_path):

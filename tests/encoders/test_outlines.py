@@ -7,12 +7,18 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import timm
 import torch
 from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.hf_api import ModelInfo
 from PIL import Image
+from safetensors.torch import save_file
 
 from core.competence.published import published_models
+from core.encoders import downloads
 from core.encoders.catalog import open_encoder, spec_of_folder
+from core.encoders.downloads import INDEX, SILENT, Download, download_of
 from core.encoders.outlines import Outline, outline
 from core.errors import EncoderError
 from core.settings import CAVE_WEIGHTS
@@ -26,7 +32,7 @@ def test_a_checkpoint_is_outlined_as_it_is_when_it_is_opened(name):
     encoder = open_encoder(spec, device=torch.device("cpu"))
     items = ["a red disk"] if spec.startswith("hf:") else [picture()]
     widths = tuple(layer.shape[1] for layer in encoder.encode(items).layers)
-    assert outline(spec) == Outline(encoder.card.parameters, widths, 0)
+    assert outline(spec) == Outline(encoder.card.parameters, widths)
 
 
 def picture():
@@ -41,7 +47,7 @@ def test_a_published_vision_model_is_outlined_without_its_weights(size, monkeypa
     known = outline(row["model"])
     assert known.parameters == row["parameters"]
     assert known.widths == (row["width"],) * row["depth"]
-    assert known.download is None
+    assert known.download == Download(None, SILENT)
 
 
 def refuse(error: Exception):
@@ -51,9 +57,46 @@ def refuse(error: Exception):
     return ask
 
 
-def test_a_model_of_the_hub_that_does_not_answer_is_unknown(monkeypatch):
+def test_why_the_hub_says_nothing_of_a_model_is_told(monkeypatch):
     monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ReadTimeout("slow")))
-    assert outline("hf:nobody/nothing") == Outline()
+    assert outline("hf:nobody/nothing") == Outline(download=Download(None, SILENT))
+    response = httpx2.Response(503, request=httpx2.Request("GET", "https://hub"))
+    error = HfHubHTTPError("Service Unavailable", response=response)
+    monkeypatch.setattr(HfApi, "model_info", refuse(error))
+    why = "The hub answers with error 503 for nobody/nothing; try later."
+    assert outline("hf:nobody/nothing") == Outline(download=Download(None, why))
+    monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: ModelInfo(id="a/b", siblings=[]))
+    why = "The hub lists no model.safetensors or pytorch_model.bin of a/b."
+    assert download_of("a/b", ("model.safetensors", "pytorch_model.bin")) == Download(None, why)
+
+
+def test_of_weights_in_parts_those_that_are_here_need_no_download(tmp_path, monkeypatch):
+    index, *parts = [INDEX, "model-1.safetensors", "model-2.safetensors"]
+    sizes = {"model-1.safetensors": 30, "model-2.safetensors": 12, "pytorch_model.bin": 42}
+    files = [{"rfilename": name, "size": size} for name, size in sizes.items()]
+    info = ModelInfo(id="a/b", siblings=files)
+    here = {index: tmp_path / index}
+    here[index].write_text(json.dumps({"weight_map": {"x": parts[0], "y": parts[1]}}))
+    place = downloads.__name__ + ".try_to_load_from_cache"
+    monkeypatch.setattr(place, lambda _, name: str(here[name]) if name in here else None)
+    monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: info)
+    patterns = ("model*.safetensors",)
+    assert download_of("a/b", patterns) == Download(42)
+    here[parts[0]] = tmp_path
+    assert download_of("a/b", patterns) == Download(12)
+    monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ConnectError("no network")))
+    assert download_of("a/b", patterns).size is None
+    here[parts[1]] = tmp_path
+    assert download_of("a/b", patterns) == Download(0)
+
+
+def test_the_head_of_a_checkpoint_is_found_by_its_own_name(tmp_path):
+    name = "mobilenetv3_small_050"  # whose head is called classifier
+    model = timm.create_model(name, pretrained=False, num_classes=3)
+    save_file(model.state_dict(), tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"architecture": name}))
+    parameters = sum(each.numel() for each in model.parameters())
+    assert outline(f"timm:{name}@{tmp_path}").parameters == parameters
 
 
 @pytest.mark.parametrize(

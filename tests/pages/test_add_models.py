@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.cli import main
+from core.encoders.downloads import SILENT, Download
 from core.encoders.outlines import Outline
 from core.errors import EncoderError
 from core.jobs import queue
@@ -36,8 +37,8 @@ def alone(monkeypatch) -> None:
         if "gated" in spec:
             raise EncoderError(f"{spec} is gated on the hub; accept its terms there")
         if spec.startswith("hf:bigscience"):
-            return Outline()
-        return Outline(1_100_000, (64, 128), 0 if "@" in spec else 4_400_000)
+            return Outline(download=Download(None, SILENT))
+        return Outline(1_100_000, (64, 128), Download(0 if "@" in spec else 4_400_000))
 
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     names: Future[list[str]] = Future()
@@ -78,6 +79,7 @@ def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, stor
         }
         for name in TIMM
     }
+    assert any("similar models on the CPU" in one.value for one in app.caption)
     assert [one.key for one in app.multiselect if one.key == "embed_caption_level"] == []
     embed = f"platoscope embed --dataset cave --model timm:{TIMM[0]} timm:{TIMM[1]}"
     assert command(app) == embed
@@ -104,6 +106,19 @@ def test_language_models_are_pooled_at_caption_levels(opened, store):
     assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
     assert command(app).endswith("--caption-level 20 5 --pooling last")
     assert [one.key for one in app.text_input if one.key == "embed_name"] == []
+
+
+def test_time_is_that_of_the_device_on_which_the_job_will_run(opened, store, monkeypatch):
+    app = form(opened, store, embed_timm=TIMM[0])
+    app.text_input(key="embed_device").set_value("tpu").run()
+    assert "device 'tpu' is not on this machine" in said(app)
+    assert app.button(key="queue").disabled
+    monkeypatch.setenv("PLATOSCOPE_CLUSTER", "http://head:8265")
+    app = form(opened, store, embed_timm=TIMM[0])
+    assert table(app)[f"timm:{TIMM[0]}"]["time"] == "—"
+    assert any("the device that the cluster chooses" in one.value for one in app.caption)
+    app.text_input(key="embed_device").set_value("cpu").run()
+    assert table(app)[f"timm:{TIMM[0]}"]["time"] == "0.1 s"
 
 
 def test_a_model_that_cannot_be_had_is_said_and_not_queued(opened, store):

@@ -14,13 +14,13 @@ from core.encoders.requests import EmbedRequest
 from core.errors import PlatoscopeError
 from core.figures.numbers import count_text, size_text, time_text
 from core.modalities import LANGUAGE, VISION
+from core.settings import choose_device, cluster_address
 from core.store import Store
-from pages._shared import queries
+from pages._shared import frame, queries
 from pages._shared.queries import Place
 
-NOTE = """Room is about that of the vectors, in float32. Time is that of similar models, as this
-store has measured them. A dash: not known before it runs."""
-SILENT = "The hub does not answer now: a model that is not on this machine needs it."
+ROOM = "Room is about that of the vectors, in float32."
+DASH = "A dash: not known before it runs."
 
 
 def show(at: Place, request: EmbedRequest) -> list[str]:
@@ -32,28 +32,53 @@ def show(at: Place, request: EmbedRequest) -> list[str]:
             outlines[spec] = _complete(spec, _outline(spec))
         except PlatoscopeError as error:
             refused.append(f"{error}.")
-    rows = [_row(at, request, spec, known) for spec, known in outlines.items()]
+    try:
+        device = _device_of_job(request.device)
+    except PlatoscopeError as error:
+        return [*refused, f"{error}."]
+    rows = [_row(at, request, spec, known, device) for spec, known in outlines.items()]
     if rows:
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        is_silent = any(known.download is None for known in outlines.values())
-        st.caption(f"{NOTE} {SILENT}" if is_silent else NOTE)
+        reasons = dict.fromkeys(known.download.why for known in outlines.values())
+        notes = [ROOM, _note_time(device), DASH, *filter(None, reasons)]
+        st.caption(frame.plain(" ".join(notes)))
     return refused
 
 
-def _row(at: Place, request: EmbedRequest, spec: str, known: Outline) -> dict[str, str]:
+def _device_of_job(name: str) -> str | None:
+    """Return the device on which the job will run, None where a cluster chooses it; raises
+    DeviceError for one that is not here.
+    """
+    if cluster_address():
+        return None if name == "auto" else name
+    return str(choose_device(name))
+
+
+def _note_time(device: str | None) -> str:
+    if device is None:
+        return "Time depends on the device that the cluster chooses."
+    where = "the CPU" if device == "cpu" else device
+    return f"Time is that of similar models on {where}, as this store has measured them."
+
+
+def _row(
+    at: Place, request: EmbedRequest, spec: str, known: Outline, device: str | None
+) -> dict[str, str]:
     modality, times = VISION.name, 1
     if spec.startswith("hf:"):
         modality, times = LANGUAGE.name, max(1, len(request.caption_level))
-    size = queries.card(at).size
+    size, download = queries.card(at).size, known.download.size
     room = room_for(known.widths, size)
-    seconds = seconds_for(
-        known.parameters, size, _measured(at), modality=modality, device=request.device
+    seconds = (
+        seconds_for(known.parameters, size, _measured(at), modality=modality, device=device)
+        if device
+        else None
     )
     return {
         "model": spec,
         "parameters": count_text(known.parameters),
         "layers": str(len(known.widths) or "—"),
-        "download": "none" if known.download == 0 else size_text(known.download),
+        "download": "none" if download == 0 else size_text(download),
         "in the store": size_text(None if room is None else room * times),
         "time": time_text(None if seconds is None else seconds * times),
     }
@@ -77,7 +102,7 @@ def _complete(spec: str, known: Outline) -> Outline:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _measured(at: Place) -> list[Measured]:
-    """Return what all embeddings of the store have taken, those of this dataset last."""
+    """Return what all embeddings of the store have taken."""
     store = Store(at.root)
-    cards = sorted(store.datasets(), key=lambda card: card.name == at.dataset)
+    cards = store.datasets()
     return [one for card in cards for one in measured(store.embeddings(card.name), card.size)]
