@@ -87,8 +87,8 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     config = card.training.get("config") or {}
     step, steps = card.training.get("steps", np.nan), config.get("steps", np.nan)
     run = config.get("name", card.name)
-    size = config.get("size", "").upper()
-    tasks = len(config.get("options", {}).get("tasks", ())) or np.nan
+    size = config.get("size", run.rpartition("-")[2] if config else "").upper()
+    tasks = _count(config.get("options", {}).get("tasks"))
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (
@@ -102,6 +102,13 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.layers,
     )
     return *about, run, step, bool(step < steps), tasks, size
+
+
+def _count(tasks: Sequence[str] | int | None) -> float:
+    """Return how many tasks a card names; those of release 0.1 say the number."""
+    if tasks is None:
+        return np.nan
+    return float(tasks if isinstance(tasks, int) else len(tasks))
 
 
 def reads(models: pd.DataFrame, item: Item) -> pd.Series:

@@ -58,6 +58,12 @@ def test_supervised_models_of_fewer_tasks_than_others_stand_apart():
     assert models["size"].tolist() == ["S", "S", "S"]
 
 
+def test_cards_of_the_first_release_say_the_number_of_tasks_and_the_size_in_their_name():
+    old = {"steps": 3, "config": {"name": "vit-mae-xs", "steps": 3, "options": {"tasks": 8}}}
+    row = describe([card("vit-mae-xs", "vision", "ViT", "supervised", training=old)]).iloc[0]
+    assert (row["tasks"], row["size"]) == (8, "XS")
+
+
 def test_a_copy_knows_its_training_and_its_step():
     whole, copy = trained("vit-mae-s", None), trained("vit-mae-s", None, step=50)
     models = describe(
