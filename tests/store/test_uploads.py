@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 import time
 import zipfile
@@ -15,8 +16,8 @@ from store_fakes import CountedDataset
 
 from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
-from core.store import add_dataset
-from core.store.uploads import keep_dataset, keep_file, uploads_folder
+from core.store import add_dataset, locked
+from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
 from core.store.uploads.dataset import Limits
 from core.store.uploads.place import ABANDONED, safe_name
 
@@ -183,6 +184,7 @@ def test_one_file_is_kept_under_a_safe_name(tmp_path: Path) -> None:
         ("", "upload"),
         (".hidden", "hidden"),
         ("x" * 300 + ".pt", "x" * 100 + ".pt"),
+        ("日" * 300 + ".safetensors", "日" * 33 + ".safetensors"),
     ],
 )
 def test_a_name_is_made_safe(name: str, safe: str) -> None:
@@ -208,6 +210,45 @@ def test_what_is_uploaded_again_is_not_abandoned(tmp_path: Path) -> None:
     keep_file(tmp_path, "a.npy", b"x", needed=[str(path)])
     keep_file(tmp_path, "b.npy", b"x")
     assert path.exists()
+
+
+def test_what_somebody_looks_at_or_uploads_is_not_removed(tmp_path: Path) -> None:
+    shown, written, left = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(3))
+    for path in (shown, written, left):
+        age(path.parent)
+    at = shown.relative_to(uploads_folder(tmp_path)).as_posix()
+    assert find_upload(tmp_path, at) == shown.resolve()
+    with locked(written.parent):
+        keep_file(tmp_path, "next.npy", b"x")
+    assert [path.exists() for path in (shown, written, left)] == [True, True, False]
+    for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
+        assert find_upload(tmp_path, elsewhere) is None
+
+
+def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch) -> None:
+    zip_file = ("x.zip", zipped(**{"a.csv": TABLE, "a.png": bytes(10**6)}))
+    keep_file(tmp_path, "a.npy", bytes(10**6))
+    monkeypatch.setattr(place, "SPARE", 10**6)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(place.shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**6))
+    files, free = (
+        [("a.csv", TABLE), ("a.png", bytes(10**6))],
+        "0.000931 GB, and 0.00186 GB are free",
+    )
+    for refused in ([zip_file], files):
+        with pytest.raises(StoreWriteError, match=f"takes {free} on the disk of the store"):
+            keep_dataset(tmp_path, refused)
+    with pytest.raises(StoreWriteError, match=r"b\.npy takes .*put it into a folder on the server"):
+        keep_file(tmp_path, "b.npy", bytes(10**6 + 1))
+    monkeypatch.setattr(place, "SPARE", 0)
+    monkeypatch.setattr(place, "TOTAL", 2 * 10**6)
+    sentence = "takes 0.000931 GB, and all uploads 0.000931 GB of 0.00186 GB that they may take"
+    with pytest.raises(StoreWriteError, match=f"x.zip {sentence} together"):
+        keep_dataset(tmp_path, [zip_file])
+    assert [path.name for path in uploads_folder(tmp_path).rglob("*.*") if path.is_file()] == [
+        "a.npy"
+    ]
+    keep_file(tmp_path, "b.npy", bytes(10**6 - 1000))  # less than is left
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import StimuliError
 from core.stimuli.table import TABLES
-from core.store.uploads.place import digest_of, keep, safe_name
+from core.store.uploads.place import GB, check_room, digest_of, keep, safe_name
 
-GB = 1024**3
 LONGEST_PART = 200  # bytes of a file's or folder's name
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
@@ -45,7 +44,7 @@ def keep_dataset(
     """Keep an uploaded dataset and return its folder, which is named after the zip or the table.
 
     files: one zip alone, or a table and image files. needed: see `keep_file`. Raises StimuliError
-    for an archive that is unsafe, damaged or too large, StoreWriteError.
+    for an archive that is unsafe, damaged or too large, StoreWriteError where there is no room.
     """
     if not files:
         raise StimuliError("nothing was uploaded; choose a zip, or a caption table with its images")
@@ -82,7 +81,9 @@ def _write_all(files: Sequence[File], folder: Path, limits: Limits) -> None:
     """Write files beside each other."""
     names = [str(_safe_path(name, "the upload")) for name, _ in files]
     _check_names(names, "the upload")
-    _check_size(len(files), sum(len(data) for _, data in files), "the upload", limits)
+    size = sum(len(data) for _, data in files)
+    _check_size(len(files), size, "the upload", limits)
+    check_room(folder.parents[1], size, "the upload")
     for name, (_, data) in zip(names, files, strict=True):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,9 @@ def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
         entries = [entry for entry in pack.infolist() if not _is_litter(entry)]
         paths = [_check_entry(entry, archive) for entry in entries]
         _check_names([str(path) for path in paths], archive)
-        _check_size(len(entries), sum(entry.file_size for entry in entries), archive, limits)
+        size = sum(entry.file_size for entry in entries)
+        _check_size(len(entries), size, archive, limits)
+        check_room(folder.parents[1], size, archive)
         for entry, path in zip(entries, paths, strict=True):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,8 +3,8 @@
     ROOT/uploads/DIGEST/…
 
 The digest is that of the content, so that an upload that comes twice is kept once. Its folder
-appears whole or not at all. One that no dataset and no job needs is removed after a day, when the
-next upload comes.
+appears whole or not at all. One that no dataset and no job needs is removed a day after it was last
+shown, when the next upload comes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from core.errors import InputError
+from core.errors import InputError, StoreBusyError, StoreWriteError
+from core.store.inventory import total_size
 from core.store.publishing import locked, writing
 from core.store.reader import Store
 from core.store.schema import published_files
 
 ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
 PATIENCE = 60.0  # seconds to wait for another visitor who uploads the same
-LONGEST = 100  # characters of a name
+LONGEST = 100  # bytes of a name before its extension, and of the extension
+GB = 1024**3
+TOTAL = 100 * GB  # bytes of all uploads together
+SPARE = GB  # bytes that stay free on the disk of the store
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
@@ -37,15 +42,30 @@ def keep_file(root: Path, name: str, data: bytes, *, needed: Collection[str] = (
     """Keep one uploaded file and return its path; its name is made safe.
 
     needed: texts, such as the commands of jobs, in which the path of an upload that is still needed
-    stands. Raises InputError for an empty file, StoreWriteError.
+    stands. Raises InputError for an empty file, StoreWriteError where there is no room for it.
     """
     if not data:
         raise InputError(f"{name!r} is empty (0 bytes); choose a file that holds something")
     safe = safe_name(name)
-    folder = keep(
-        root, digest_of([(safe, data)]), lambda new: _write(new / safe, data), needed=needed
-    )
-    return folder / safe
+
+    def fill(new: Path) -> None:
+        check_room(uploads_folder(root), len(data), name)
+        (new / safe).write_bytes(data)
+
+    return keep(root, digest_of([(safe, data)]), fill, needed=needed) / safe
+
+
+def find_upload(root: Path, place: str) -> Path | None:
+    """Return what was uploaded by its path below the folder of uploads, None where it is not there
+    or leads elsewhere; its day begins anew.
+    """
+    uploads = uploads_folder(root).resolve()
+    path = (uploads / place).resolve()
+    if path == uploads or not path.is_relative_to(uploads) or not path.exists():
+        return None
+    with suppress(OSError):  # of a store that is read-only, nothing is removed either
+        os.utime(uploads / path.relative_to(uploads).parts[0])
+    return path
 
 
 def keep(
@@ -76,14 +96,33 @@ def remove_abandoned(root: Path, needed: Collection[str]) -> None:
     texts = [*needed, *(str(card.source.get("folder", "")) for card in datasets)]
     for folder in _folders(uploads_folder(root)):
         if _is_old(folder) and not any(folder.name in text for text in texts):
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
+
+
+def check_room(uploads: Path, size: int, what: str) -> None:
+    """Raise StoreWriteError where the disk or the folder of uploads has no room for an upload.
+
+    size: its bytes.
+    """
+    free, taken = shutil.disk_usage(uploads).free, _size_of(uploads)
+    remedy = "put it into a folder on the server, or free some"
+    if size > free - SPARE:
+        raise StoreWriteError(
+            f"{what} takes {_in_gb(size)}, and {_in_gb(free)} are free on the disk of the store, of"
+            f" which {_in_gb(SPARE)} stay free; {remedy}"
+        )
+    if size + taken > TOTAL:
+        raise StoreWriteError(
+            f"{what} takes {_in_gb(size)}, and all uploads {_in_gb(taken)} of {_in_gb(TOTAL)} that"
+            f" they may take together; {remedy} by deleting datasets that were uploaded"
+        )
 
 
 def safe_name(name: str) -> str:
     """Return a file's name without its folders and without what a shell or file system may mind."""
     base = PurePosixPath(name.replace("\\", "/")).name
     stem, dot, suffix = _UNSAFE.sub("-", base).strip(".-").rpartition(".")
-    return f"{stem[:LONGEST]}{dot}{suffix[:LONGEST]}" or "upload"
+    return f"{_cut(stem)}{dot}{_cut(suffix)}" or "upload"
 
 
 def digest_of(files: Iterable[tuple[str, bytes | memoryview]]) -> str:
@@ -104,8 +143,26 @@ def _fill(target: Path, fill: Callable[[Path], None]) -> None:
         raise
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
+def _remove(folder: Path) -> None:
+    """Remove an upload, unless somebody uploads or looks at the same again just now."""
+    with suppress(StoreBusyError), locked(folder):
+        if _is_old(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _size_of(folder: Path) -> int:
+    """Return how many bytes the files below a folder take."""
+    places = ((here, name) for here, _, names in os.walk(folder) for name in names)
+    return total_size(Path(here, name) for here, name in places)
+
+
+def _in_gb(size: int) -> str:
+    return f"{size / GB:.3g} GB"
+
+
+def _cut(text: str) -> str:
+    """Return as many characters of a text as fit."""
+    return text.encode()[:LONGEST].decode(errors="ignore")
 
 
 def _folders(uploads: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from core.jobs import queue
 from core.settings import store_path
 from core.stimuli.images import SUFFIXES
 from core.stimuli.table import TABLES
-from core.store.uploads import keep_dataset, uploads_folder
+from core.store.uploads import find_upload, keep_dataset, uploads_folder
 from pages._shared import address, frame
 
 MOST_MEGABYTES = 500  # the server holds an upload in memory; more goes into a folder
@@ -34,7 +34,8 @@ def pick() -> Path | None:
     )
     if trouble := st.session_state.get(_TROUBLE):
         st.error(frame.plain(trouble), icon=":material/error:")
-    return _uploaded(address.mark(UPLOAD))
+    folder = uploaded(UPLOAD)
+    return folder if folder and folder.is_dir() else None
 
 
 def needed() -> list[str]:
@@ -58,13 +59,10 @@ def _take() -> None:
         address.set_mark(UPLOAD, folder.relative_to(uploads_folder(store_path())).as_posix())
 
 
-def _uploaded(place: str) -> Path | None:
-    """Return the folder that the address names, None where there is none."""
-    uploads = uploads_folder(store_path()).resolve()
-    folder = (uploads / place).resolve()
-    if not place:
-        return None
-    if folder == uploads or not folder.is_relative_to(uploads) or not folder.is_dir():
+def uploaded(mark: str) -> Path | None:
+    """Return what the address names as uploaded; None where it names nothing, or what is gone."""
+    place = address.mark(mark)
+    path = find_upload(store_path(), place) if place else None
+    if place and path is None:
         st.warning("This upload is not there any more. Upload it again.", icon=":material/error:")
-        return None
-    return folder
+    return path

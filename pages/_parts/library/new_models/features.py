@@ -33,15 +33,8 @@ def pick() -> Path | None:
     )
     if trouble := st.session_state.get(_TROUBLE):
         st.error(frame.plain(trouble), icon=":material/error:")
-    place = address.mark(FILE)
-    if not place:
-        return None
-    folder = uploads_folder(store_path()).resolve()
-    path = (folder / place).resolve()
-    if not path.is_relative_to(folder) or not path.is_file():
-        st.warning("This upload is not there any more. Upload it again.", icon=":material/error:")
-        return None
-    return path
+    path = uploads.uploaded(FILE)
+    return path if path and path.is_file() else None
 
 
 def check(path: Path, card: DatasetCard) -> None:
