@@ -77,6 +77,8 @@ def browse(at: Place) -> None:
         return
     with answer:
         prose.answer(queries.spread_findings(at, choice.spaces))
+        titles = ", ".join(dict.fromkeys(spread.described(at, choice.spaces)["title"]))
+        st.caption(frame.plain(f"Consensus of {titles}; “More” chooses other models."))
     if choice.look:
         show_map(at, choice, choice.look)
     elif choice.view == "ends":

@@ -28,18 +28,20 @@ def captions(app) -> list[str]:
 
 
 def studied(app) -> list[list[int]]:
-    """Return the sets that the links to the Alignment page carry."""
+    """Return the sets that the links to Alignment carry; those to Dispersion carry the same."""
     links = [link.proto for link in app.main.get("page_link")]
-    assert all(link.page == "alignment" for link in links)
-    return [
+    assert [link.page for link in links] == ["alignment", "dispersion"] * (len(links) // 2)
+    sets = [
         decode(link.query_string.split("stimuli=")[1].split("&")[0], 60).tolist() for link in links
     ]
+    assert sets[::2] == sets[1::2]
+    return sets[::2]
 
 
-def test_what_is_found_goes_to_the_alignment_page(opened, three):
+def test_what_is_found_goes_to_alignment_and_dispersion(opened, three):
     app = opened(three, "stimuli", view="gallery", search="event 5")
     assert studied(app) == [[5, *range(50, 60)]]
-    assert [button.label for button in app.get("download_button")] == ["CSV of ids and captions"]
+    assert [button.label for button in app.get("download_button")] == ["CSV"]
 
 
 def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):

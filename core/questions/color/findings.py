@@ -47,7 +47,8 @@ def perception_findings(agreement: pd.DataFrame) -> list[str]:
     sure = near["p_adjusted"] < SURE
     sentences = [
         _about(
-            "Colors are arranged as in perception, beyond chance, by {}.",
+            f"The {rows['colors'].max()} colors that all sources know are arranged as in"
+            " perception, beyond chance, by {}.",
             near[sure & (near["value"] > 0)],
         ),
         _about("Agreement with perception is no better than by chance for {}.", near[~sure]),

@@ -20,11 +20,12 @@ CAVEAT = "A factor that goes with dispersion need not be its cause."
 class Link(NamedTuple):
     """How a factor goes with a value per stimulus.
 
-    share: of the variance of its ranks, 0 … 1; below 0 where chance would explain more. p: of no
-    link at all, before correction.
+    n: stimuli that have both. share: of the variance of its ranks, 0 … 1; below 0 where chance
+    would explain more. p: of no link at all, before correction.
     """
 
     factor: str
+    n: int
     share: float
     p: float
 
@@ -61,7 +62,7 @@ def _strongest(links: list[Link]) -> list[str]:
         return [f"None of {len(links)} factors goes with it beyond chance ({p_text(p)})."]
     best = max(beyond, key=lambda link: link.share)
     p, name = best.p * len(links), best.factor.replace("_", " ")
-    share = f"{share_text(best.share)} of the variance of its ranks, {p_text(p)}"
+    share = f"{share_text(best.share)} of the variance of its ranks, n = {best.n:,}, {p_text(p)}"
     return [f"Of {len(links)} factors, {name} goes with it most ({share}). {CAVEAT}"]
 
 
@@ -81,7 +82,7 @@ def link_factors(values: pd.Series, factors: pd.DataFrame) -> Iterator[Link]:
         if pd.api.types.is_numeric_dtype(factor) and factor.nunique() > MOST_VALUES:
             rho, p = spearmanr(factor, values[factor.index])
             n = len(factor)
-            yield Link(str(name), float(1 - (1 - rho**2) * (n - 1) / (n - 2)), float(p))
+            yield Link(str(name), n, float(1 - (1 - rho**2) * (n - 1) / (n - 2)), float(p))
             continue
         groups = [
             group for _, group in values[factor.index].groupby(factor) if len(group) >= FEWEST
@@ -89,4 +90,4 @@ def link_factors(values: pd.Series, factors: pd.DataFrame) -> Iterator[Link]:
         if 2 <= len(groups) <= MOST_VALUES:
             h, p = kruskal(*groups)
             n, g = sum(map(len, groups)), len(groups)
-            yield Link(str(name), float((h - g + 1) / (n - g)), float(p))
+            yield Link(str(name), n, float((h - g + 1) / (n - g)), float(p))

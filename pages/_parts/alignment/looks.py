@@ -59,9 +59,9 @@ def pick(at: Place) -> Look:
     return Look(
         score_axis(axis, score.unit) if score else AXES[axis],
         score,
-        _pick_groups("Panels by", "panels", PANELS, start="objective"),
-        _pick_groups("Color by", "color", COLORS, start="family"),
-        _pick_groups("Symbol by", "symbol", SYMBOLS, start="none"),
+        _pick_groups("Compared models in panels by", "panels", PANELS, start="objective"),
+        _pick_groups("Language models colored by", "color", COLORS, start="family"),
+        _pick_groups("Symbols by", "symbol", SYMBOLS, start="none"),
     )
 
 

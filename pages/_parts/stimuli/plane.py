@@ -41,7 +41,8 @@ here. Neither the axes nor the distances between patches mean anything."""
 BRUSH = (
     "Point at a dot to see it, click to open it, Shift+click to choose it, or draw"
     " around several; the symbols above the plot switch between lasso and box. A patch of one color"
-    " is a kind of stimuli. What a search or a filter leaves out is gray."
+    " is a kind of stimuli. What a search or a filter leaves out is gray. In a made"
+    " world, “kind 3” is the kind of the third thing from the left."
 )
 KEY = "stimulus-map"
 

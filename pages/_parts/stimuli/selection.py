@@ -14,6 +14,7 @@ import streamlit as st
 from core.errors import StimuliError
 from core.figures import exports
 from core.questions.alignment.question import Alignment
+from core.questions.dispersion.question import SetEffect
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
@@ -76,7 +77,7 @@ def offer_none(size: int) -> None:
 
 
 def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
-    """Draw what can be done with a set: its CSV, and the Alignment page on these stimuli alone.
+    """Draw what can be done with a set: its CSV, and other pages on these stimuli alone.
     name: a word for its file.
     """
     code = encode(indices, queries.card(at).size)
@@ -86,7 +87,7 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
         horizontal=True, key=f"offer-{name}", vertical_alignment="center", gap="small"
     ):
         st.download_button(
-            "CSV of ids and captions",
+            "CSV",
             lambda: exports.to_csv(as_table(at, indices)),
             exports.file_name(f"{name} stimuli", recipe, "csv"),
             "text/csv",
@@ -96,13 +97,17 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
             icon=":material/download:",
         )
         few = len(indices) < frame.LEAST_STIMULI
-        st.page_link(
-            "pages/alignment.py",
-            label="Use on the Alignment page",
-            icon=":material/query_stats:",
-            disabled=few,
-            query_params=to_query(Alignment(chosen.scope)),
-        )
+        for page, label, question, icon in (
+            ("alignment", "Alignment of these", Alignment(chosen.scope), "query_stats"),
+            ("dispersion", "Dispersion of these", SetEffect(chosen.scope), "scatter_plot"),
+        ):
+            st.page_link(
+                f"pages/{page}.py",
+                label=label,
+                icon=f":material/{icon}:",
+                disabled=few,
+                query_params=to_query(question),
+            )
 
 
 def as_table(at: Place, indices: Sequence[int]) -> pd.DataFrame:

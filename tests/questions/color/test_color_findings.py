@@ -21,7 +21,7 @@ NAN = float("nan")
 
 def agreement(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["x", "y", "value", "p_adjusted"]).assign(
-        of="dissimilarities", measure="kendall"
+        of="dissimilarities", measure="kendall", colors=16
     )
     other = table.assign(of="layouts", value=1.0, p_adjusted=0.001)  # is not read
     return pd.concat([table, other], ignore_index=True)
@@ -34,8 +34,8 @@ def test_sources_that_agree_with_perception_are_named_first_and_the_others_said_
         ("perception", "noise", -0.1, 0.9),
     )
     assert perception_findings(table) == [
-        "Colors are arranged as in perception, beyond chance, by words (τ 0.70) and pixels"
-        " (τ 0.50).",
+        "The 16 colors that all sources know are arranged as in perception, beyond chance, by"
+        " words (τ 0.70) and pixels (τ 0.50).",
         "Agreement with perception is no better than by chance for noise (τ −0.10).",
     ]
 
@@ -54,7 +54,8 @@ def test_pairs_without_a_value_or_a_p_are_left_out():
         ("perception", "a", NAN, NAN), ("perception", "b", 0.5, 0.01), ("a", "b", NAN, NAN)
     )
     assert agreement_findings(ColorAgreement(), table) == [
-        "Colors are arranged as in perception, beyond chance, by b (τ 0.50)."
+        "The 16 colors that all sources know are arranged as in perception, beyond chance, by b"
+        " (τ 0.50)."
     ]
     assert other_findings(table) == ""
 

@@ -32,8 +32,8 @@ def trends(slope: float, p: float) -> pd.DataFrame:
 def test_a_rise_is_told_with_its_numbers_for_every_kind_of_pairs():
     sentence = describe_bins(trends(0.5, 0.004), KINDS)
     assert sentence.startswith(
-        "All pairs: better models agree more (slope +0.50 from no task to all, p = 0.004, q ="
-        " 0.004)"
+        "Among vision models, by tasks solved: all pairs: better models agree more (slope +0.50"
+        " from no task to all, p = 0.004, q = 0.004)"
     )
     assert "both of one objective: better models agree less (slope −0.50" in sentence
     assert "across objectives: no trend, since there are none" in sentence
@@ -67,8 +67,10 @@ def test_without_any_competence_there_are_no_bins():
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
-    assert "All pairs: no significant trend (slope +0.50" in describe_bins(trends(0.5, 0.2), KINDS)
-    assert "All pairs: better models agree less (slope +0.50" in describe_bins(
+    assert "solved: all pairs: no significant trend (slope +0.50" in describe_bins(
+        trends(0.5, 0.2), KINDS
+    )
+    assert "solved: all pairs: better models agree less (slope +0.50" in describe_bins(
         trends(0.5, 0.01), KINDS, turned=True
     )
 

@@ -37,6 +37,7 @@ def test_a_planted_factor_is_named_with_its_share_and_a_caveat():
     assert f"{high / low:.1f} times as far as on the tenth" in extent
     assert extent.endswith(f"({low:.3g}; n = 400).")
     assert strongest.startswith("Of 3 factors, scene goes with it most (")
+    assert f", n = {len(values)}, p " in strongest
     assert "p < 0.001" in strongest
     assert strongest.endswith(CAVEAT)
 
