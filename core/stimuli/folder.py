@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ def _factor(name: str, value: Any) -> Any:
 
 
 def read_images(
-    folder: Path, rows: Sequence[Row], check: Callable[[Path, str], str]
+    folder: Path, rows: Iterable[Row], check: Callable[[Path, str], str]
 ) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
     """Find and check each image once; return path and digest of the good ones and the problem of
     the others. check: see `check_file`.
@@ -191,9 +191,10 @@ def find_image(folder: Path, name: str) -> Path:
     )
     if path is None:
         raise StimuliError(f"image {name} is not in the folder or its images/")
-    if not path.resolve().is_relative_to(folder.resolve()):
+    file = path.resolve()
+    if not file.is_relative_to(folder.resolve()):
         raise astray
-    return path.resolve()
+    return file
 
 
 def check_file(path: Path, name: str) -> str:

@@ -8,7 +8,8 @@ StimuliError.
 from __future__ import annotations
 
 import warnings
-from io import BytesIO
+from io import BufferedReader, BytesIO
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -49,7 +50,7 @@ def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Imag
     Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values
     have no stated range.
     """
-    image = _open(data, name)
+    image = _open(BytesIO(data), name)
     try:
         if side is not None:
             image.draft("RGB", (side, side))
@@ -65,7 +66,7 @@ def check_image(data: bytes, *, name: str) -> None:
     """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size,
     all others in full.
     """
-    image = _open(data, name)
+    image = _open(BytesIO(data), name)
     try:
         image.draft("RGB", _SHORT_SIDE)
         image.load()
@@ -77,17 +78,29 @@ def check_image(data: bytes, *, name: str) -> None:
         raise StimuliError(_broken(name, error)) from error
 
 
-def _open(data: bytes, name: str) -> Image.Image:
-    if not data:
+def check_header(path: Path, name: str) -> None:
+    """Read the beginning of an image's file; raises StimuliError for what is no image, is empty or
+    has over MAX_PIXELS. What is cut off is found by `check_image` alone.
+    """
+    try:
+        with path.open("rb") as file:
+            _open(file, name)
+    except OSError as error:
+        raise StimuliError(f"image {name} cannot be read: {error.strerror}") from error
+
+
+def _open(file: BytesIO | BufferedReader, name: str) -> Image.Image:
+    if not file.read(1):
         raise StimuliError(
             f"image {name} is empty (0 bytes); an image file was expected; copy it again"
         )
+    file.seek(0)
     try:
         with _OPENING, warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", Image.DecompressionBombWarning
             )  # our own bound is checked below
-            image = Image.open(BytesIO(data), formats=FORMATS)
+            image = Image.open(file, formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise StimuliError(_too_large(name)) from error
     except Exception as error:  # as above

@@ -1,25 +1,30 @@
 """A look at a dataset before it is added: its first stimuli, and what is wrong, row by row.
 
-It looks at the first rows and decodes the first images, so that a large dataset takes no longer
-than a small one. `FolderDataset.open` and `HubDataset.open` look at everything.
+Of a folder it reads every row, then the header of every image, then every image in full, until
+the time is up, so that a large dataset takes seconds. `FolderDataset.open` and `HubDataset.open`
+look at everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain
 from pathlib import Path
 
 from PIL import Image
 
+from core.errors import StimuliError
+from core.progress import Progress
 from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row, gather
 from core.stimuli.folder import check_file, read_images, read_rows
-from core.stimuli.images import load_image
+from core.stimuli.images import check_header, load_image
 from core.stimuli.table import find_table, read_table
 
 SIDE = 224  # pixels of a sample's longer side
+REPORTED = 20  # images from one report of progress to the next
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a preview looks at: rows of the table, images that are decoded, samples."""
+    """How much a preview looks at: rows of the table, seconds for the images, first images that are
+    decoded however long they take, samples.
+    """
 
-    rows: int = 5_000
+    rows: int = 200_000
+    seconds: float = 15.0
     images: int = 40
     samples: int = 8
 
@@ -44,9 +52,9 @@ class Limits:
 class Preview:
     """What was seen of a source.
 
-    rows, images, unopened: how many rows were read, how many images they name, and how many of
-    those were found and not decoded. is_whole: whether the table has no further rows. levels,
-    factors: their names.
+    rows, images: how many rows were read, and how many images they name. unopened: how many of
+    these were found and are images by their header. unread: how many were not looked for. is_whole:
+    whether the table has no further rows. levels, factors: their names.
     """
 
     samples: tuple[Sample, ...]
@@ -54,6 +62,7 @@ class Preview:
     rows: int
     images: int
     unopened: int
+    unread: int
     is_whole: bool
     levels: tuple[str, ...]
     factors: tuple[str, ...]
@@ -63,7 +72,13 @@ LIMITS = Limits()
 FIRST_OF_HUB = Limits(rows=32)
 
 
-def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = LIMITS) -> Preview:
+def preview_folder(
+    folder: Path,
+    *,
+    table: Path | None = None,
+    limits: Limits = LIMITS,
+    report: Progress | None = None,
+) -> Preview:
     """Look at a folder of images with a caption table; see `FolderDataset.open`.
 
     Raises StimuliError where there is no table that can be read.
@@ -73,17 +88,20 @@ def preview_folder(folder: Path, *, table: Path | None = None, limits: Limits = 
     is_whole = seen.rows == every.rows
     rows, nameless = read_rows(seen)
     rows = rows if is_whole else _settled(rows)
-    files, unusable = read_images(folder, rows, _check_first(limits.images))
-    whole, wrong = gather(rows, broken=unusable.keys())
-    problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
-    decoded = {name: path for name, (path, digest) in files.items() if digest}
-    names = [name for name in whole.stimuli["stimulus"] if name in decoded][: limits.samples]
+    images = _look_at_images(folder, rows, limits, report)
+    whole, wrong = gather(rows, broken=images.unusable.keys())
+    problems = [*nameless, *images.unusable.values(), *wrong]
+    names = [name for name in whole.stimuli["stimulus"] if name in images.decoded]
     return Preview(
-        samples=tuple(_sample(whole, name, decoded[name].read_bytes()) for name in names),
-        problems=tuple(problems),
+        samples=tuple(
+            _sample(whole, name, images.decoded[name].read_bytes())
+            for name in names[: limits.samples]
+        ),
+        problems=tuple(sorted(problems, key=lambda problem: problem.row)),
         rows=len(seen.rows),
-        images=len(files) + len(unusable),
-        unopened=len(files) - len(decoded),
+        images=images.count,
+        unopened=images.unopened,
+        unread=images.count - len(images.unusable) - len(images.decoded) - images.unopened,
         is_whole=is_whole,
         levels=whole.levels,
         factors=seen.factor_columns,
@@ -113,20 +131,72 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
         rows=len(rows.images),
         images=len(rows.images),
         unopened=0,
+        unread=0,
         is_whole=is_whole,
         levels=rows.whole.levels,
         factors=(),
     )
 
 
-def _check_first(most: int) -> Callable[[Path, str], str]:
-    """Return a check that decodes the first images and takes the others as they are."""
-    turn = count()
+@dataclass(frozen=True)
+class _Images:
+    """What was seen of the images: files that were decoded, how many others were found, and what is
+    wrong with the rest; count: of all that are named.
+    """
+
+    count: int
+    decoded: Mapping[str, Path]
+    unopened: int
+    unusable: Mapping[str, Problem]
+
+
+def _look_at_images(
+    folder: Path, rows: Sequence[Row], limits: Limits, report: Progress | None
+) -> _Images:
+    """Decode the first images, read the headers of the others, and decode these too while there is
+    time.
+    """
+    end = time.monotonic() + limits.seconds
+    named = _first_of_each(rows)
+    first = {row.stimulus for row in named[: limits.images]}
 
     def check(path: Path, name: str) -> str:
-        return check_file(path, name) if next(turn) < most else ""
+        if name in first:
+            return check_file(path, name)
+        check_header(path, name)
+        return ""
 
-    return check
+    looked_for = chain(
+        named[: limits.images], _in_time(named[limits.images :], end, report, "image headers")
+    )
+    files, unusable = read_images(folder, looked_for, check)
+    left = [row for row in named[limits.images :] if row.stimulus in files]
+    for row in _in_time(left, end, report, "images"):
+        path, _ = files.pop(row.stimulus)
+        try:
+            files[row.stimulus] = path, check_file(path, row.stimulus)
+        except StimuliError as error:
+            unusable[row.stimulus] = Problem(row.number, str(error))
+    decoded = {name: path for name, (path, digest) in files.items() if digest}
+    return _Images(len(named), decoded, len(files) - len(decoded), unusable)
+
+
+def _first_of_each(rows: Sequence[Row]) -> list[Row]:
+    """Return the first row of each stimulus."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(row.stimulus, row)
+    return list(first.values())
+
+
+def _in_time(rows: Sequence[Row], end: float, report: Progress | None, what: str) -> Iterator[Row]:
+    """Give rows until the time is up."""
+    for done, row in enumerate(rows):
+        if time.monotonic() > end:
+            return
+        if report and done % REPORTED == 0:
+            report(done, len(rows), what)
+        yield row
 
 
 def _settled(rows: Sequence[Row]) -> list[Row]:

@@ -100,6 +100,7 @@ def test_an_uploaded_zip_is_previewed_mended_and_queued(opened, store):
     (problems,) = (one.value for one in app.dataframe if "problem" in one.value)
     (row,) = problems.to_numpy().tolist()
     assert row == [7, "image lost.png is not in the folder or its images/"]
+    assert [one.label for one in app.get("download_button")] == ["Problems"]
     assert "A dataset with problems is refused" in said(app)
     assert app.button(key="queue").disabled
     assert Store(store).datasets()[0].name == "cave"
@@ -223,11 +224,13 @@ def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monke
     assert "the hub cannot be reached and owner/birds is not in the cache" in said(app)
     assert not app.button(key="queue").disabled
     local = folder(tmp_path / "photos")
-    part = preview_folder(local, limits=Limits(rows=4, images=2))
+    part = preview_folder(local, limits=Limits(rows=4, images=2, seconds=-1.0))
     monkeypatch.setattr(previews, "preview_hub", lambda _: part)
     app.button(key="look").click().run()
     assert len(tiles(app, "preview")) == 2
-    looked = "Looked at the first 4 rows, with 4 images, of which 2 were opened; the job checks"
+    looked = (
+        "with 4 images, of which 2 were opened, 2 not at all: a look at images ends after 15 s;"
+    )
     assert looked in " ".join(one.value for one in app.caption).replace("\\", "")
     app.text_input(key="split").set_value("test").run()
     assert tiles(app, "preview") == []

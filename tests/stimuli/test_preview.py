@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError
+from core.stimuli import preview as preview_module
 from core.stimuli.folder import FolderDataset
+from core.stimuli.images import FORMATS
 from core.stimuli.preview import Limits, preview_folder
 
 Rows = list[dict[str, object]]
@@ -47,8 +49,8 @@ def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> No
     assert second.image.size == (224, 112)
     assert second.image.getpixel((5, 5))[0] == pytest.approx(40, abs=2)
     assert (preview.levels, preview.factors) == (("0", "1"), ("scene",))
-    counts = (preview.rows, preview.images, preview.unopened, preview.is_whole)
-    assert counts == (12, 6, 0, True)
+    counts = (preview.rows, preview.images, preview.unopened, preview.unread, preview.is_whole)
+    assert counts == (12, 6, 0, 0, True)
     assert preview.problems == ()
 
 
@@ -62,15 +64,41 @@ def test_its_problems_are_those_of_opening(tmp_path: Path) -> None:
     assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "f.jpg"]
 
 
-def test_only_the_first_rows_and_images_are_looked_at(tmp_path: Path) -> None:
+def test_a_look_ends_with_its_time(tmp_path: Path) -> None:
     folder = make(tmp_path, [*rows_of("abcd"), *broken_rows()])
     for name in "cd":
         (folder / f"{name}.jpg").write_bytes(b"no image")
-    preview = preview_folder(folder, limits=Limits(rows=7, images=2, samples=8))
+    preview = preview_folder(folder, limits=Limits(rows=7, images=2, seconds=-1.0))
     assert preview.problems == ()
-    assert (preview.rows, preview.images, preview.unopened) == (7, 4, 2)
+    counts = (preview.rows, preview.images, preview.unopened, preview.unread)
+    assert counts == (7, 4, 0, 2)
     assert not preview.is_whole
     assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "b.jpg"]
+
+
+def test_headers_come_before_whole_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make(tmp_path, rows_of("abcdef"))
+    (folder / "c.jpg").write_bytes(b"no image")
+    (folder / "d.jpg").unlink()
+    (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:-200])  # cut off
+    times = iter([0.0] * 6 + [99.0])
+    monkeypatch.setattr(preview_module.time, "monotonic", lambda: next(times))
+    reports: list[tuple[int, int, str]] = []
+    preview = preview_folder(
+        folder, limits=Limits(images=1), report=lambda *report: reports.append(report)
+    )
+    assert [(one.row, str(one)) for one in preview.problems] == [
+        (5, "row 5: c.jpg is not an image; expected one of " + ", ".join(FORMATS)),
+        (7, "row 7: image d.jpg is not in the folder or its images/"),
+    ]
+    assert (preview.images, preview.unopened, preview.unread) == (6, 3, 0)
+    monkeypatch.undo()
+    whole = preview_folder(
+        folder, limits=Limits(images=1), report=lambda *report: reports.append(report)
+    )
+    assert [one.row for one in whole.problems] == [5, 7, 9]
+    assert (whole.unopened, whole.unread) == (0, 0)
+    assert reports == [(0, 5, "image headers"), (0, 5, "image headers"), (0, 3, "images")]
 
 
 def test_a_caption_that_comes_later_is_not_missed(tmp_path: Path) -> None:

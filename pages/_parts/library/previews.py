@@ -1,4 +1,4 @@
-"""The first stimuli of a dataset and its problems, before anything of it is added."""
+"""The first stimuli of a dataset and all its problems, before anything of it is added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.figures.numbers import counted
 from core.stimuli.addition import Addition
-from core.stimuli.preview import Preview, Sample, preview_folder, preview_hub
+from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
 from core.store.writer import thumbnail
 from pages._shared import frame, tiles
 
@@ -24,7 +24,7 @@ Seen = tuple[Preview, list[tiles.Tile]]
 
 
 def show(addition: Addition) -> Preview | None:
-    """Draw what the first rows hold, and return it; None for a data set of the hub before anybody
+    """Draw what a source holds, and return it; None for a data set of the hub before anybody
     looks into it, which asks the hub.
 
     Raises InputError, OfflineError where it cannot be read.
@@ -35,20 +35,29 @@ def show(addition: Addition) -> Preview | None:
         label = "Look at the first stimuli"
         if source.hub and not st.button(label, icon=":material/search:", key="look"):
             return None
-        with st.spinner("Looking at the first stimuli"):
-            held = st.session_state[_HELD] = source, _look(source)
+        held = st.session_state[_HELD] = source, _look(source)
     _draw(*held[1])
     return held[1][0]
 
 
 def _look(source: Addition) -> Seen:
     """Look at a source once; what it holds may change until someone looks again."""
-    if source.hub:
-        preview = preview_hub(source)
-    else:
-        table = Path(source.table) if source.table else None
-        preview = preview_folder(Path(source.folder), table=table)
+    with st.spinner("Looking at the stimuli"):
+        preview = preview_hub(source) if source.hub else _look_into(source)
     return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
+
+
+def _look_into(source: Addition) -> Preview:
+    """Look at a folder, and show how far the look is."""
+    bar = st.empty()
+
+    def report(done: int, total: int, what: str) -> None:
+        bar.progress(done / total, f"{what}: {done:,} of {total:,}")
+
+    table = Path(source.table) if source.table else None
+    preview = preview_folder(Path(source.folder), table=table, report=report)
+    bar.empty()
+    return preview
 
 
 def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
@@ -77,20 +86,40 @@ def _extent(preview: Preview) -> str:
     images = counted(preview.images, "image", "images")
     levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
-    if preview.is_whole and not preview.unopened:
+    unopened = preview.unopened + preview.unread
+    if preview.is_whole and not unopened:
         return f"Looked at {rows} and {images}: all there is.{levels}{factors}"
     seen = f"{rows if preview.is_whole else f'the first {rows}'}, with {images}"
-    opened = counted(preview.images - preview.unopened, "was", "were")
-    some = f", of which {opened} opened" if preview.unopened else ""
+    some = f", of which {_depths(preview)}" if unopened else ""
     return f"Looked at {seen}{some}; the job checks everything.{levels}{factors}"
+
+
+def _depths(preview: Preview) -> str:
+    """Say how many images were looked at how closely, and why not more."""
+    opened = preview.images - preview.unopened - preview.unread
+    parts = [
+        f"{counted(opened, 'was', 'were')} opened",
+        f"{preview.unopened:,} only in their headers" if preview.unopened else "",
+        f"{preview.unread:,} not at all" if preview.unread else "",
+    ]
+    return f"{', '.join(filter(None, parts))}: a look at images ends after {LIMITS.seconds:g} s"
 
 
 def _draw_problems(preview: Preview) -> None:
     """Draw every problem with its row."""
     number = counted(len(preview.problems), "problem", "problems")
-    st.markdown(f"**{number}**, by row; the first row after a header is 1")
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    left.markdown(f"**{number}**, by row; the first row after a header is 1")
     texts = [str(one).partition(": ")[2] for one in preview.problems]
     table = pd.DataFrame({"row": [one.row for one in preview.problems], "problem": texts})
+    right.download_button(
+        "Problems",
+        table.to_csv(index=False),
+        "problems.csv",
+        icon=":material/download:",
+        type="tertiary",
+        help="every problem and its row, as CSV",
+    )
     height = min(MOST_HEIGHT, 38 + 35 * len(table))
     st.dataframe(
         table,
