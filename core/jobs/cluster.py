@@ -1,22 +1,25 @@
 """`python -m core.jobs.cluster WORDS…`: run a job's command on a Ray cluster, as if it ran here.
 
 It submits the command by Ray's own jobs, prints what it prints and ends with its exit code; an
-interrupt stops it there. One that runs already, since its worker was killed, is followed. The
-cluster has Platoscope and the store at the same paths as this machine.
+interrupt stops it there, whenever it comes. One that runs already, since its worker was killed, is
+followed. The cluster has Platoscope and the store at the same paths as this machine. A job that
+names no device gets a GPU where the cluster has any, as it does on one machine.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import ClusterError, PlatoscopeError
-from core.jobs.devices import named_device
+from core.jobs.devices import ANY, named_device
 from core.jobs.failures import MISTAKE
 from core.jobs.starting import PROGRAM, environment
 from core.progress import JOB_NOTE
@@ -41,19 +44,41 @@ def main(words: Sequence[str]) -> int:
 
 def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
     """Submit a command, or find it where it runs already, and follow it to its end."""
+    _check_device(named_device(words))
     try:
-        number = _running(client) or _submit(client, words)
-        try:
-            return _follow(client, number)
-        except KeyboardInterrupt:
-            client.stop_job(number)
-            _follow(client, number)
-            return INTERRUPTED
+        with _interrupts() as interrupts:
+            number = _running(client)
+            if number is None and not interrupts:
+                number = _submit(client, words)
+            code = _follow(client, number, interrupts) if number else INTERRUPTED
+            return INTERRUPTED if interrupts else code
     except (RuntimeError, ConnectionError) as error:
         raise ClusterError(
             f"the cluster at {cluster_address()} does not answer as it should"
             f" ({str(error).splitlines()[0]}); look at its dashboard, then retry"
         ) from error
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Collect interrupts instead of raising them: one that comes while a command is being submitted
+    must still stop it.
+    """
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check_device(device: str) -> None:
+    """Raise ClusterError for one device of many: which one is free, the cluster knows."""
+    if device.startswith("cuda:"):
+        raise ClusterError(
+            f"--device {device} names a device of one machine, but the cluster at"
+            f" {cluster_address()} chooses among its own; add the job again with --device cuda"
+        )
 
 
 def _connect(address: str) -> JobSubmissionClient:
@@ -91,15 +116,38 @@ def _submit(client: JobSubmissionClient, words: Sequence[str]) -> str:
             runtime_env={"env_vars": {name: variables[name] for name in own}},
             metadata={MARK: _mark()},
             entrypoint_num_cpus=1,
-            entrypoint_num_gpus=int(named_device(words).startswith("cuda")),
+            entrypoint_num_gpus=_gpus_for(named_device(words)),
         )
     )
 
 
-def _follow(client: JobSubmissionClient, number: str) -> int:
-    """Print what a Ray job prints until it has ended, and return its exit code."""
-    printed = 0
+def _gpus_for(device: str) -> int:
+    """Return how many GPUs a job of a device waits for."""
+    if device == ANY:
+        return min(1, count_gpus_of_cluster(cluster_address()))
+    return int(device == "cuda")
+
+
+def count_gpus_of_cluster(address: str) -> int:
+    """Return how many GPUs the nodes of a cluster have; raises ConnectionError."""
+    from ray.util.state import list_nodes  # optional
+    from ray.util.state.exception import RayStateApiException
+
+    try:
+        nodes = list_nodes(address=address, filters=[("state", "=", "ALIVE")])
+    except RayStateApiException as error:
+        raise ConnectionError(str(error)) from error
+    return sum(int(node.resources_total.get("GPU", 0)) for node in nodes)
+
+
+def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int]) -> int:
+    """Print what a Ray job prints until it has ended, and return its exit code; stop it once there
+    was an interrupt.
+    """
+    printed, stopped = 0, False
     while True:
+        if interrupts and not stopped:
+            stopped = client.stop_job(number)
         job = client.get_job_info(number)
         text = client.get_job_logs(number)
         print(text[printed:], end="", flush=True)

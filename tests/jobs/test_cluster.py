@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -11,10 +12,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from core.errors import ClusterError
 from core.jobs import cluster, queue
 from core.jobs.devices import find_lanes, takes
 from core.jobs.worker import work
@@ -49,6 +53,75 @@ def test_a_cluster_takes_jobs_of_any_device(monkeypatch):
     assert all(takes(lanes[-1], device, lanes) for device in ("auto", "cpu", "cuda:1"))
 
 
+class Cluster:
+    """A cluster on which one job runs until it is stopped; an interrupt comes at a call."""
+
+    def __init__(self, interrupt_at: str) -> None:
+        self._at, self.calls = interrupt_at, list[str]()
+        self.gpus = -1
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        if name == self._at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def list_jobs(self) -> list[object]:
+        self._call("list")
+        return []
+
+    def submit_job(self, *, entrypoint_num_gpus: int, **_: object) -> str:
+        self.gpus = entrypoint_num_gpus
+        self._call("submit")
+        return "number"
+
+    def get_job_info(self, _: str) -> SimpleNamespace:
+        self._call("info")
+        ended = "stop" in self.calls
+        status = SimpleNamespace(is_terminal=lambda: ended)
+        return SimpleNamespace(status=status, driver_exit_code=None, message="stopped")
+
+    def get_job_logs(self, _: str) -> str:
+        return ""
+
+    def stop_job(self, _: str) -> bool:
+        self._call("stop")
+        return True
+
+
+@pytest.mark.parametrize(
+    ("at", "calls"),
+    [("list", ["list"]), ("submit", ["list", "submit", "stop", "info"])],
+)
+def test_an_interrupt_leaves_no_job_on_the_cluster(at, calls, monkeypatch):
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
+    client = Cluster(at)
+    assert cluster.run(client, ["demo"]) == cluster.INTERRUPTED
+    assert client.calls == calls
+    client = Cluster("info")
+    assert cluster.run(client, ["demo"]) == cluster.INTERRUPTED
+    assert client.calls == ["list", "submit", "info", "stop", "info"]
+
+
+@pytest.mark.parametrize(
+    ("device", "has", "gpus"),
+    [("auto", 0, 0), ("auto", 4, 1), ("cuda", 0, 1), ("cuda", 4, 1), ("cpu", 4, 0)],
+)
+def test_a_job_asks_for_the_device_that_it_would_take_here(device, has, gpus, monkeypatch):
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: has)
+    client = Cluster("submit")
+    cluster.run(client, ["demo", "--device", device])
+    assert client.gpus == gpus
+
+
+def test_a_device_of_one_machine_is_no_device_of_a_cluster():
+    client = Cluster("")
+    with pytest.raises(ClusterError, match="--device cuda:1 names a device of one machine"):
+        cluster.run(client, ["embed", "--device=cuda:1"])
+    assert client.calls == []
+
+
 def free_port() -> str:
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -67,6 +140,7 @@ def address() -> Iterator[str]:
         "dashboard-host": "127.0.0.1",
         "node-ip-address": "127.0.0.1",
         "num-cpus": "2",
+        "num-gpus": "1",  # said, not had
         "object-store-memory": "100000000",
         "temp-dir": folder,
     }
@@ -84,11 +158,11 @@ def wait_until_there(address: str) -> None:
     from ray.job_submission import JobSubmissionClient
 
     for _ in range(120):
-        try:
+        with suppress(ConnectionError, RuntimeError):
             JobSubmissionClient(address).list_jobs()
-            return
-        except (ConnectionError, RuntimeError):
-            time.sleep(0.5)
+            if cluster.count_gpus_of_cluster(address):
+                return
+        time.sleep(0.5)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -97,6 +171,7 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
     monkeypatch.setenv(CLUSTER, address)
     monkeypatch.delenv(JOB_NOTE, raising=False)
     wait_until_there(address)
+    assert cluster.count_gpus_of_cluster(address) == 1
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32))
     score = queue.submit(store, ["score", "a.npy", "a.npy"], folder=tmp_path)
     wrong = queue.submit(store, ["views"])
