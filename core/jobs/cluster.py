@@ -116,20 +116,22 @@ def _submit(client: JobSubmissionClient, words: Sequence[str]) -> str:
             runtime_env={"env_vars": {name: variables[name] for name in own}},
             metadata={MARK: _mark()},
             entrypoint_num_cpus=1,
-            entrypoint_num_gpus=_gpus_for(named_device(words)),
+            entrypoint_num_gpus=_gpus_for(client, named_device(words)),
         )
     )
 
 
-def _gpus_for(device: str) -> int:
+def _gpus_for(client: JobSubmissionClient, device: str) -> int:
     """Return how many GPUs a job of a device waits for."""
     if device == ANY:
-        return min(1, count_gpus_of_cluster(cluster_address()))
+        return min(1, count_gpus_of_cluster(client.get_address()))
     return int(device == "cuda")
 
 
 def count_gpus_of_cluster(address: str) -> int:
-    """Return how many GPUs the nodes of a cluster have; raises ConnectionError."""
+    """Return how many GPUs the nodes of a cluster have, by the address of its dashboard; raises
+    ConnectionError.
+    """
     from ray.util.state import list_nodes  # optional
     from ray.util.state.exception import RayStateApiException
 
