@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.figures.theme import INK
 from core.settings import store_path
-from core.store.views import SavedView, read_views
+from core.store.notes.views import SavedView, read_views
 from pages._shared import address, frame
 from pages._shared.saved import links
 

@@ -12,10 +12,10 @@ from core.store.editing import (
     rename_dataset,
     rename_model,
 )
+from core.store.notes.views import SavedView, read_views, remove_view, save_view
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.schema import ModelEntry
-from core.store.views import SavedView, read_views, remove_view, save_view
 from core.store.writer import Embedding, add_dataset, write_embedding, write_result
 
 __all__ = [

@@ -19,11 +19,11 @@ from core.store.inventory import (
     results_over,
     total_size,
 )
+from core.store.notes.titles import check_title, editing_titles
+from core.store.notes.views import read_views
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files, result_file
-from core.store.titles import check_title, editing_titles
-from core.store.views import read_views
 
 EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
 PATIENCE = 5.0  # seconds to wait for a result that is just being written

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.recipe import Recipe
 from core.store.examine import examine_if_usable
+from core.store.notes.views import SavedView
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files
-from core.store.views import SavedView
 
 Sort = tuple[str, str]  # one of them, several of them
 

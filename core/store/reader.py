@@ -23,6 +23,7 @@ from core.errors import (
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store.listing import all_usable, stamped, usable
+from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
@@ -39,7 +40,6 @@ from core.store.schema import (
     result_file,
 )
 from core.store.tables import as_matrix, has_table, read_frame, reading
-from core.store.titles import Titles, read_titles
 
 
 class Store:

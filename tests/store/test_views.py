@@ -12,8 +12,8 @@ import pytest
 from core.cli import main
 from core.errors import InputError, StoreBusyError, StoreDamagedError, StoreWriteError
 from core.store import SavedView, locked, publishing, read_views, remove_view, save_view
-from core.store import views as saved
-from core.store.views import LONGEST, tidy
+from core.store.notes import views as saved
+from core.store.notes.views import LONGEST, tidy
 
 NAMES = ["\"quoted\" 'name'", "a\\b/c", "<b>*x*</b> [y](z)", "Größe, 大きさ 👁", "{}", "x" * LONGEST]
 

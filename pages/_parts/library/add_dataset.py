@@ -17,9 +17,9 @@ from core.stimuli.addition import OF_HUB, Addition, check_addition
 from core.stimuli.hub import DEFAULTS, PRESETS
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
-from core.store.titles import check_title
+from core.store.notes.titles import check_title
+from core.store.notes.views import tidy
 from core.store.uploads.place import safe_name
-from core.store.views import tidy
 from pages._parts.library import previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 

@@ -19,7 +19,7 @@ from core.store import (
     rename_dataset,
     rename_model,
 )
-from core.store.views import LONGEST, tidy
+from core.store.notes.views import LONGEST, tidy
 from pages._shared import frame
 
 OPEN = "model"  # the control that says which model is open

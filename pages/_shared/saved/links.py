@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from core.store.views import LONGEST, SavedView, is_link, tidy
+from core.store.notes.views import LONGEST, SavedView, is_link, tidy
 from pages._shared import address
 
 _KEY = "pages"

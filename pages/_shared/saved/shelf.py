@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import PlatoscopeError
 from core.settings import store_path
-from core.store.views import LONGEST, SavedView, read_views, remove_view, save_view, tidy
+from core.store.notes.views import LONGEST, SavedView, read_views, remove_view, save_view, tidy
 from pages._shared import address, frame
 from pages._shared.saved import links
 

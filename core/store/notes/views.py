@@ -9,20 +9,20 @@ copied by hand.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from core.errors import InputError, StoreDamagedError, StoreError
+from core.errors import InputError
+from core.store.notes.file import PATIENCE, read_file
 from core.store.publishing import locked, publish_json
 from core.store.schema import now
 
 LONGEST = 80  # characters of a name
-PATIENCE = 5.0  # seconds that one visitor waits for another
 _LINK = r"/[a-z-]*(\?\S*)?"
 
 Views = dict[str, "SavedView"]  # by name
@@ -114,15 +114,8 @@ def _file(root: Path) -> Path:
 
 
 def _read(path: Path) -> Views:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        return {name: SavedView(name, **entry) for name, entry in entries.items()}
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read; change its rights ({error.strerror})") from error
-    except (ValueError, TypeError, AttributeError, RecursionError, InputError) as error:
-        raise StoreDamagedError(
-            f"{path} does not hold saved views; mend it in an editor, or move it away to begin"
-            f" anew ({error})"
-        ) from error
+    return read_file(path, _parse, holds="saved views", anew="begin anew") or {}
+
+
+def _parse(entries: Any) -> Views:
+    return {name: SavedView(name, **entry) for name, entry in entries.items()}

@@ -8,19 +8,20 @@ that is kept becomes stale when it changes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from core.errors import InputError, StoreDamagedError, StoreError
+from core.errors import InputError
 from core.stimuli.dataset import DatasetCard
 from core.store.examine import Stamp, stamp
+from core.store.notes.file import PATIENCE, read_file
+from core.store.notes.views import LONGEST, tidy
 from core.store.publishing import locked, publish_json
 from core.store.schema import ModelEntry
-from core.store.views import LONGEST, PATIENCE, tidy
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,10 @@ def read_titles(root: Path) -> Titles:
     """Return the titles of a store; raises StoreDamagedError, StoreError."""
     path = titles_file(root)
     try:
-        return _read_once(path, stamp(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return Titles()
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read; change its rights ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"{path} does not hold titles; mend it in an editor, or move it away to go back to the"
-            f" models' own titles ({error})"
-        ) from error
+        at = stamp(path)
+    except OSError:  # there is none, or it cannot be read, which reading explains
+        return _read(path)
+    return _read_once(path, at)
 
 
 @contextmanager
@@ -91,7 +86,15 @@ def check_title(title: str) -> str:
 
 @lru_cache(maxsize=64)
 def _read_once(path: Path, _: Stamp) -> Titles:
-    entries = json.loads(path.read_text(encoding="utf-8"))
+    return _read(path)
+
+
+def _read(path: Path) -> Titles:
+    anew = "go back to the models' own titles"
+    return read_file(path, _parse, holds="titles", anew=anew) or Titles()
+
+
+def _parse(entries: Any) -> Titles:
     datasets, models = entries["datasets"], entries["models"]
     return Titles(_checked(datasets), {name: _checked(of) for name, of in models.items()})
 
