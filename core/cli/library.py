@@ -16,7 +16,7 @@ from core.cli.shared import USER_MISTAKE, add_command, add_json, group, print_ta
 from core.figures.numbers import size_text
 
 if TYPE_CHECKING:
-    from core.store.editing import Deletion
+    from core.store.deletion import Deletion
 
 DATASET_TITLE = 'what people call it; "" for its own title'
 

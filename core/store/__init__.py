@@ -3,18 +3,17 @@
 Readers see whole files only, any number of them at any time; a writer publishes a file in one step.
 """
 
-from core.store.editing import (
+from core.store.deletion import (
     Deletion,
     carry_out,
     delete_results,
     plan_dataset_deletion,
     plan_model_deletion,
-    rename_dataset,
-    rename_model,
 )
 from core.store.notes.views import SavedView, read_views, remove_view, save_view
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
+from core.store.renaming import rename_dataset, rename_model
 from core.store.schema import ModelEntry
 from core.store.writer import Embedding, add_dataset, write_embedding, write_result
 

@@ -1,4 +1,4 @@
-"""What a person changes of a store: giving titles, and deleting with all that depends on it."""
+"""Deletion from a store: what a person has confirmed, with all that depends on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.store.inventory import (
     results_over,
     total_size,
 )
-from core.store.notes.titles import check_title, editing_titles
+from core.store.notes.titles import editing_titles
 from core.store.notes.views import read_views
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
@@ -62,22 +62,6 @@ class Deletion:
             *([f"Deleted with it: {goes}."] if goes else []),
             *([f"Kept: {stays}."] if stays else []),
         ]
-
-
-def rename_dataset(root: Path, dataset: str, title: str) -> None:
-    """Give a dataset a title; "" gives its own back. Raises UnknownNameError, InputError for a
-    title that is not one short line, StoreError.
-    """
-    Store(root).dataset(dataset)
-    with editing_titles(root) as titles:
-        _put(titles.datasets, dataset, title)
-
-
-def rename_model(root: Path, dataset: str, model: str, title: str) -> None:
-    """Give a model of a dataset a title; see `rename_dataset`."""
-    Store(root).model(dataset, model)
-    with editing_titles(root) as titles:
-        _put(titles.models.setdefault(dataset, {}), model, title)
 
 
 def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
@@ -156,13 +140,6 @@ def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
             size += file_size(held[name]) or 0
             held[name].unlink(missing_ok=True)
     return size
-
-
-def _put(titles: dict[str, str], name: str, title: str) -> None:
-    if title:
-        titles[name] = check_title(title)
-    else:
-        titles.pop(name, None)
 
 
 def _sorts(results: Iterable[KeptResult]) -> list[str]:
