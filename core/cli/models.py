@@ -150,6 +150,14 @@ def run_import(arguments: argparse.Namespace) -> None:
     if request.modality not in importable():
         raise UnknownNameError("modality", request.modality, importable())
     card = Store(arguments.store).dataset(request.dataset)
-    layers = read_features(Path(request.file))
-    import_features(arguments.store, card, layers, name=request.name, modality=request.modality)
+    path = Path(request.file)
+    layers = read_features(path)
+    import_features(
+        arguments.store,
+        card,
+        layers,
+        name=request.name,
+        modality=request.modality,
+        file=path.name,
+    )
     print(f"{request.name}: {len(layers)} layers of {card.size} stimuli")

@@ -44,19 +44,28 @@ def import_features(
     *,
     name: str,
     modality: str,
+    file: str = "",
     replace: bool = False,
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
     layers: one (n, dims) matrix per layer, in the dataset's order. modality: a name in
-    `core.modalities`. Raises UnknownNameError for any other, FeatureError for a wrong number of
-    rows, NaN or infinity, StoreError where the name is taken by other features and `replace` is not
-    set.
+    `core.modalities`. file: the name of the file that held them, if any. Raises UnknownNameError
+    for any other modality, FeatureError for a wrong number of rows, NaN or infinity, StoreError
+    where the name is taken by other features and `replace` is not set.
     """
     find_modality(modality)
     names = tuple(f"layer {index}" for index in range(len(layers)))
     card = ModelCard(
-        name, name, modality, f"import:{name}", IMPORTED, "unknown", None, _digest(layers), names
+        name,
+        name,
+        modality,
+        f"import:{file or name}",
+        IMPORTED,
+        "unknown",
+        None,
+        _digest(layers),
+        names,
     )
     return _publish_ready(store, dataset, layers, card, replace=replace)
 

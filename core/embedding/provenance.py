@@ -5,25 +5,34 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from core.encoders.imported import READERS
 from core.modalities import find_modality
 from core.store import ModelEntry
 
-FILE = "FILE"  # stands for a file of features, whose place the store does not keep
+FILE = "FILE"  # stands for a file of features that has no known name
 
 
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
     """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
-    model, `import` for features, with FILE for their file, and `demo` for reality.
+    model, `import` for features, with the name of their file, and `demo` for reality.
     """
     card = entry.card
     if find_modality(card.modality).is_reality:
         return ["demo"]
     if card.spec.startswith("import:"):
         named = ["--name", card.name, "--modality", card.modality]
-        return ["import", FILE, "--dataset", dataset, *named]
+        return ["import", file_of(entry), "--dataset", dataset, *named]
     words = ["embed", "--dataset", dataset, "--model", card.spec]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *_pooling(entry), *_name(entry)]
+
+
+def file_of(entry: ModelEntry) -> str:
+    """Return the name of the file that features were imported from, FILE where it is not known; the
+    store keeps no path.
+    """
+    file = entry.card.spec.removeprefix("import:")
+    return file if PurePath(file).suffix.lower() in READERS else FILE
 
 
 def _pooling(entry: ModelEntry) -> list[str]:

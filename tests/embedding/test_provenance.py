@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
-from core.cli import make_parser
+from core.cli import main, make_parser
 from core.embedding.features import embed_world, import_features
 from core.embedding.provenance import command_of
 from core.embedding.runner import Slot, embed
@@ -58,4 +59,9 @@ def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
     import_features(tmp_path, dataset.card, [dataset.world], name="mine", modality="vision")
     embed_world(tmp_path, dataset)
     assert made(tmp_path, "mine") == "import FILE --dataset counted --name mine --modality vision"
+    np.save(tmp_path / "my features.npy", [[1.0, number] for number in range(20)])
+    words = "--dataset counted --name theirs --modality vision"
+    store = ["--store", str(tmp_path)]
+    assert main(["import", str(tmp_path / "my features.npy"), *words.split(), *store]) == 0
+    assert made(tmp_path, "theirs") == f"import my features.npy {words}"
     assert made(tmp_path, "reality") == "demo"

@@ -12,7 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import MEASURED
-from core.embedding.provenance import FILE, command_of
+from core.embedding.provenance import command_of, file_of
+from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, size_text, time_text
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs
@@ -132,8 +133,11 @@ def _draw_origin(at: Place, entry: ModelEntry) -> None:
     st.subheader("How it was made", anchor=False)
     words = command_of(at.dataset, entry)
     st.code(frame.command(*words), language="bash", wrap_lines=True)
-    if FILE in words:
-        st.caption(f"{FILE} stands for the file of features: the store keeps no path of it.")
+    if words[0] == ImportRequest.command:
+        st.caption(
+            f"{frame.plain(file_of(entry))} stands for the path of the file of features: the store"
+            " keeps what was in it, and its name alone."
+        )
     with st.expander("Recipe"):
         text = json.dumps(entry.recipe.choices, indent=1, ensure_ascii=False)
         st.code(text, language="json", wrap_lines=True)
