@@ -39,10 +39,10 @@ def download_of(repository: str, patterns: Sequence[str]) -> Download:
     Raises EncoderError for a model that the hub does not have or keeps closed, OfflineError where
     the hub is not to be asked.
     """
-    if _is_here(repository, patterns):
-        return Download(0)
     try:
         with hub_errors(repository, instead="a folder with a copy of it"):
+            if _is_here(repository, patterns):
+                return Download(0)
             info = HfApi().model_info(repository, files_metadata=True, timeout=PATIENCE)
     except HfHubHTTPError as error:
         status = error.response.status_code

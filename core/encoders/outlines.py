@@ -7,6 +7,7 @@ takes a moment and no memory. Files of the hub are counted there, not fetched.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,10 +49,9 @@ def outline(spec: str) -> Outline:
     if kind == "timm":
         name, _, folder = place.partition("@")
         return _of_timm(name, Path(folder).expanduser() if folder else None)
-    folder_or_id = Path(place).expanduser()
-    return (
-        _of_transformers(folder_or_id, ON_THIS_MACHINE) if folder_or_id.is_dir() else _of_hub(place)
-    )
+    folder = os.path.expanduser(place)
+    is_here = os.path.isdir(folder)  # a very long id is no path, and no error
+    return _of_transformers(Path(folder), ON_THIS_MACHINE) if is_here else _of_hub(place)
 
 
 def _of_timm(name: str, folder: Path | None) -> Outline:

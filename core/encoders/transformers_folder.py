@@ -4,6 +4,7 @@ and no pickles.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,8 +33,8 @@ def find_folder(place: str) -> Path:
     """Return the local folder of a model, the hub's snapshot for an id; raise EncoderError or
     OfflineError where there is none.
     """
-    folder = Path(place).expanduser()
-    if place and folder.is_dir():
+    folder = Path(os.path.expanduser(place))
+    if place and os.path.isdir(folder):  # a very long id is no path, and no error
         return folder
     if not place or place[0] in "./~" or place.count("/") > 1 or folder.exists():
         raise EncoderError(

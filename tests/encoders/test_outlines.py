@@ -57,6 +57,12 @@ def refuse(error: Exception):
     return ask
 
 
+@pytest.mark.parametrize("name", ["a b", "a/b/c", "~nobody-has-this-name/x", "x" * 300])
+def test_what_is_no_id_is_said(name):
+    with pytest.raises(EncoderError, match="is neither a folder here nor on the hub; check the id"):
+        outline(f"hf:{name}")
+
+
 def test_why_the_hub_says_nothing_of_a_model_is_told(monkeypatch):
     monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ReadTimeout("slow")))
     assert outline("hf:nobody/nothing") == Outline(download=Download(None, SILENT))

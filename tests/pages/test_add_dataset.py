@@ -139,7 +139,7 @@ def test_a_link_opens_the_same_upload(opened, store):
     ("entries", "sentence"),
     [
         ({"../a.csv": b"image,caption\n"}, "leads out of its folder"),
-        ({"a.png": b""}, "no caption table in"),
+        ({"a.png": b""}, "this upload holds no caption table"),
         ({"t.csv": b"file,caption\na,b\n"}, "has no column 'image'"),
     ],
 )
@@ -166,6 +166,12 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert [tile["caption"] for tile in tiles(app, "preview")] == ["another"]
     assert state(store) == before
 
+    (photos / "short.csv").write_bytes(table([("1.png", "brief")]))
+    app.text_input(key="folder").set_value(f"'{photos}'").run()  # as a terminal quotes it
+    app.selectbox(key="table").set_value("short.csv").run()
+    assert [tile["caption"] for tile in tiles(app, "preview")] == ["brief"]
+    assert f"--folder {photos} --table short.csv" in command(app)
+
 
 @pytest.mark.parametrize(
     ("typed", "sentence"),
@@ -173,7 +179,6 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
         ({"folder": "/no/such"}, "/no/such is not a folder; expected one with image files"),
         ({"folder": "/" + "x" * 300}, "is not a folder; expected one with image files"),
         ({"folder": "~nobody-has-this-name"}, "is not a folder; expected one with image files"),
-        ({"table": "none.csv"}, "cannot read the caption table"),
         ({"name": "a b"}, "'a b' cannot name a dataset; use up to 100 letters"),
         ({"name": ""}, "'' cannot name a dataset"),
         ({"name": "cave"}, "'cave' is the embedded dataset's name"),

@@ -104,6 +104,8 @@ def test_language_models_are_pooled_at_caption_levels(opened, store):
     app.multiselect(key="embed_caption_level").set_value(["20", "5"])
     app.selectbox(key="embed_pooling").set_value("last").run()
     assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
+    address = "https://huggingface.co/bigscience/bloomz-560m"
+    app.multiselect(key="embed_hub").set_value([address]).run()
     assert command(app).endswith("--caption-level 20 5 --pooling last")
     assert [one.key for one in app.text_input if one.key == "embed_name"] == []
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import streamlit as st
 
@@ -20,9 +21,11 @@ from core.stimuli.table import list_tables
 from core.store.notes.titles import check_title
 from core.store.notes.views import tidy
 from core.store.uploads.place import safe_name
-from pages._parts.library import previews, queued, uploads
+from pages._parts.library import folders, previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 
+NEEDED = """Images and a table (CSV, JSONL or Parquet) with a row per caption: **image**, a file's
+name, and **caption**, its text."""
 SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
@@ -51,33 +54,41 @@ def draw() -> None:
     if not (addition.folder or addition.hub):
         return
     preview = None
-    with frame.part():  # what stands below is drawn though it cannot be read
+    with frame.part():  # a hub that does not answer now may answer the job
         preview = previews.show(addition)
-    _finish(addition, preview)
+    if preview or addition.hub:
+        _finish(addition, preview)
 
 
 def _pick_upload() -> Addition:
     folder = uploads.pick()
     if folder is None:
+        st.caption(NEEDED)
         return Addition()
-    tables = [path.name for path in list_tables(folder)]
-    if len(tables) < 2:
-        return Addition(folder=str(folder))
-    return Addition(
-        folder=str(folder), table=controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
-    )
+    if not list_tables(folder):
+        raise InputError(
+            "this upload holds no caption table; upload one with the columns image and caption"
+            " together with the images"
+        )
+    return _with_table(str(folder))
 
 
 def _pick_folder() -> Addition:
     """Choose a folder that the server can read."""
-    left, right = st.columns([3, 1])
-    with left:
-        text = controls.pick_text(OPTIONS["folder"], example="/data/photos")
-    with right:
-        table = controls.pick_text(OPTIONS["table"], example="the only one")
-    if not text.isprintable():
-        raise InputError(f"{text!r} names no folder; expected a path such as /data/photos")
-    return Addition(folder=os.path.abspath(os.path.expanduser(text)) if text else "", table=table)
+    folder = folders.pick(OPTIONS["folder"], example="/data/photos")
+    if not folder:
+        st.caption(NEEDED)
+    return _with_table(folder) if os.path.isdir(folder) else Addition(folder=folder)
+
+
+def _with_table(folder: str) -> Addition:
+    """Choose the caption table of a folder that holds several."""
+    tables = [path.name for path in list_tables(Path(folder))]
+    if len(tables) < 2:
+        return Addition(folder=folder)
+    return Addition(
+        folder=folder, table=controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
+    )
 
 
 def _pick_hub() -> Addition:
@@ -136,7 +147,7 @@ def _obstacle(addition: Addition, preview: Preview | None) -> str:
     except PlatoscopeError as error:
         return f"{error}."
     if preview is None:
-        return "" if addition.hub else "This folder cannot be added before it can be read."
+        return ""
     if preview.problems and not addition.skip_broken:
         return (
             "A dataset with problems is refused. Correct the rows above, or skip what is broken and"

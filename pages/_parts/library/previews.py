@@ -15,7 +15,7 @@ from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, previe
 from core.store.writer import thumbnail
 from pages._shared import frame, tiles
 
-WIDTH = 130  # pixels of a picture, at least
+WIDTH = 96  # pixels of a picture, at least: all samples fit one row
 MOST_HEIGHT = 240  # pixels of the table of problems
 _HELD = "dataset-preview"
 
@@ -64,9 +64,9 @@ def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(frame.plain(_extent(preview)), width="stretch")
         st.button("Look again", icon=":material/refresh:", type="tertiary", on_click=_forget)
-    tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))
     if preview.problems:
         _draw_problems(preview)
+    tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))
 
 
 def _forget() -> None:

@@ -17,8 +17,6 @@ from pages._shared import address, frame
 MOST_MEGABYTES = 500  # the server holds an upload in memory; more goes into a folder
 UPLOAD = "upload"  # what the address calls the folder of the upload
 _FILES, _TROUBLE = "dataset-files", "upload-trouble"
-HELP = """One zip with images and a table (CSV, JSONL or Parquet) with the columns `image` and
-`caption`; or the table and the images themselves."""
 
 
 def pick() -> Path | None:
@@ -28,7 +26,6 @@ def pick() -> Path | None:
         type=["zip", *(suffix.removeprefix(".") for suffix in (*TABLES, *SUFFIXES))],
         accept_multiple_files=True,
         key=_FILES,
-        help=HELP,
         max_upload_size=MOST_MEGABYTES,
         on_change=_take,
     )

@@ -39,7 +39,10 @@ def pick() -> Path | None:
 
 def check(path: Path, card: DatasetCard) -> None:
     """Raise FeatureError for a file that cannot be imported over a dataset; say what is in it."""
-    rows, widths = _shape(path)
+    try:
+        rows, widths = _shape(path)
+    except FeatureError as error:  # where the store keeps the file is of no use here
+        raise FeatureError(str(error).replace(str(path), path.name)) from error
     if rows != card.size:
         raise FeatureError(
             f"{path.name} has {rows:,} rows, but the dataset {card.size:,} stimuli; give one row"

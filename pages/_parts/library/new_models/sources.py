@@ -14,7 +14,7 @@ from core.competence.published import published_models
 from core.demo import shipped_specs
 from core.encoders.catalog import spec_of_folder
 from core.encoders.requests import EmbedRequest
-from core.errors import InputError
+from pages._parts.library import folders
 from pages._shared import controls, queries
 from pages._shared.address import bind
 
@@ -60,6 +60,7 @@ def pick_timm() -> tuple[str, ...]:
         names,
         placeholder=f"type to search {len(names):,} models",
         max_selections=MOST,
+        select_all=False,  # it would stand first, where Enter takes it
         **bind("embed_timm", [], names, kind="timm model"),
     )
     return tuple(f"timm:{name}" for name in chosen)
@@ -77,9 +78,17 @@ def pick_hub() -> tuple[str, ...]:
         placeholder="type to search, or any id: owner/name",
         max_selections=MOST,
         accept_new_options=True,
+        select_all=False,
         **bound,
     )
-    return tuple(f"hf:{name.strip()}" for name in ids)
+    return tuple(f"hf:{_id_of(name)}" for name in ids)
+
+
+def _id_of(text: str) -> str:
+    """Return the id in what was typed: itself, with `hf:`, or the address of its page."""
+    for start in ("https://", "huggingface.co/", "hf:"):
+        text = text.strip().removeprefix(start)
+    return text.strip("/")
 
 
 def pick_cave(dataset: str) -> tuple[str, ...]:
@@ -101,7 +110,5 @@ def pick_cave(dataset: str) -> tuple[str, ...]:
 
 def pick_folder() -> tuple[str, ...]:
     """Name a folder on the server that holds a model."""
-    text = controls.pick_text(FOLDER, example="/models/mine")
-    if not text.isprintable():
-        raise InputError(f"{text!r} names no folder; expected a path such as /models/mine")
-    return (spec_of_folder(Path(text).expanduser().absolute()),) if text else ()
+    folder = folders.pick(FOLDER, example="/models/mine")
+    return (spec_of_folder(Path(folder)),) if folder else ()
