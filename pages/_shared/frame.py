@@ -23,6 +23,12 @@ from pages._shared import address, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
+LIBRARY = "library"  # the address of the page whose forms queue commands
+FORMS = {  # by command: what its form is called in the address, and on its button
+    "embed": ("models", "Add models"),
+    "dataset": ("dataset", "Add a dataset"),
+    "demo": ("dataset", "Add a dataset, or build the demo"),
+}
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {{ padding-left: 2.5rem; padding-right: 2.5rem; }}
 [data-testid=stMultiSelect] [data-tag] {{
@@ -184,9 +190,20 @@ def part() -> Iterator[None]:
     except NeededError as needed:
         st.info(plain(needed), icon=":material/lightbulb:")
         if needed.command:
+            _link_form(needed.command)
             st.code(needed.command, language="bash", wrap_lines=True)
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
+
+
+def _link_form(command: str) -> None:
+    """Link to the form of the Library that queues such a command."""
+    name, label = FORMS.get(shlex.split(command)[1], ("", ""))
+    if name and address.page() != LIBRARY:
+        along = address.chosen("dataset") | {"add": [name]}
+        st.page_link(
+            "pages/library.py", label=label, icon=":material/arrow_forward:", query_params=along
+        )
 
 
 def _place() -> Place:
@@ -200,8 +217,8 @@ def _place() -> Place:
                 " by itself."
             )
         raise NeededError(
-            f"The store {store_path()} is empty. Add a dataset on the page Library, or build the"
-            " demo, a small world with models trained in it:",
+            f"The store {store_path()} is empty. Add a dataset of your own, or build the demo, a"
+            " small world with models trained in it:",
             command("demo"),
         )
     at = queries.place(st.session_state["dataset"])

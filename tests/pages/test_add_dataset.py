@@ -268,5 +268,20 @@ def test_a_dataset_that_was_added_is_one_click_away(opened, store, tmp_path, mon
     assert "Show it" not in [one.label for one in app.button]
 
 
+def test_an_empty_store_offers_the_demo_and_hides_its_job_when_it_has_ended(
+    opened, tmp_path, monkeypatch
+):
+    app = opened(tmp_path, "library")
+    app.button(key="build-demo").click().run()
+    (job,) = queue.jobs(tmp_path)
+    assert job.words == ("demo",)
+    monkeypatch.setattr(queue, "job", lambda *_: finished(job))
+    app.run()
+    assert "Show it" not in [one.label for one in app.button]
+    app.button(key="hide-job").click().run()
+    assert not app.exception
+    assert "hide-job" not in [one.key for one in app.button]
+
+
 def finished(job: Job) -> Job:
     return replace(job, state="done", exit_code=0)

@@ -187,7 +187,7 @@ def test_a_damaged_feature_file_is_said_in_a_sentence(opened, store):
 
 def test_a_store_without_a_dataset_asks_for_one(opened, tmp_path):
     app = form(opened, tmp_path)
-    assert "Add one first" in said(app)
+    assert "add a dataset first" in said(app)
 
 
 def test_a_store_that_cannot_be_written_keeps_what_was_chosen(opened, store, monkeypatch):

@@ -177,7 +177,7 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
             "embed --dataset cave --store /elsewhere --model timm:one",
             "--store comes before the command",
         ),
-        ("", "no command named"),
+        ("", "expected a command, such as platoscope align"),
         ("--store /elsewhere embed --dataset cave --model timm:one", "expected a command first"),
         ("embed -h", "is no command that can be queued"),
         ("adapt --dataset cave --save /elsewhere", "--save writes outside the store"),

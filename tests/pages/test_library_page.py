@@ -39,6 +39,14 @@ def delete(app, key: str):
     return app.button(key=key).click().run()
 
 
+def rename(app, before: str, title: str) -> None:
+    """Change a title in its field, which has the one before."""
+    (field,) = (one for one in app.text_input if one.label == "Title")
+    assert field.value == before
+    field.set_value(title)
+    next(one for one in app.button if one.label == "Rename").click().run()
+
+
 def test_models_are_listed_searched_and_filtered(opened, demo):
     app = opened(demo, "library")
     table = app.dataframe[0].value
@@ -93,8 +101,7 @@ def test_reading_changes_nothing(opened, store):
 
 def test_a_new_title_is_on_every_page_at_once(opened, store):
     app = opened(store, "library", model="gpt-2-m")
-    app.text_input(key="title-model").set_value(f"  {NASTY[:60]} ")
-    next(one for one in app.button if one.label == "Rename").click().run()
+    rename(app, "GPT-2 M", f"  {NASTY[:60]} ")
     assert not app.exception
     assert Store(store).model("cave", "gpt-2-m").card.title == NASTY[:60]
     assert headings(app) == [NASTY[:60]]
@@ -103,8 +110,7 @@ def test_a_new_title_is_on_every_page_at_once(opened, store):
     table = opened(store, "alignment").dataframe[0].value
     assert NASTY[:60] in table["language model"].tolist()
     app = opened(store, "library", view="datasets")
-    app.text_input(key="title-dataset").set_value("My cave")
-    next(one for one in app.button if one.label == "Rename").click().run()
+    rename(app, "The Cave", "My cave")
     assert app.selectbox(key="dataset").options == ["My cave"]
 
 

@@ -219,6 +219,8 @@ def test_an_empty_store_names_the_demo(opened, tmp_path, page, exists):
     assert_calm(app, page)
     assert "is empty" in said(app)
     assert app.code[0].value.startswith("platoscope demo --store ")
+    forms = [link.proto.query_string for link in app.main.get("page_link")]
+    assert forms == ([] if page == "library" else ["add=dataset"])
 
 
 @pytest.mark.parametrize("page", PAGES)

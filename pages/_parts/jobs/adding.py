@@ -13,16 +13,20 @@ from core.jobs.failures import explain
 from core.jobs.job import jobs_folder
 from core.jobs.starting import PROGRAM, environment
 from core.settings import store_path
-from pages._shared import frame
+from pages._shared import address, frame
 
+_NEWS = "jobs-news"
 PATIENCE = 30.0  # seconds that the command's own parser may take to read it
 OUTSIDE = ("--save", "--weights", "--runs")  # options that name files to write
 HELP = """Any command that takes long, as it stands under “Command” below each plot: its answer is
 kept, and every page shows it at once."""
 
 
+@address.fragment
 def show() -> None:
-    """Draw the form; what was typed stays where it cannot be queued."""
+    """Draw the form; what was typed stays there."""
+    if news := st.session_state.pop(_NEWS, ""):
+        st.toast(news, icon=":material/check:")
     with st.expander("Queue a command", icon=":material/add:"), st.form("add-job", border=False):
         text = st.text_input(
             "Command",
@@ -32,7 +36,9 @@ def show() -> None:
         )
         if st.form_submit_button("Queue", icon=":material/playlist_add:"):
             with frame.part():
-                st.toast(f"Queued as job {add(text)}.", icon=":material/check:")
+                with st.spinner("Reading the command"):
+                    st.session_state[_NEWS] = f"Queued as job {add(text)}."
+                st.rerun()  # with the job among the others
 
 
 def add(text: str) -> int:
@@ -40,6 +46,8 @@ def add(text: str) -> int:
     with what that says.
     """
     words, store = read(text), store_path().absolute()
+    if not words:
+        raise InputError("expected a command, such as platoscope align --null 1000; type one")
     _refuse_outside(words)
     try:
         ended = subprocess.run(

@@ -31,12 +31,13 @@ OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
 
 
-def offer_added(job: Job | None) -> None:
-    """Offer to choose the dataset that a job has added."""
-    if job is None or job.state != "done" or " ".join(job.words[:2]) != Addition.command:
+def offer_added(job: Job) -> None:
+    """Offer to choose the dataset that a job has added, where another one is chosen."""
+    if job.state != "done" or " ".join(job.words[:2]) != Addition.command:
         return
     name = job.words[2]
-    if name in {card.name for card in queries.store().datasets()}:
+    others = {card.name for card in queries.store().datasets()} - {st.session_state["dataset"]}
+    if name in others:
         st.button("Show it", icon=":material/arrow_forward:", on_click=_choose, args=(name,))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.demo import under_way
+from core.settings import store_path
 from pages._parts.library import add_dataset, queued
 from pages._parts.library.new_models import form as add_models
 from pages._parts.library.queued import OPEN
-from pages._shared import address, frame
+from pages._shared import address, frame, queries
 
 FORMS = {
     "models": ("Add models", "add_box", add_models.draw),
@@ -29,10 +31,32 @@ def show() -> None:
                 on_click=address.set_mark,
                 args=(OPEN, "" if is_open else name),
             )
+        _offer_demo()
     if opened in FORMS:
         title, _, draw = FORMS[opened]
         with st.container(border=True, key=f"{opened}-form"), frame.part():
             st.subheader(title, anchor=False)
             draw()
     with frame.part():
-        add_dataset.offer_added(queued.follow())
+        _follow()
+
+
+def _offer_demo() -> None:
+    """Offer to build the demo in a store that has nothing yet."""
+    if not queries.store().datasets() and not under_way(store_path()):
+        st.button(
+            "Build the demo",
+            icon=":material/deployed_code:",
+            key="build-demo",
+            on_click=queued.submit,
+            args=(("demo",),),
+        )
+
+
+def _follow() -> None:
+    """Draw the job queued last; once it has ended, what comes next, and a button that hides it."""
+    job = queued.follow()
+    if job and job.is_finished:
+        with st.container(horizontal=True, gap="small"):
+            add_dataset.offer_added(job)
+            st.button("Hide", icon=":material/close:", key="hide-job", on_click=queued.forget)

@@ -70,16 +70,17 @@ def offer_results(dataset: str, made: Mapping[str, str], size: int) -> None:
 
 
 def _offer_title(what: Held) -> None:
-    key = f"title-{what.kind}"
+    key = f"title-{what.title}"  # with its new title, the popover is a new one and closed
     with (
-        st.popover("Rename", icon=":material/edit:", type="tertiary", key=f"rename-{what.kind}"),
-        st.form(f"form-{key}", border=False, clear_on_submit=True),
+        st.popover("Rename", icon=":material/edit:", type="tertiary", key=f"rename-{key}"),
+        st.form(f"form-{key}", border=False),
     ):
         st.text_input(
             "Title",
+            what.title,
             key=key,
             max_chars=LONGEST,
-            placeholder=what.title,
+            placeholder="its own title",
             help="What people call it. An empty one gives its own title back. No number and no link"
             " depends on it.",
         )
@@ -118,6 +119,8 @@ def _plan(what: Held) -> Deletion:
 
 def _rename(what: Held, key: str) -> None:
     title = tidy(st.session_state[key])
+    if title == what.title:
+        return
 
     def change() -> str:
         if what.model:

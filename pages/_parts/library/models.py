@@ -17,7 +17,9 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         example = "timm:vit_small_patch16_224"
         how = frame.command("embed", "--dataset", at.dataset, "--model", example)
-        raise frame.NeededError("No model is embedded over this dataset yet. Embed one:", how)
+        raise frame.NeededError(
+            "No model is embedded over this dataset yet. Add models above, or by a command:", how
+        )
     models = held.models(at)
     with bar.controls_bar():
         name = _pick_open(models)

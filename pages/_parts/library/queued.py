@@ -25,14 +25,13 @@ def offer(label: str, words: Sequence[str], *, disabled: bool, after: Callable[[
         type="primary",
         key="queue",
         disabled=disabled,
-        on_click=_submit,
+        on_click=submit,
         args=(words, after),
     )
-    if trouble := st.session_state.pop(_TROUBLE, ""):
-        st.error(frame.plain(trouble), icon=":material/error:")
 
 
-def _submit(words: Sequence[str], after: Callable[[], None]) -> None:
+def submit(words: Sequence[str], after: Callable[[], None] = lambda: None) -> None:
+    """Queue a command in answer to a click; after: what is called once it is queued."""
     try:
         st.session_state[_JOB] = queue.submit(store_path(), words).id
     except PlatoscopeError as error:
@@ -42,7 +41,11 @@ def _submit(words: Sequence[str], after: Callable[[], None]) -> None:
 
 
 def follow() -> Job | None:
-    """Draw how far the job is that was queued last in this tab, and return it; None without one."""
+    """Draw how far the job is that was queued last in this tab, or why none was, and return it;
+    None without one.
+    """
+    if trouble := st.session_state.pop(_TROUBLE, ""):
+        st.error(frame.plain(trouble), icon=":material/error:")
     number = st.session_state.get(_JOB)
     if number is None:
         return None

@@ -49,7 +49,7 @@ FORM = (  # the controls that start anew once models are queued
 def draw() -> None:
     """Draw the form: from where, which models, what they take, the command and its button."""
     if not queries.store().datasets():
-        raise frame.NeededError("Models are embedded over a dataset. Add one first.")
+        raise frame.NeededError("Models are embedded over a dataset: add a dataset first.")
     at = queries.place(st.session_state["dataset"])
     source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
     if source == "features":
