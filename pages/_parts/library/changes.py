@@ -80,9 +80,9 @@ def _offer_title(what: Held) -> None:
             what.title,
             key=key,
             max_chars=LONGEST,
-            placeholder="its own title",
-            help="What people call it. An empty one gives its own title back. No number and no link"
-            " depends on it.",
+            placeholder="the original title",
+            help="What people call it; no number and no link depends on it. Leave it empty to"
+            " restore the original title.",
         )
         st.form_submit_button("Rename", on_click=_rename, args=(what, key))
         st.code(what.command("rename", "TITLE"), language="bash", wrap_lines=True)
@@ -91,7 +91,7 @@ def _offer_title(what: Held) -> None:
 def _confirm(what: Held, plan: Deletion) -> None:
     st.markdown(
         f"**{frame.plain(what.title)}** takes {len(plan.files)} files, {size_text(plan.size)}."
-        " Nothing brings them back but making them again."
+        " This cannot be undone: what is deleted has to be made again."
     )
     for sentence in plan.sentences:
         st.markdown(frame.plain(sentence))
@@ -127,7 +127,7 @@ def _rename(what: Held, key: str) -> None:
             rename_model(store_path(), what.dataset, what.model, title)
         else:
             rename_dataset(store_path(), what.dataset, title)
-        return f"“{what.title}” is called “{title}” now." if title else "Its own title is back."
+        return f"“{what.title}” is called “{title}” now." if title else "The original title is back."
 
     _try(change)
 
