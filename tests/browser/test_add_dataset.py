@@ -45,8 +45,11 @@ def test_the_first_dataset_of_a_store_is_uploaded_and_added(visit, store):
     page.reload()  # the form, the upload and its options are in the address
     form.locator(".tile img").first.wait_for()
     add.click()
-    page.get_by_role("button", name="Show it").wait_for()
+    hide = page.get_by_role("button", name="Hide", exact=True)
+    hide.wait_for()
     assert [job.state for job in queue.jobs(store)] == ["done"]
     assert Store(store).dataset("birds").size == 6
     page.get_by_text("No model is embedded over this dataset yet").wait_for()
+    hide.click()
+    page.locator("[class*=st-key-job-]").wait_for(state="detached")
     assert "add=" not in page.url

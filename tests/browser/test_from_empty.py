@@ -66,7 +66,7 @@ def state(page: Page, number: int, label: str) -> None:
 
 
 def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) -> None:
-    """Add a folder on the server as a dataset, and choose it."""
+    """Add a folder on the server as the first dataset, which is chosen at once."""
     page.get_by_role("button", name="Add a dataset").click()
     form = page.locator(".st-key-dataset-form")
     form.get_by_role("radio", name="Folder on the server").click()
@@ -76,7 +76,6 @@ def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) ->
     keep(page, "dataset")
     form.get_by_role("button", name="Add this dataset").click()
     state(page, 1, "done")
-    page.get_by_role("button", name="Show it").click()
     page.get_by_text("No model is embedded over this dataset yet").wait_for()
 
 

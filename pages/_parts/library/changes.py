@@ -127,7 +127,8 @@ def _rename(what: Held, key: str) -> None:
             rename_model(store_path(), what.dataset, what.model, title)
         else:
             rename_dataset(store_path(), what.dataset, title)
-        return f"“{what.title}” is called “{title}” now." if title else "The original title is back."
+        renamed = f"“{what.title}” is called “{title}” now."
+        return renamed if title else "The original title is back."
 
     _try(change)
 
