@@ -198,8 +198,10 @@ def part() -> Iterator[None]:
 
 def _link_form(command: str) -> None:
     """Link to the form of the Library that queues such a command."""
-    name, label = FORMS.get(shlex.split(command)[1], ("", ""))
-    if name and address.page() != LIBRARY:
+    kind = shlex.split(command)[1]
+    name, label = FORMS.get(kind, ("", ""))
+    is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
+    if name and not is_built and address.page() != LIBRARY:
         along = address.chosen("dataset") | {"add": [name]}
         st.page_link(
             "pages/library.py", label=label, icon=":material/arrow_forward:", query_params=along
@@ -245,12 +247,13 @@ def need_readers(at: Place, *items: Item) -> None:
     for item in items:
         if not reads(models, item).any():
             modality = reader_of(item)
+            none = f"No {modality.title} is embedded over this dataset yet."
+            if queries.card(at).has_demo:
+                raise NeededError(
+                    f"{none} Wait for the demo to be built, or build it:", command("demo")
+                )
             embed = command("embed", "--dataset", at.dataset, "--model", modality.example)
-            raise NeededError(
-                f"No {modality.title} is embedded over this dataset yet. Wait for the run that"
-                " does, or start one:",
-                command("demo") if queries.card(at).has_demo else embed,
-            )
+            raise NeededError(f"{none} Add one:", embed)
 
 
 def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:

@@ -106,8 +106,11 @@ def test_language_models_are_pooled_at_caption_levels(opened, store):
     assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
     address = "https://huggingface.co/bigscience/bloomz-560m"
     app.multiselect(key="embed_hub").set_value([address]).run()
-    assert command(app).endswith("--caption-level 20 5 --pooling last")
+    options = "--caption-level 20 5 --pooling last"
+    assert command(app).endswith(f"--model hf:bigscience/bloomz-560m {options}")
     assert [one.key for one in app.text_input if one.key == "embed_name"] == []
+    app.multiselect(key="embed_hub").set_value(["gpt-2-m"]).run()
+    assert "Embedded already: GPT-2 M" in said(app)
 
 
 def test_time_is_that_of_the_device_on_which_the_job_will_run(opened, store, monkeypatch):
@@ -135,6 +138,7 @@ def test_models_of_the_cave_come_without_a_download(opened, store):
     ((spec, row),) = table(app).items()
     assert row["download"] == "none"
     assert spec.endswith("/vit-clip-xs")
+    assert "Embedded already" not in said(app)
     app.text_input(key="embed_name").set_value("no/name").run()
     assert "'no/name' cannot name a file of the store" in said(app)
     assert app.button(key="queue").disabled

@@ -19,8 +19,8 @@ from core.store import Store
 from pages._shared import frame, queries
 from pages._shared.queries import Place
 
-ROOM = "Room is about that of the vectors, in float32."
-DASH = "A dash: not known before it runs."
+ROOM = "Space in the store: estimated from the vectors, in float32."
+DASH = "A dash: unknown until the job runs."
 
 
 def show(at: Place, request: EmbedRequest) -> list[str]:
@@ -58,7 +58,7 @@ def _note_time(device: str | None) -> str:
     if device is None:
         return "Time depends on the device that the cluster chooses."
     where = "the CPU" if device == "cpu" else device
-    return f"Time is that of similar models on {where}, as this store has measured them."
+    return f"Time: estimated from similar models on {where} that this store has embedded."
 
 
 def _row(

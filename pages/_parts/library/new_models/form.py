@@ -72,6 +72,7 @@ def _draw_embed(at: Place, specs: tuple[str, ...]) -> None:
     obstacles = facts.show(at, request)
     if request.name:
         obstacles += _name_obstacle(at, request.name)
+    _tell_held(at, specs)
     _finish("Embed", to_words(request), obstacles)
 
 
@@ -104,6 +105,18 @@ def _pick_levels(at: Place) -> list[str]:
         help=controls.sentence(one.help),
         **address.bind(one.name, [], levels, kind="caption level"),
     )
+
+
+def _tell_held(at: Place, specs: tuple[str, ...]) -> None:
+    """Say which models are embedded already: a job that finds its work done ends at once."""
+    titles = {entry.card.spec: entry.card.title for entry in queries.store().models(at.dataset)}
+    held = [titles[spec] for spec in specs if spec in titles]
+    if held:
+        names = frame.plain(", ".join(held))
+        st.info(
+            f"Embedded already: {names}. The job adds only what is missing.",
+            icon=":material/check:",
+        )
 
 
 def _draw_import(at: Place) -> None:
