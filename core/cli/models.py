@@ -127,7 +127,8 @@ def run_embed(arguments: argparse.Namespace) -> int:
                 )
                 print(path.stem)
         except PlatoscopeError as error:
-            print(f"platoscope: {spec}: {error}", file=sys.stderr)
+            about = "" if spec in str(error) else f"{spec}: "
+            print(f"platoscope: {about}{error}", file=sys.stderr)
             failed += 1
     return USER_MISTAKE if failed else 0
 

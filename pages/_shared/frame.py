@@ -39,8 +39,9 @@ STYLE = """<style>
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] * {{
   opacity: 1; color: {ink.soft};
 }}
-:is(a, button, summary, [role], [tabindex]):focus-visible,
-:is(div, label):has(> input:focus-visible) {{
+:is(a, button, summary, [role]:not(input), [tabindex]:not(input)):focus-visible,
+:is(div, label):not([data-testid=stMultiSelectTagsContainer]):has(> input:focus-visible),
+[role=group]:has(input[role=combobox]:focus-visible) {{
   outline: 2px solid {ink.ember} !important; outline-offset: 2px;
 }}
 @media (max-width: 640px) {{

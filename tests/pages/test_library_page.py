@@ -67,6 +67,8 @@ def test_models_are_listed_searched_and_filtered(opened, demo):
     app.multiselect(key="objective").set_value(["MAE", "CLIP"]).run()
     assert rows(app) == ["ViT S · CLIP", "ViT S · MAE"]
     assert "2 of 13 models" in texts(app)
+    app.text_input(key="search").set_value("no such model").run()
+    assert "None of 13 models passes" in texts(app)
     assert not app.exception
 
 

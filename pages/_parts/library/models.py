@@ -39,6 +39,9 @@ def _pick_open(models: pd.DataFrame) -> str:
 
 
 def _draw(rows: pd.DataFrame, total: int) -> None:
+    if rows.empty:
+        st.caption(f"None of {total} models passes the search and the filters.")
+        return
     size = size_text(int(rows["bytes"].sum()))
     st.caption(f"{len(rows)} of {total} models, {size} on the disk. Click a row to open its model.")
     shown = pd.DataFrame(

@@ -31,9 +31,13 @@ def offer(label: str, words: Sequence[str], *, disabled: bool, after: Callable[[
 
 
 def submit(words: Sequence[str], after: Callable[[], None] = lambda: None) -> None:
-    """Queue a command in answer to a click; after: what is called once it is queued."""
+    """Queue a command in answer to a click, or follow the job that waits or runs with the very
+    same one; after: what is called once it is queued.
+    """
     try:
-        st.session_state[_JOB] = queue.submit(store_path(), words).id
+        same = [job for job in queue.unfinished(store_path()) if job.words == tuple(words)]
+        job = same[0] if same else queue.submit(store_path(), words)
+        st.session_state[_JOB] = job.id
     except PlatoscopeError as error:
         st.session_state[_TROUBLE] = str(error)
         return

@@ -79,6 +79,7 @@ def pick_hub() -> tuple[str, ...]:
         max_selections=MOST,
         accept_new_options=True,
         select_all=False,
+        filter_mode="contains",  # a typed id is that, not one of the list that resembles it
         **bound,
     )
     return tuple(f"hf:{_id_of(name)}" for name in ids)
