@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
-from core.encoders.encoder import REALITY
+from core.encoders.encoder import REALITY, ModelCard
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
@@ -40,7 +40,7 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     """Return REALITY and the specs that the demo store does not hold yet with these very weights
-    over the Cave as it is now.
+    and cards over the Cave as it is now.
 
     A finished language model's captions of another density than the default's are `NAME~LEVEL`;
     they come last.
@@ -51,12 +51,12 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     wanted = {REALITY: f"world:{REALITY}", **specs, **_retold(specs)}
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
-    held = {entry.card.name: entry.card.weights for entry in reader.embeddings("cave")}
+    held = {entry.card.name: entry.card for entry in reader.embeddings("cave")}
     return {
         name: spec
         for name, spec in wanted.items()
         if name not in held
-        or (name != REALITY and held[name] != _weights(folder / name.partition("~")[0]))
+        or (name != REALITY and not _is_of(held[name], folder / name.partition("~")[0]))
     }
 
 
@@ -176,6 +176,12 @@ def _is_copy(config: Path) -> bool:
 
 def _size(folder: Path) -> int:
     return (folder / "model.safetensors").stat().st_size
+
+
+def _is_of(card: ModelCard, folder: Path) -> bool:
+    """Return whether a card says of a model what the folder of its weights says."""
+    shipped = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    return card.training == shipped["training"] and card.weights == _weights(folder)
 
 
 def _weights(folder: Path) -> str:

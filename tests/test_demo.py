@@ -87,6 +87,15 @@ def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path
     assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
 
 
+def test_what_a_card_says_anew_of_its_training_is_missed(
+    store: Path, weights: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(weights, tmp_path / "again")
+    card = tmp_path / "again" / "gpt2-xs" / "card.json"
+    card.write_text(card.read_text(encoding="utf-8").replace('"size": "xs"', '"size": "s"'))
+    assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
+
+
 def test_a_world_that_is_drawn_otherwise_is_missed(
     store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,11 +16,9 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from core.errors import InputError
+from core.statistics.dealing import DRAWS, LEVEL, ROUNDING, DealtTrend, beyond_mean, deal, invert
 
-LEVEL = 0.95
 FEWEST = 4  # recipes; of fewer a jackknife says nothing
-DRAWS = 1999
-ROUNDING = 1e-12
 SAME_LEVEL = "no two lines of trainings have pairs on two levels"
 
 Members = Int64[np.ndarray, " m"]
@@ -87,33 +85,11 @@ class _Pairs:
         """
         inside = levels[self.x] == levels[self.y]
         between = self.between[inside]
-        level = _beyond_mean(levels[self.x[inside]], between)
+        level = beyond_mean(levels[self.x[inside]], between)
         spread = level @ level
         if spread <= ROUNDING:
             return np.nan
-        return float(level @ _beyond_mean(values[inside], between) / spread)
-
-
-@dataclass(frozen=True)
-class LevelTrend:
-    """How much more alike the trainings of the highest level are than those of the lowest.
-
-    rise: in units of the scores. low, high: its 95 % interval over recipes. p: two-sided. recipes,
-    pairs: how many counted. NaN where `reason` says why.
-    """
-
-    rise: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    p: float = np.nan
-    recipes: int = 0
-    pairs: int = 0
-    reason: str = ""
-
-    @property
-    def sure(self) -> bool:
-        """Return whether it differs from 0."""
-        return bool(self.p <= 1 - LEVEL + ROUNDING)
+        return float(level @ beyond_mean(values[inside], between) / spread)
 
 
 @dataclass(frozen=True)
@@ -129,7 +105,7 @@ class LevelMean:
     pairs: int
 
 
-def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> LevelTrend:
+def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> DealtTrend:
     """Return how the scores of pairs on one level rise with it.
 
     rise: the least-squares slope of score over level, each set of pairs between two lines with a
@@ -147,14 +123,14 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> L
     count, used = len(members), int(inside.sum())
     rise = pairs.rise(levels, pairs.scores)
     if not np.isfinite(rise):
-        return LevelTrend(recipes=count, pairs=used, reason=SAME_LEVEL)
+        return DealtTrend(recipes=count, pairs=used, reason=SAME_LEVEL)
     middle = (levels[pairs.x] + levels[pairs.y]) / 2
     dealt = [
         (pairs.rise(one, pairs.scores), pairs.rise(one, middle))
-        for one in deal(trainings, draws, seed)
+        for one in deal_levels(trainings, draws=draws, seed=seed)
     ]
-    low, high, p = _invert(rise, np.array(dealt))
-    return LevelTrend(rise, low, high, p, count, used)
+    low, high, p = invert(rise, np.array(dealt))
+    return DealtTrend(rise, low, high, p, count, used)
 
 
 def level_means(trainings: Trainings) -> list[LevelMean]:
@@ -169,45 +145,13 @@ def level_means(trainings: Trainings) -> list[LevelMean]:
     return means
 
 
-def deal(trainings: Trainings, draws: int, seed: int) -> Iterator[Float64[np.ndarray, " m"]]:
+def deal_levels(
+    trainings: Trainings, *, draws: int, seed: int
+) -> Iterator[Float64[np.ndarray, " m"]]:
     """Yield the levels of all trainings, dealt anew among the recipes of each line."""
-    rng = np.random.default_rng(seed)
-    recipes, first, place = np.unique(trainings.recipes, return_index=True, return_inverse=True)
-    levels, lines = trainings.levels[first], trainings.lines[first]
-    together = np.argsort(lines, kind="stable")
-    for _ in range(draws):
-        shuffled = np.lexsort((rng.random(len(recipes)), lines))
-        dealt = np.empty(len(recipes))
-        dealt[shuffled] = levels[together]
-        levels_of_all: np.ndarray = dealt[place]
-        yield levels_of_all
-
-
-def _beyond_mean(
-    values: Float64[np.ndarray, " n"], groups: Int64[np.ndarray, " n"]
-) -> Float64[np.ndarray, " n"]:
-    means = np.bincount(groups, values) / np.maximum(np.bincount(groups), 1)
-    beyond: np.ndarray = values - means[groups]
-    return beyond
-
-
-def _invert(rise: float, dealt: Float64[np.ndarray, "draws 2"]) -> tuple[float, float, float]:
-    """Return the interval of the rises that are not rejected, and the p of none.
-
-    dealt: a and b of each dealing, its rise with the scores and with the levels. Where the true
-    rise is δ, it counts against a rejection if |a − δb| ≥ |rise − δ|: for δ between
-    (rise − a)/(1 − b) and (rise + a)/(1 + b), and always where it changes nothing (|b| = 1).
-    """
-    a, b = dealt.T
-    moves = np.abs(b) < 1 - ROUNDING  # not so where it is NaN
-    against = np.count_nonzero(~(np.abs(a) < abs(rise) * (1 - ROUNDING)))
-    p = (1 + against) / (1 + len(dealt))
-    a, b, always = a[moves], b[moves], np.count_nonzero(~moves)
-    ends = np.stack([(rise - a) / (1 - b), (rise + a) / (1 + b)])
-    place = int((1 - LEVEL) * (1 + len(dealt)) + ROUNDING) - 1 - always
-    if not 0 <= place < len(a):  # there are too few ways to deal: nothing is rejected
-        return np.nan, np.nan, p
-    return float(np.sort(ends.min(0))[place]), float(-np.sort(-ends.max(0))[place]), p
+    _, first, place = np.unique(trainings.recipes, return_index=True, return_inverse=True)
+    for dealt in deal(trainings.levels[first], trainings.lines[first], draws=draws, seed=seed):
+        yield dealt[place]
 
 
 def _mean(

@@ -88,6 +88,7 @@ def _nested_tasks() -> Iterator[Config]:
             label=f"{count}tasks",
             title=f"supervised on {count} task{'s' * (count > 1)}",
             options={"tasks": ALL_TASKS[:count]},
+            varies="tasks",
         )
 
 
@@ -101,27 +102,37 @@ def _task_sets() -> Iterator[Config]:
                 label=f"{count}tasks-set{number}",
                 title=f"supervised on {count} task{'s' * (count > 1)}, set {number}",
                 options={"tasks": tasks},
+                varies="tasks",
             )
     for label, tasks in SPECIAL.items():
-        title = f"supervised on {label} alone"
-        yield vision("vit", "supervised", "s", label=label, title=title, options={"tasks": tasks})
+        yield vision(
+            "vit",
+            "supervised",
+            "s",
+            label=label,
+            title=f"supervised on {label} alone",
+            options={"tasks": tasks},
+            varies="tasks",
+        )
 
 
 def _simplicity() -> Iterator[Config]:
     """Five strengths of weight decay and five widths; the usual ones are of the main line."""
     usual = vision("vit", "supervised", "xs")
     for decay in DECAYS:
-        yield _variant(usual, f"decay{decay:g}", f"weight decay {decay:g}", decay=decay)
+        yield _variant(
+            usual, f"decay{decay:g}", f"weight decay {decay:g}", decay=decay, varies="weight decay"
+        )
     for width in WIDTHS:
         model = {**usual.model, "embed_dim": width}
-        yield _variant(usual, f"width{width}", f"width {width}", model=model)
+        yield _variant(usual, f"width{width}", f"width {width}", model=model, varies="width")
 
 
 def _data() -> Iterator[Config]:
     for usual in (vision("vit", "supervised", "xs"), language("gpt2", "xs")):
         for part in SHARES:
             title = f"1/{part} of the data"
-            yield _variant(usual, f"data1of{part}", title, data=1 / part)
+            yield _variant(usual, f"data1of{part}", title, data=1 / part, varies="data")
 
 
 def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:

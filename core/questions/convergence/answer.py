@@ -1,0 +1,153 @@
+"""Do models come together, and why: trends over levels, ceilings, and fine-tuned copies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TypeVar
+
+import pandas as pd
+
+from core.progress import Progress
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.convergence.findings import (
+    fine_tuned_findings,
+    hypothesis_findings,
+    level_findings,
+    replicate_findings,
+)
+from core.questions.convergence.fine_tuning import compare_copies
+from core.questions.convergence.hypotheses import Material, test_all
+from core.questions.convergence.levels import KINDS, arrange, put_on_levels
+from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.replicates import summarize_replicates
+from core.questions.models.question import ModelPairs, Roster
+from core.questions.registry import Answer, declare
+from core.statistics.level_trends import level_means, level_trend
+from core.study.comparison.pairing import check_pairing
+from core.study.skill import skill_ranks
+from core.study.study import Study
+from core.study.trainings import describe_trainings
+
+Q = TypeVar("Q", Levels, Hypotheses, Replicates, FineTuned)
+
+
+def complete(question: Q, study: Study) -> Q:
+    """Name the finished models where none are named; raises as `check_pairing`."""
+    check_pairing(study, question.comparison)
+    names = question.names or describe_trainings(study)["model"]
+    return replace(question, names=tuple(sorted(set(names))))
+
+
+def gather(question: Q, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the trainings that the question names, and all pairs of them."""
+    trainings = describe_trainings(study)
+    trainings = trainings[trainings["model"].isin(question.names)].reset_index(drop=True)
+    roster = Roster(tuple(trainings["model"]))
+    pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
+    return trainings, pairs
+
+
+def tabulate(question: Levels, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return the mean alignment of pairs on each level, with the trend over the levels.
+
+    A row per kind of pairs and level: pairs_of, level, place (0 the lowest), trainings, recipes,
+    pairs, mean, low, high: its 95 % interval over recipes; and of the kind's trend rise, from the
+    lowest level to the highest, rise_low, rise_high, p, and reason: why these are NaN.
+    """
+    trainings, pairs = gather(question, study, report)
+    skill = _skill(question, study) if question.by == "competence" else pd.Series(dtype=float)
+    leveled = put_on_levels(trainings, question.by, skill)
+    rows = []
+    for kind in KINDS:
+        arranged = arrange(leveled, pairs, kind)
+        trend = level_trend(arranged, draws=question.permutations, seed=question.seed)
+        about = {
+            "rise": trend.rise,
+            "rise_low": trend.low,
+            "rise_high": trend.high,
+            "p": trend.p,
+            "reason": trend.reason,
+        }
+        for mean in level_means(arranged):
+            place = round(mean.level * (len(leveled.names) - 1))
+            on = {"pairs_of": kind, "level": leveled.names[place], "place": place}
+            rows.append(on | {k: v for k, v in asdict(mean).items() if k != "level"} | about)
+    return pd.DataFrame(rows, columns=list(LEVEL_COLUMNS))
+
+
+LEVEL_COLUMNS = (
+    "pairs_of",
+    "level",
+    "place",
+    "trainings",
+    "recipes",
+    "pairs",
+    "mean",
+    "low",
+    "high",
+    "rise",
+    "rise_low",
+    "rise_high",
+    "p",
+    "reason",
+)
+
+declare(
+    Levels,
+    Answer(
+        tabulate,
+        version=1,
+        complete=complete,
+        needs=(ModelPairs, TasksSolved),
+        findings=level_findings,
+    ),
+)
+
+
+def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return the tests of the three hypotheses, a row each; see `test_all`."""
+    trainings, pairs = gather(question, study, report)
+    return test_all(Material(study, trainings, pairs, question.permutations, question.seed))
+
+
+declare(
+    Hypotheses,
+    Answer(
+        explain, version=1, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
+    ),
+)
+
+
+def replicate(question: Replicates, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return how alike the seeds of each recipe are; see `summarize_replicates`."""
+    trainings, pairs = gather(question, study, report)
+    return summarize_replicates(trainings, pairs)
+
+
+declare(
+    Replicates,
+    Answer(
+        replicate, version=1, complete=complete, needs=(ModelPairs,), findings=replicate_findings
+    ),
+)
+
+
+def compare(question: FineTuned, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return how a model and its fine-tuned copy differ in alignment; see `compare_copies`."""
+    trainings, pairs = gather(question, study, report)
+    return compare_copies(trainings, pairs)
+
+
+declare(
+    FineTuned,
+    Answer(
+        compare, version=1, complete=complete, needs=(ModelPairs,), findings=fine_tuned_findings
+    ),
+)
+
+
+def _skill(question: Levels, study: Study) -> pd.Series:
+    """Return each model's rank in competence among those of its modality."""
+    solved = ask(TasksSolved(question.scope), study)
+    return skill_ranks(study.models(), study.competence(), solved)

@@ -1,0 +1,137 @@
+"""What the tables of convergence say, in plain sentences, whichever way it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.figures.numbers import p_text
+from core.questions.convergence.fine_tuning import ALL
+from core.questions.convergence.levels import KINDS
+from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.replicates import ceiling_of
+from core.questions.sentences import listed
+
+SURE = 0.05
+RISING = {
+    "competence": "more competent",
+    "size": "larger",
+    "tasks": "trained on more tasks",
+    "data": "trained on more data",
+}
+CAUTION = (
+    "Levels are dealt among the recipes of one line, so the test asks whether models of the same"
+    " kind come together, and cannot tell what lines have in common."
+)
+
+
+def level_findings(question: Levels, table: pd.DataFrame) -> list[str]:
+    """Say for each kind of pairs whether models come together as the level rises."""
+    if table.empty:
+        return [
+            f"No two finished models lie on one level of {question.by}, so nothing is compared."
+        ]
+    trends = table.drop_duplicates("pairs_of")
+    rows = {row["pairs_of"]: row for row in trends.to_dict("records")}
+    lead = rows.get("all") or next(iter(rows.values()))
+    others = [row for kind, row in rows.items() if row is not lead and np.isfinite(row["p"])]
+    said = [_lead(lead, RISING[question.by], table)]
+    if others:
+        said.append(f"{listed(_short(row) for row in others)}.".capitalize())
+    return [*said, CAUTION]
+
+
+def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
+    if not np.isfinite(row["p"]):
+        return f"Whether models that are {better} agree more cannot be said: {row['reason']}."
+    of_it = table[table["pairs_of"] == row["pairs_of"]]
+    ends = f"from {of_it['mean'].iloc[0]:.3f} to {of_it['mean'].iloc[-1]:.3f}"
+    numbers = f"{_change(row)}, {p_text(row['p'])}, {of_it['recipes'].sum()} recipes"
+    if row["p"] > SURE:
+        return (
+            f"Not shown here: models that are {better} do not agree clearly more with each other"
+            f" (mean alignment {ends}; {numbers})."
+        )
+    sense = "Yes, here they do" if row["rise"] > 0 else "No, the reverse"
+    more = "more" if row["rise"] > 0 else "less"
+    return (
+        f"{sense}: models that are {better} agree {more} with each other (mean alignment {ends};"
+        f" {numbers})."
+    )
+
+
+def _short(row: Mapping[Hashable, Any]) -> str:
+    return f"{KINDS[row['pairs_of']]} {_change(row)} ({p_text(row['p'])})"
+
+
+def _change(row: Mapping[Hashable, Any]) -> str:
+    interval = (
+        f", 95 % interval {row['rise_low']:+.3f} to {row['rise_high']:+.3f}"
+        if np.isfinite(row["rise_low"])
+        else ""
+    )
+    return f"change {row['rise']:+.3f}{interval}".replace("-", "−")
+
+
+def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:
+    """Say the verdict on each hypothesis."""
+    decisive = table[table["decides"].astype(bool)]
+    return [_verdict(row) for row in decisive.to_dict("records")]
+
+
+def _verdict(row: Mapping[Hashable, Any]) -> str:
+    name = str(row["hypothesis"]).capitalize()
+    if row["verdict"] == "not tested":
+        return f"{name}: not tested, since {row['reason'] or 'too few recipes were trained'}."
+    value = f"{row['value']:+.3g}".replace("-", "−")
+    interval = (
+        f" (95 % interval {row['low']:+.3g} to {row['high']:+.3g})".replace("-", "−")
+        if np.isfinite(row["low"])
+        else ""
+    )
+    return (
+        f"{name}: {row['verdict']}. The {row['measured']} is {value}{interval},"
+        f" {p_text(row['q'], 'q')}, over {row['recipes']} recipes."
+    )
+
+
+def replicate_findings(_: Replicates, table: pd.DataFrame) -> list[str]:
+    """Say how alike two seeds of a recipe are, by modality."""
+    if table.empty:
+        return ["No recipe was trained with several seeds, so the ceiling is unknown."]
+    means = [
+        f"{ceiling_of(table, modality):.3f} for {modality} models"
+        for modality in dict.fromkeys(table["modality"])
+    ]
+    return [
+        f"Two trainings of one recipe reach {listed(means)}, the mean over {len(table)} recipes:"
+        " no other two models can be expected to be more alike."
+    ]
+
+
+def fine_tuned_findings(_: FineTuned, table: pd.DataFrame) -> list[str]:
+    """Say for each kind of copies whether fine-tuning cost alignment with language."""
+    if table.empty:
+        return ["No vision model here was fine-tuned from another, or no language model is there."]
+    return [_cost(row) for row in table[table["with"] == ALL].to_dict("records")]
+
+
+def _cost(row: Mapping[Hashable, Any]) -> str:
+    change = f"{row['change']:+.3f}".replace("-", "−")
+    if not np.isfinite(row["p"]):
+        return f"{row['copies']}: alignment with language changes by {change}; {row['reason']}."
+    interval = f"{row['low']:+.3f} to {row['high']:+.3f}".replace("-", "−")
+    sense = (
+        "cannot be shown to change"
+        if row["p"] > SURE
+        else "rises"
+        if row["change"] > 0
+        else "falls"
+    )
+    return (
+        f"{row['copies']}: alignment with language {sense} ({change}, 95 % interval {interval},"
+        f" {p_text(row['p'])}, {row['pairs']} models and copies)."
+    )

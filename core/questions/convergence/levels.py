@@ -1,0 +1,120 @@
+"""Trainings put on levels of competence, size, number of tasks or amount of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.modalities import MODALITIES
+from core.questions.convergence.question import By
+from core.statistics.level_trends import Trainings
+from core.study.comparison.pair_table import score_matrix
+from core.study.trainings import kinship
+
+Kind = Literal["all", "vision", "language", "across"]
+KINDS: Mapping[Kind, str] = {
+    "all": "all pairs",
+    "vision": "vision",
+    "language": "language",
+    "across": "vision with language",
+}
+SKILL_THIRDS = ("least competent third", "middle third", "most competent third")
+SIZE_THIRDS = ("smallest third", "middle third", "largest third")
+TASKS, DATA = "tasks", "data"
+
+
+@dataclass(frozen=True)
+class Leveled:
+    """Trainings of which each lies on a level.
+
+    rows: of `describe_trainings`. levels: the number of each row's level. names: of the levels, the
+    lowest first.
+    """
+
+    rows: pd.DataFrame
+    levels: Float64[np.ndarray, " m"]
+    names: Sequence[str]
+
+
+def put_on_levels(trainings: pd.DataFrame, by: By, skill: pd.Series) -> Leveled:
+    """Return the trainings that have a level, with it.
+
+    Those that vary in something else are left out: a model of few tasks says nothing of size.
+    skill: competence by model, for `by` competence alone; a recipe's is the mean over its seeds,
+    and thirds are taken within each modality.
+    """
+    usual = trainings[trainings["varies"] == ""]
+    if by == "tasks":
+        return _ordered(trainings[trainings["varies"] == TASKS], "tasks", "{:.0f} tasks")
+    if by == "data":
+        lines = trainings.loc[trainings["varies"] == DATA, "recipe"].str.rpartition("-")[0]
+        varied = trainings[(trainings["varies"] == DATA) | trainings["recipe"].isin(lines)]
+        return _ordered(_one_line(varied), "data", "{:.3g} of the data")
+    if by == "size":
+        return _sized(usual)
+    return _thirds(usual, skill, SKILL_THIRDS)
+
+
+def arrange(leveled: Leveled, pairs: pd.DataFrame, kind: Kind) -> Trainings:
+    """Return what `core.statistics.level_trends` compares: the scores of the pairs of a kind.
+
+    pairs: of `ModelPairs`. Levels run from 0 to 1.
+    """
+    rows = leveled.rows
+    scores = score_matrix(pairs, list(rows["model"]))
+    reads = rows["modality"].map(lambda name: MODALITIES[name].reads).to_numpy(str)
+    image, caption = reads == "image", reads == "caption"
+    of_kind = {
+        "all": np.ones_like(scores, dtype=bool),
+        "vision": image[:, None] & image,
+        "language": caption[:, None] & caption,
+        "across": (image[:, None] & caption) | (caption[:, None] & image),
+    }[kind]
+    top = max(len(leveled.names) - 1, 1)
+    return Trainings(
+        np.where(of_kind, scores, np.nan),
+        leveled.levels / top,
+        pd.factorize(rows["recipe"])[0],
+        pd.factorize(rows["line"])[0],
+        kinship(rows),
+    )
+
+
+def _ordered(rows: pd.DataFrame, column: str, text: str) -> Leveled:
+    values = sorted(rows[column].dropna().unique())
+    kept = rows[rows[column].notna()]
+    levels = kept[column].map({value: place for place, value in enumerate(values)})
+    names = [text.format(value).replace("1 tasks", "1 task") for value in values]
+    return Leveled(kept, levels.to_numpy(float), names)
+
+
+def _one_line(varied: pd.DataFrame) -> pd.DataFrame:
+    """Put a recipe with all of the data into the line of those with less of it."""
+    line = varied["line"].where(varied["varies"] == DATA, varied["line"] + f", {DATA}")
+    return varied.assign(line=line)
+
+
+def _sized(usual: pd.DataFrame) -> Leveled:
+    """Order by the name of the size; where most models have none, by thirds of their parameters."""
+    named = usual[usual["size"] != ""]
+    if 2 * len(named) < len(usual):
+        return _thirds(usual, usual.set_index("model")["parameters"], SIZE_THIRDS)
+    sizes = list(named.groupby("size")["parameters"].median().sort_values().index)
+    return Leveled(named, named["size"].map(sizes.index).to_numpy(float), sizes)
+
+
+def _thirds(usual: pd.DataFrame, values: pd.Series, names: Sequence[str]) -> Leveled:
+    """Order recipes by the mean over their seeds, within their modality, and cut them into
+    thirds.
+    """
+    rows = usual.assign(value=usual["model"].map(values))
+    rows = rows[rows["value"].notna()]
+    means = rows.groupby(["modality", "recipe"])["value"].mean()
+    place = np.ceil(3 * means.groupby("modality").rank(pct=True)) - 1
+    levels = [place[of] for of in zip(rows["modality"], rows["recipe"], strict=True)]
+    return Leveled(rows, np.array(levels, dtype=float), names)

@@ -1,0 +1,68 @@
+"""What the Convergence page and the `platoscope convergence` commands ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.options import option, part
+from core.questions.question import StudyQuestion
+from core.study.parts import Comparison
+
+By = Literal["competence", "size", "tasks", "data"]
+
+
+@dataclass(frozen=True)
+class _Trainings(StudyQuestion):
+    """A question about models that finished a training."""
+
+    names: tuple[str, ...] = option(
+        (), name="models", label="Models", metavar="M", help="models (all finished ones)"
+    )
+    comparison: Comparison = part(Comparison)
+
+    def models(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True)
+class _Dealt(_Trainings):
+    """A question whose trends are tested by dealing trainings anew."""
+
+    permutations: int = option(1999, least=1, help="times that whole recipes are dealt anew")
+    seed: int = option(0, least=0, label="Seed", help="seed of the permutations")
+
+
+@dataclass(frozen=True)
+class Levels(_Dealt):
+    """Do models come together as they get better?"""
+
+    command: ClassVar[str] = "convergence levels"
+
+    by: By = option(
+        "competence",
+        label="Levels of",
+        help="what rises from level to level: thirds of competence, size, number of tasks, or"
+        " amount of data",
+    )
+
+
+@dataclass(frozen=True)
+class Hypotheses(_Dealt):
+    """Why do models come together: many tasks, capacity or simplicity?"""
+
+    command: ClassVar[str] = "convergence hypotheses"
+
+
+@dataclass(frozen=True)
+class Replicates(_Trainings):
+    """How alike are two trainings of one recipe?"""
+
+    command: ClassVar[str] = "convergence ceiling"
+
+
+@dataclass(frozen=True)
+class FineTuned(_Trainings):
+    """Does fine-tuning for a narrower question cost alignment?"""
+
+    command: ClassVar[str] = "convergence fine-tuned"

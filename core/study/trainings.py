@@ -1,0 +1,91 @@
+"""The finished trainings of a study: what each has in common with others, and in what it differs.
+
+What makes a model is read from the config in its card. A model without one, which was trained
+elsewhere, is a recipe of its own in the line of its family and objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool
+
+from core.encoders.encoder import ModelCard
+from core.study.models import is_reality, trained
+from core.study.study import Study
+
+COLUMNS = (
+    "model",
+    "title",
+    "modality",
+    "recipe",
+    "line",
+    "start",
+    "varies",
+    "size",
+    "parameters",
+    "tasks",
+    "data",
+    "decay",
+    "width",
+)
+
+
+def describe_trainings(study: Study) -> pd.DataFrame:
+    """Return a row per model that finished a training, with COLUMNS.
+
+    recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
+    `varies` (or, where that is empty, in size) alone. start: the model that it was fine-tuned from.
+    tasks, data, decay, width: NaN where unknown.
+    """
+    models = trained(study.models())
+    models = models[~is_reality(models)]
+    cards = {name: study.entry(name).card for name in models["model"]}
+    made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
+    made = made.reindex(columns=["recipe", "line", "start", "varies", "data", "decay", "width"])
+    return models.join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
+
+
+def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
+    """Return which trainings descend from one another or from one ancestor, as a symmetric
+    matrix.
+
+    trainings: rows of `describe_trainings`.
+    """
+    starts = dict(zip(trainings["model"], trainings["start"], strict=True))
+    roots = [_root(name, starts) for name in trainings["model"]]
+    numbers = pd.factorize(np.array(roots, dtype=object))[0]
+    alike: np.ndarray = numbers[:, None] == numbers[None, :]
+    np.fill_diagonal(alike, False)
+    return alike
+
+
+def _root(name: str, starts: Mapping[str, str]) -> str:
+    seen = {name}
+    while (start := starts.get(name, "")) and start not in seen:
+        seen.add(start)
+        name = start
+    return name
+
+
+def _made(card: ModelCard) -> dict[str, Any]:
+    config = card.training.get("config") or {}
+    if not config:
+        line = ", ".join(part for part in (card.family, card.objective) if part)
+        return {"recipe": card.name, "line": line or card.name, "start": "", "varies": ""}
+    name, seed, varies = config["name"], config.get("seed", 0), config.get("varies", "")
+    parts = (config["architecture"], config["objective"], *([varies] if varies else []))
+    shape = config.get("model", {})
+    widths = (shape.get(key) for key in ("embed_dim", "n_embd", "hidden_size"))
+    return {
+        "recipe": name.removesuffix(f"-seed{seed}"),
+        "line": ", ".join(parts),
+        "start": config.get("start") or "",
+        "varies": varies,
+        "data": config.get("data", np.nan),
+        "decay": config.get("decay", np.nan),
+        "width": next((width for width in widths if width), np.nan),
+    }
