@@ -160,6 +160,7 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert len(tiles(app, "preview")) == 6
     assert "Looked at 6 rows and 6 images: all there is" in app.caption[0].value.replace("\\", "")
     assert app.text_input(key="name").value == "photos"
+    assert [one.key for one in app.toggle] == []  # nothing to skip
     assert command(app).startswith(f"platoscope dataset add photos --folder {photos}")
     (photos / "captions.csv").write_bytes(table([("0.png", "another")]))
     next(one for one in app.button if one.label == "Look again").click().run()

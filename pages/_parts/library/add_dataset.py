@@ -121,7 +121,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
         name = controls.pick_text(OPTIONS["name"], start=own)
     with right:
         title = tidy(controls.pick_text(OPTIONS["title"], example=own))
-    skips = controls.pick_switch(OPTIONS["skip_broken"])
+    skips = not _is_sound(preview) and controls.pick_switch(OPTIONS["skip_broken"])
     addition = replace(addition, name=name, title=title, skip_broken=skips)
     obstacle = _obstacle(addition, preview)
     _tell_replaced(name)
@@ -130,6 +130,11 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
     if obstacle:
         st.warning(frame.plain(obstacle), icon=":material/error:")
     queued.offer("Add this dataset", words, disabled=bool(obstacle), after=_close)
+
+
+def _is_sound(preview: Preview | None) -> bool:
+    """Return whether everything was looked at and nothing is broken."""
+    return bool(preview and preview.is_whole and not preview.unopened and not preview.problems)
 
 
 def _close() -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, importable
 from core.errors import PlatoscopeError
+from core.figures.numbers import counted
 from core.modalities import find_modality
 from core.questions.words import to_words
 from core.settings import store_path
@@ -51,6 +52,9 @@ def draw() -> None:
     if not queries.store().datasets():
         raise frame.NeededError("Models are embedded over a dataset: add a dataset first.")
     at = queries.place(st.session_state["dataset"])
+    card = queries.card(at)
+    stimuli = counted(card.size, "stimulus", "stimuli")
+    st.caption(f"Over {frame.plain(card.title)}, with {stimuli}: the dataset in the sidebar.")
     source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
     if source == "features":
         _draw_import(at)
