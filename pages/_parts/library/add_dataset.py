@@ -24,8 +24,8 @@ from core.store.uploads.place import safe_name
 from pages._parts.library import folders, previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 
-NEEDED = """Images and a table (CSV, JSONL or Parquet) with a row per caption: **image**, a file's
-name, and **caption**, its text."""
+NEEDED = """Images and a table (CSV, JSONL or Parquet) with a row per caption: `image`, a file's
+name, and `caption`, its text."""
 SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
