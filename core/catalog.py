@@ -19,6 +19,7 @@ from core.questions.competence.question import (
     Training,
     Trends,
 )
+from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionFindings,
@@ -78,6 +79,10 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     TasksSolved,
     Training,
     Trends,
+    Replicates,
+    FineTuned,
+    Hypotheses,
+    Levels,
     ConsensusSpace,
     HeldOutPoints,
     DropEffect,

@@ -18,6 +18,7 @@ GROUPS = {  # what commands of several words begin with
     "captions": "does a caption that says more align better?",
     "color": "is the geometry of color the same to eyes, in pixels and in words?",
     "competence": "do better models agree more?",
+    "convergence": "do models come together as they get better, and why?",
     "dataset": "add, list, rename or delete datasets",
     "dispersion": "on which stimuli do models agree?",
     "jobs": "long work: one command after the other, by a worker of its own",

@@ -74,15 +74,15 @@ def _root(name: str, starts: Mapping[str, str]) -> str:
 def _made(card: ModelCard) -> dict[str, Any]:
     config = card.training.get("config") or {}
     if not config:
-        line = ", ".join(part for part in (card.family, card.objective) if part)
+        line = " ".join(part for part in (card.family, card.objective) if part)
         return {"recipe": card.name, "line": line or card.name, "start": "", "varies": ""}
     name, seed, varies = config["name"], config.get("seed", 0), config.get("varies", "")
-    parts = (config["architecture"], config["objective"], *([varies] if varies else []))
+    line = f"{card.family} {config['objective']}" + (f", {varies}" if varies else "")
     shape = config.get("model", {})
     widths = (shape.get(key) for key in ("embed_dim", "n_embd", "hidden_size"))
     return {
         "recipe": name.removesuffix(f"-seed{seed}"),
-        "line": ", ".join(parts),
+        "line": line,
         "start": config.get("start") or "",
         "varies": varies,
         "data": config.get("data", np.nan),

@@ -23,7 +23,6 @@ LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
 CAUSAL = ("gpt2", "llama", "bloom")
 REPLICATED = ("vit_tiny_patch16_224", *CAUSAL)
 SEEDS = (1, 2)  # beside 0
-NARROW = ("largest kind",)  # the one label of an ordinary classifier
 SPECIAL = {"sides": ("leftmost kind", "rightmost kind"), "weather": ("weather",)}
 TASK_COUNTS = (1, 2, 4, 8, 16)
 TASK_SETS = 3  # for each count
@@ -64,19 +63,10 @@ def _language_line() -> Iterator[Config]:
 
 def _narrow() -> Iterator[Config]:
     """Supervision by one label, from the start and of a trained CLIP."""
-    options = {"tasks": NARROW}
     for size in VISION_SIZES:
-        title = "supervised on one label"
-        yield vision("vit", "supervised", size, label="narrow", title=title, options=options)
-        yield vision(
-            "vit",
-            "CLIP fine-tuned",
-            size,
-            label="tuned-narrow",
-            title="CLIP fine-tuned on one label",
-            start=f"vit-clip-{size}",
-            options=options,
-        )
+        yield vision("vit", "one label", size, label="narrow")
+        start = f"vit-clip-{size}"
+        yield vision("vit", "CLIP, then one label", size, label="tuned-narrow", start=start)
 
 
 def _nested_tasks() -> Iterator[Config]:

@@ -202,4 +202,6 @@ OBJECTIVES: dict[str, type[nn.Module]] = {
     "SimCLR": SimCLR,
     "CLIP": Clip,
     "CLIP fine-tuned": Supervised,
+    "one label": Supervised,
+    "CLIP, then one label": Supervised,
 }

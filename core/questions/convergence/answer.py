@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
+from jaxtyping import Float32
 
 from core.progress import Progress
 from core.questions.asking import ask
@@ -108,7 +110,11 @@ declare(
 def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return the tests of the three hypotheses, a row each; see `test_all`."""
     trainings, pairs = gather(question, study, report)
-    return test_all(Material(study, trainings, pairs, question.permutations, question.seed))
+
+    def last_layer(model: str) -> Float32[np.ndarray, "n d"]:
+        return study.spaces(model)[-1]
+
+    return test_all(Material(last_layer, trainings, pairs, question.permutations, question.seed))
 
 
 declare(

@@ -16,14 +16,13 @@ import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import MetricError
-from core.questions.convergence.levels import KINDS, Kind, arrange, put_on_levels
+from core.questions.convergence.levels import KINDS, Kind, arrange, put_on_levels, usual_of
 from core.questions.convergence.question import By
 from core.spaces.spectra import effective_rank, participation_ratio
 from core.statistics.dealing import DealtTrend, recipe_trend
 from core.statistics.discoveries import adjust
 from core.statistics.level_trends import level_trend
 from core.study.comparison.pair_table import score_matrix
-from core.study.study import Study
 
 Verdict = Literal["supported", "contradicted", "not shown", "not tested"]
 SURE = 0.05
@@ -56,10 +55,11 @@ DATA = "rise of alignment of vision with language from the least data to the mos
 class Material:
     """What all tests are made from.
 
-    trainings: rows of `describe_trainings`. pairs: of `ModelPairs`. draws, seed: of the dealings.
+    last_layer: reads the last space of a model. trainings: rows of `describe_trainings`. pairs: of
+    `ModelPairs`. draws, seed: of the dealings.
     """
 
-    study: Study
+    last_layer: Callable[[str], Float32[np.ndarray, "n d"]]
     trainings: pd.DataFrame
     pairs: pd.DataFrame
     draws: int
@@ -149,7 +149,7 @@ def _capacity(of: Material) -> Iterator[Test]:
 def _simplicity(of: Material) -> Iterator[Test]:
     rows = pd.concat([_sweep(of.trainings, what) for what in SWEPT], ignore_index=True)
     near = _near_others(rows, of)
-    rank, ratio = (_measured(of.study, rows, one) for one in (effective_rank, participation_ratio))
+    rank, ratio = (_measured(of, rows, one) for one in (effective_rank, participation_ratio))
     yield Test("simplicity", SIMPLICITY, _over(of, rows, near, rank), decides=True, predicted=-1)
     yield Test("simplicity", RATIO, _over(of, rows, near, ratio), predicted=-1)
     decayed = (rows["swept"] == "weight decay").to_numpy(bool)
@@ -169,7 +169,7 @@ def _sweep(trainings: pd.DataFrame, what: str) -> pd.DataFrame:
     one line.
     """
     varied = trainings[trainings["varies"] == what]
-    usual = trainings[trainings["recipe"].isin(varied["recipe"].str.rpartition("-")[0])]
+    usual = trainings[trainings["recipe"].isin(usual_of(varied))]
     line = varied["line"].iloc[0] if len(varied) else ""
     rows = pd.concat([varied, usual])
     return rows.assign(line=line, swept=what, recipe=rows["recipe"] + f", {what}")
@@ -194,7 +194,7 @@ def _mean_alignment(
 
 
 def _measured(
-    study: Study,
+    of: Material,
     rows: pd.DataFrame,
     measure: Callable[[Float32[np.ndarray, "n d"]], float],
 ) -> Float64[np.ndarray, " m"]:
@@ -202,7 +202,7 @@ def _measured(
     values = {}
     for name in dict.fromkeys(rows["model"]):
         try:
-            values[name] = measure(study.spaces(name)[-1])
+            values[name] = measure(of.last_layer(name))
         except MetricError:
             values[name] = np.nan
     return np.array([values[name] for name in rows["model"]], dtype=float)

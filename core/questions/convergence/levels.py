@@ -52,8 +52,8 @@ def put_on_levels(trainings: pd.DataFrame, by: By, skill: pd.Series) -> Leveled:
     if by == "tasks":
         return _ordered(trainings[trainings["varies"] == TASKS], "tasks", "{:.0f} tasks")
     if by == "data":
-        lines = trainings.loc[trainings["varies"] == DATA, "recipe"].str.rpartition("-")[0]
-        varied = trainings[(trainings["varies"] == DATA) | trainings["recipe"].isin(lines)]
+        less = trainings["varies"] == DATA
+        varied = trainings[less | trainings["recipe"].isin(usual_of(trainings[less]))]
         return _ordered(_one_line(varied), "data", "{:.3g} of the data")
     if by == "size":
         return _sized(usual)
@@ -83,6 +83,11 @@ def arrange(leveled: Leveled, pairs: pd.DataFrame, kind: Kind) -> Trainings:
         pd.factorize(rows["line"])[0],
         kinship(rows),
     )
+
+
+def usual_of(varied: pd.DataFrame) -> set[str]:
+    """Return the usual recipes that these trainings vary from."""
+    return {str(recipe).rpartition("-")[0] for recipe in varied["recipe"]}
 
 
 def _ordered(rows: pd.DataFrame, column: str, text: str) -> Leveled:

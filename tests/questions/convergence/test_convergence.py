@@ -1,0 +1,320 @@
+"""Levels, ceilings, copies and verdicts over hand-made trainings whose answers are known."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.questions.convergence.findings import (
+    fine_tuned_findings,
+    hypothesis_findings,
+    level_findings,
+    replicate_findings,
+)
+from core.questions.convergence.fine_tuning import ALL, compare_copies
+from core.questions.convergence.hypotheses import Material, judge
+from core.questions.convergence.hypotheses import test_all as run_all
+from core.questions.convergence.levels import arrange, put_on_levels
+from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.replicates import ceiling_of, summarize_replicates
+from core.study.trainings import kinship
+
+SIZES = {"XS": 1.0, "S": 2.0, "M": 3.0}
+
+
+def row(model: str, line: str, modality: str = "vision", **more: object) -> dict[str, object]:
+    """Return a training; a name that ends in #N is seed N of a recipe."""
+    recipe, _, _ = model.partition("#")
+    size = recipe.partition("-")[2].partition("-")[0].upper()
+    return {
+        "model": model,
+        "title": model,
+        "modality": modality,
+        "recipe": recipe,
+        "line": line,
+        "start": "",
+        "varies": "",
+        "size": size,
+        "parameters": SIZES.get(size, np.nan),
+        "tasks": np.nan,
+        "data": 1.0,
+        "decay": 0.05,
+        "width": 48.0,
+        **more,
+    }
+
+
+def family() -> pd.DataFrame:
+    """Return three vision lines and two of language in three sizes and two seeds."""
+    rows = [
+        row(f"{line}-{size.lower()}#{seed}", f"ViT {line}")
+        for line in ("mae", "clip", "sup")
+        for size in SIZES
+        for seed in range(2)
+    ]
+    rows += [
+        row(f"{line}-{size.lower()}#{seed}", line, "language")
+        for line in ("gpt", "llama")
+        for size in SIZES
+        for seed in range(2)
+    ]
+    return pd.DataFrame(rows)
+
+
+def aligned(trainings: pd.DataFrame, *, rise: float, seed: int = 0) -> pd.DataFrame:
+    """Return all pairs: 0.3, `rise` more per size, 0.4 more for seeds of one recipe, and luck."""
+    rng = np.random.default_rng(seed)
+    about = trainings.set_index("model")
+    luck = dict(zip(about.index, rng.normal(0, 0.002, len(about)), strict=True))
+    rows = []
+    for x, y in combinations(about.index, 2):
+        sizes = about.loc[[x, y], "parameters"].fillna(1.0).mean() - 1
+        same = about.loc[x, "recipe"] == about.loc[y, "recipe"]
+        rows.append((x, y, 0.3 + rise * sizes + 0.4 * same + luck[x] + luck[y]))
+    return pd.DataFrame(rows, columns=["model_x", "model_y", "score"])
+
+
+def test_sizes_are_ordered_by_their_parameters_and_variants_left_out():
+    varied = pd.DataFrame([row("mae-s-width9", "ViT mae, width", varies="width", size="S")])
+    trainings = pd.concat([family(), varied], ignore_index=True)
+    leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
+    assert list(leveled.names) == ["XS", "S", "M"]
+    assert len(leveled.rows) == len(family())
+    assert leveled.levels.tolist() == [SIZES[size] - 1 for size in leveled.rows["size"]]
+
+
+def test_without_named_sizes_parameters_are_cut_into_thirds_of_each_modality():
+    trainings = family().assign(size="")
+    leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
+    assert leveled.names[0] == "smallest third"
+    assert leveled.levels.tolist() == (trainings["parameters"] - 1).tolist()
+
+
+def test_seeds_of_a_recipe_lie_on_one_third_of_competence():
+    trainings = family()
+    skill = pd.Series(np.arange(len(trainings), dtype=float), index=trainings["model"])
+    skill["mae-xs#0"] = np.nan
+    leveled = put_on_levels(trainings, "competence", skill)
+    placed = leveled.rows.assign(level=leveled.levels)
+    assert "mae-xs#0" not in set(placed["model"])
+    assert (placed.groupby("recipe")["level"].nunique() == 1).all()
+    assert (placed.drop_duplicates("recipe").groupby(["modality", "level"]).size() >= 2).all()
+
+
+def test_data_and_tasks_put_what_varies_on_levels_with_the_usual_recipe_it_varies_from():
+    some = [
+        row(f"sup-xs-data1of{part}#{seed}", "ViT sup, data", varies="data", data=1 / part)
+        for part in (4, 16)
+        for seed in range(2)
+    ]
+    tasks = [row(f"sets-s-{n}", "ViT sets", varies="tasks", tasks=float(n)) for n in (1, 2, 2)]
+    trainings = pd.concat([family(), pd.DataFrame([*some, *tasks])], ignore_index=True)
+    data = put_on_levels(trainings, "data", pd.Series(dtype=float))
+    assert list(data.names) == ["0.0625 of the data", "0.25 of the data", "1 of the data"]
+    assert set(data.rows["line"]) == {"ViT sup, data"}
+    assert set(data.rows.loc[data.levels == 2, "model"]) == {"sup-xs#0", "sup-xs#1"}
+    assert list(put_on_levels(trainings, "tasks", pd.Series(dtype=float)).names) == [
+        "1 task",
+        "2 tasks",
+    ]
+
+
+def test_kinds_choose_pairs_by_what_the_models_read():
+    trainings = family()
+    leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
+    pairs = aligned(trainings, rise=0.1)
+    finite = {
+        kind: np.isfinite(arrange(leveled, pairs, kind).scores)
+        for kind in ("all", "vision", "language", "across")
+    }
+    assert (finite["vision"].sum(), finite["language"].sum()) == (18 * 17, 12 * 11)
+    assert finite["across"].sum() == 2 * 18 * 12
+    together = finite["vision"] | finite["language"] | finite["across"]
+    assert (finite["all"] == together).all()
+
+
+def test_copies_and_what_they_were_made_from_are_kin():
+    trainings = pd.DataFrame(
+        [
+            row("clip-s", "ViT clip"),
+            row("tuned-s", "ViT tuned", start="clip-s"),
+            row("narrow-s", "ViT narrow", start="clip-s"),
+            row("mae-s", "ViT mae"),
+            row("orphan-s", "ViT tuned", start="gone"),
+        ]
+    )
+    assert kinship(trainings).astype(int).tolist() == [
+        [0, 1, 1, 0, 0],
+        [1, 0, 1, 0, 0],
+        [1, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+    ]
+
+
+def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
+    trainings = family()
+    pairs = aligned(trainings, rise=0.0)
+    table = summarize_replicates(trainings, pairs).set_index("recipe")
+    scores = pairs.set_index(["model_x", "model_y"])["score"]
+    assert table.loc["mae-s", "mean"] == pytest.approx(scores["mae-s#0", "mae-s#1"])
+    assert (table["seeds"] == 2).all()
+    vision = table.loc[table["modality"] == "vision", "mean"].mean()
+    assert ceiling_of(table.reset_index(), "vision") == pytest.approx(vision)
+    (said,) = replicate_findings(Replicates(), table.reset_index())
+    assert f"{vision:.3f} for vision models" in said
+    alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
+    assert replicate_findings(Replicates(), alone)[0].startswith("No recipe was trained with")
+    assert np.isnan(ceiling_of(alone, "vision"))
+
+
+def copies(change: float, *, count: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return models, copies whose alignment with language differs by `change` on average, and two
+    language models.
+    """
+    rows = [row(f"clip-s#{n}", "ViT clip") for n in range(count)]
+    rows += [row(f"tuned-s#{n}", "ViT tuned", start=f"clip-s#{n}") for n in range(count)]
+    rows += [row("gpt-s", "gpt", "language"), row("llama-s", "llama", "language")]
+    trainings = pd.DataFrame(rows)
+    pairs = aligned(trainings, rise=0.0)
+    step = pairs["model_x"].str.startswith("tuned") * (
+        change + 0.001 * (pairs["model_x"].str[-1] > "1")
+    )
+    return trainings, pairs.assign(score=0.3 + 0.1 * pairs["model_y"].eq("gpt-s") + step)
+
+
+def test_a_copy_is_compared_with_the_very_model_that_it_was_made_from():
+    table = compare_copies(*copies(-0.05)).set_index("with")
+    assert table.loc[ALL, "pairs"] == 4
+    assert table.loc[ALL, "before"] == pytest.approx(0.35)
+    assert table.loc["gpt-s", "before"] == pytest.approx(0.4)
+    changes = np.array([-0.05, -0.05, -0.049, -0.049])
+    from scipy.stats import ttest_1samp
+
+    test = ttest_1samp(changes, 0)
+    low, high = test.confidence_interval()
+    got = table.loc[ALL, ["change", "low", "high", "p"]].astype(float)
+    assert got.tolist() == pytest.approx([changes.mean(), low, high, test.pvalue])
+    said = fine_tuned_findings(FineTuned(), table.reset_index())
+    assert said[0].startswith("ViT tuned: alignment with language falls (−0.0")
+
+
+def test_two_copies_are_too_few_and_none_is_said():
+    table = compare_copies(*copies(-0.05, count=2))
+    assert (
+        "2 models and copies, and at least 3 are needed"
+        in fine_tuned_findings(FineTuned(), table)[0]
+    )
+    trainings, pairs = copies(-0.05)
+    none = compare_copies(trainings.assign(start=""), pairs)
+    assert fine_tuned_findings(FineTuned(), none)[0].startswith("No vision model here")
+
+
+def rank_of(model: str) -> int:
+    """Return the number that a name has after `rank`, else 3."""
+    return int(model.partition("#")[0].partition("rank")[2] or 3)
+
+
+def last_layer(model: str) -> np.ndarray:
+    """Return a space of as many equal directions as the name says."""
+    values = np.random.default_rng(len(model)).standard_normal((64, rank_of(model)))
+    return np.linalg.qr(values - values.mean(0))[0].astype(np.float32)
+
+
+def swept(change: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the family and sweeps whose alignment with the others changes with their rank."""
+    names = [("weight decay", "decay", rank) for rank in (2, 4, 5, 6)]
+    names += [("width", "width", rank) for rank in (2, 4, 5, 6)]
+    more = [
+        row(
+            f"sup-xs-{short}rank{rank}#{seed}",
+            f"ViT sup, {varies}",
+            varies=varies,
+            decay=10.0 / rank if varies == "weight decay" else 0.05,
+        )
+        for varies, short, rank in names
+        for seed in range(2)
+    ]
+    sets = [
+        row(f"sets-s-{n}tasks{one}", "ViT sets, tasks", varies="tasks", tasks=float(n))
+        for n in (1, 2, 4, 8)
+        for one in range(3)
+    ]
+    trainings = pd.concat([family(), pd.DataFrame([*more, *sets])], ignore_index=True)
+    pairs = aligned(trainings, rise=0.05)
+    ranks = {name: rank_of(name) - 3 for name in trainings["model"]}  # 0 of what is not swept
+    tasks = trainings.set_index("model")["tasks"].fillna(0)
+    moved = pairs["model_x"].map(ranks) + pairs["model_y"].map(ranks)
+    moved = change * moved + 0.02 * np.log2(
+        1 + np.minimum(pairs["model_x"].map(tasks), pairs["model_y"].map(tasks))
+    )
+    return trainings, pairs.assign(score=pairs["score"] + moved)
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(-0.02, "supported"), (0.02, "contradicted")])
+def test_each_hypothesis_is_judged_by_the_test_that_decides(change, verdict):
+    table = run_all(Material(last_layer, *swept(change), draws=199, seed=0))
+    decisive = table[table["decides"]].set_index("hypothesis")
+    assert list(decisive.index) == ["multitask", "capacity", "simplicity"]
+    assert decisive["verdict"].tolist() == ["supported", "supported", verdict]
+    assert decisive.loc["capacity", "value"] == pytest.approx(0.1, abs=0.01)
+    assert decisive.loc["simplicity", "value"] == pytest.approx(change, rel=0.2)
+    assert (decisive["q"] >= decisive["p"]).all()
+    assert table.loc[~table["decides"], "q"].isna().all()
+    said = hypothesis_findings(Hypotheses(), table)
+    assert said[2].startswith(f"Simplicity: {verdict}. The change of alignment")
+
+
+def test_what_was_not_trained_is_not_tested():
+    trainings = family()
+    table = run_all(
+        Material(last_layer, trainings, aligned(trainings, rise=0.05), draws=199, seed=0)
+    )
+    verdicts = table[table["decides"]].set_index("hypothesis")["verdict"]
+    assert verdicts.to_dict() == {
+        "multitask": "not tested",
+        "capacity": "supported",
+        "simplicity": "not tested",
+    }
+    assert "Simplicity: not tested, since" in hypothesis_findings(Hypotheses(), table)[2]
+
+
+def test_a_verdict_needs_p_and_the_predicted_direction():
+    assert judge(0.1, 1, 0.01) == "supported"
+    assert judge(-0.1, -1, 0.01) == "supported"
+    assert judge(-0.1, 1, 0.01) == "contradicted"
+    assert judge(0.1, 1, 0.06) == "not shown"
+    assert judge(np.nan, 1, np.nan) == "not tested"
+
+
+def levels(rise: float, p: float) -> pd.DataFrame:
+    rows = [
+        (kind, level, place, 6, 3, 9, 0.2 + rise * place, 0.1, 0.3, rise, rise - 0.01, rise + 0.01)
+        for kind in ("all", "across")
+        for place, level in enumerate(("XS", "M"))
+    ]
+    names = ["pairs_of", "level", "place", "trainings", "recipes", "pairs", "mean", "low", "high"]
+    return pd.DataFrame(rows, columns=[*names, "rise", "rise_low", "rise_high"]).assign(
+        p=p, reason=""
+    )
+
+
+@pytest.mark.parametrize(
+    ("rise", "p", "start"),
+    [
+        (0.1, 0.01, "Yes, here they do: models that are larger agree more with each other"),
+        (-0.1, 0.01, "No, the reverse: models that are larger agree less with each other"),
+        (0.1, 0.2, "Not shown here: models that are larger do not agree clearly more"),
+    ],
+)
+def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
+    lead, other, _ = level_findings(Levels(by="size"), levels(rise, p))
+    assert lead.startswith(start)
+    assert f"from 0.200 to {0.2 + rise:.3f}" in lead
+    assert other.startswith("Vision with language change ")
+    assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
+        "No two finished models lie on one level of tasks, so nothing is compared."
+    ]
