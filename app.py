@@ -31,6 +31,12 @@ PAGES = {
             icon=":material/trending_up:",
             url_path="competence",
         ),
+        st.Page(
+            "pages/convergence.py",
+            title="Convergence",
+            icon=":material/join_inner:",
+            url_path="convergence",
+        ),
         st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="models"),
         st.Page(
             "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="metrics"
@@ -56,13 +62,13 @@ PAGES = {
     ],
     "Theory": [
         st.Page(
-            "pages/theory_contrastive.py",
+            "pages/theory/contrastive.py",
             title="Co-occurrence",
             icon=":material/graph_2:",
             url_path="theory-contrastive",
         ),
         st.Page(
-            "pages/theory_deep_linear.py",
+            "pages/theory/deep_linear.py",
             title="Deep linear networks",
             icon=":material/stacks:",
             url_path="theory-deep-linear",

@@ -14,6 +14,7 @@ from core.questions.color.question import ColorAgreement, ColorLayout, ColorMode
 from core.questions.color.sources.language import ends
 from core.questions.color.sources.naming import usual_sources
 from core.questions.competence.question import Bins, Downstream, TasksSolved, Training
+from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
 from core.questions.dispersion.question import (
     DispersionPredictors,
     DispersionWords,
@@ -45,6 +46,10 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Bins,
     Downstream,
     Training,
+    Levels,
+    Hypotheses,
+    Replicates,
+    FineTuned,
     ModelMap,
     ModelPairs,
     ModelProfiles,

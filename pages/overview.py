@@ -41,8 +41,8 @@ study can draw this."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
-    "adapters": "Do linear maps bring two encoders nearer to a strong model?",
-    "theory_contrastive": "Why would they converge? The theory, run before your eyes.",
+    "convergence": "Do models come together as they get better, and why?",
+    "theory/contrastive": "Why would they converge? The theory, run before your eyes.",
 }
 GROWTH = """Each line joins models that differ in one thing: checkpoints of
 one training, sizes of one recipe, or the number of tasks they were taught. Better

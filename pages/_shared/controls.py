@@ -175,6 +175,7 @@ def pick_between(
 
 def pick_labeled(one: Option, labels: Mapping[T, str], *, text: str = "") -> T:
     """Choose one of a few values by its label. text: in place of the option's help."""
+    address.label(one.name, one.label)
     return st.selectbox(
         one.label,
         list(labels),

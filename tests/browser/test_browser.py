@@ -18,6 +18,7 @@ PAGES = {
     "/library": "in the store",
     "/alignment": "agree more",
     "/competence": "better models",
+    "/convergence": "come together",
     "/models": "are alike",
     "/metrics": "depend on the metric",
     "/dispersion": "carry over",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,13 @@ from docs.reference import PAGES, commands
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 COMMANDS = [words for words, _ in commands(make_parser(), "platoscope")]
-TITLES = dict(re.findall(r'"pages/(\w+).py",\s*title="([^"]+)"', (ROOT / "app.py").read_text()))
+TITLES = dict(re.findall(r'"pages/([\w/]+).py",\s*title="([^"]+)"', (ROOT / "app.py").read_text()))
+
+
+def page_of(path: Path) -> str:
+    """Return what a page is called among the pages; "" for a part of pages."""
+    name = path.relative_to(ROOT / "pages").with_suffix("").as_posix()
+    return "" if name.startswith("_") else name
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -32,7 +39,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_readme_knows_every_page_and_no_other() -> None:
-    assert set(TITLES) == {path.stem for path in (ROOT / "pages").glob("*.py")}
+    assert set(TITLES) == {page_of(path) for path in (ROOT / "pages").rglob("*.py")} - {""}
     table = README.split("## Pages")[1].split("\n## ")[0]
     assert set(re.findall(r"\*\*([A-Z][^*]+)\*\*", table)) == set(TITLES.values())
 

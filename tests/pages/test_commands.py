@@ -23,6 +23,7 @@ from tests.pages.world import PaintedDataset, build
 VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that draws its plots
     ("alignment", {}),
     ("competence", {}),
+    ("convergence", {"by": "size"}),
     ("dispersion", {}),
     ("models", {"layout": "mds", "chosen": "gpt-2-m"}),
     ("models", {"view": "table", "targets": "language models"}),

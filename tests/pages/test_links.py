@@ -30,6 +30,7 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
         },
     ),
     ("alignment", {"x": ["gpt-2-m"], "y": ["vit-clip-m"], "layers": "last", "bootstrap": "200"}),
+    ("convergence", {"by": "size", "k": "5", "layers": "last"}),
     ("competence", {"unfinished": "true", "metric": "cka", "by": "size", "bins": "3"}),
     (
         "models",

@@ -24,6 +24,7 @@ PAGES = {
     "library": "in the store",
     "alignment": "agree more",
     "competence": "better models",
+    "convergence": "come together",
     "models": "are alike",
     "metrics": "depend on the metric",
     "dispersion": "carry over",
@@ -45,6 +46,7 @@ def test_every_page_draws_the_demo(opened, demo, page):
     assert not said(app) or page in (
         "competence",
         "captions",
+        "convergence",
     )  # nothing was measured or retold here, and they say how
     assert app.selectbox(key="dataset").value == "cave"
 

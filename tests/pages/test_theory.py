@@ -16,7 +16,7 @@ from core.theory.looks import Look, Run, tabulate
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 
-PAGES = {"theory_contrastive": "sees in pieces", "theory_deep_linear": "come to see the same"}
+PAGES = {"theory/contrastive": "sees in pieces", "theory/deep_linear": "come to see the same"}
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def seen(app) -> str:
 
 
 def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
-    app = on_nothing("theory_contrastive", events="10")
-    assert PAGES["theory_contrastive"] in app.title[0].value
+    app = on_nothing("theory/contrastive", events="10")
+    assert PAGES["theory/contrastive"] in app.title[0].value
     assert charts(app) == ["kernels", "products", "plane", "training"]
     assert "R² = 1 −" in seen(app) or "R² = 1." in seen(app)
     assert said(app) == ""
@@ -50,10 +50,10 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
 @pytest.mark.parametrize(
     ("page", "query"),
     [
-        ("theory_contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
-        ("theory_contrastive", {"preset": "capacity", "events": "6", "apart": "true"}),
-        ("theory_deep_linear", {"a": "4", "b": "4", "seed": "1"}),
-        ("theory_deep_linear", {"preset": "labels", "a": "4", "b": "4", "added": "0.1"}),
+        ("theory/contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
+        ("theory/contrastive", {"preset": "capacity", "events": "6", "apart": "true"}),
+        ("theory/deep_linear", {"a": "4", "b": "4", "seed": "1"}),
+        ("theory/deep_linear", {"preset": "labels", "a": "4", "b": "4", "added": "0.1"}),
     ],
 )
 def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page, query):
@@ -72,23 +72,23 @@ def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page
 
 
 def test_a_link_opens_a_preset(on_nothing):
-    app = on_nothing("theory_contrastive", preset="capacity", events="8")
+    app = on_nothing("theory/contrastive", preset="capacity", events="8")
     assert charts(app) == ["capacity"]
     assert "R² is" in seen(app)
     assert app.code[0].value == "platoscope theory contrastive --preset capacity --events 8"
 
 
 def test_what_cannot_be_learned_is_said(on_nothing):
-    app = on_nothing("theory_contrastive", jumps="0.0", window="1")
+    app = on_nothing("theory/contrastive", jumps="0.0", window="1")
     assert "never share a window" in said(app)
     assert "no preset named 'infnce'; did you mean infonce" in said(
-        on_nothing("theory_contrastive", preset="infnce")
+        on_nothing("theory/contrastive", preset="infnce")
     )
 
 
 def test_deep_linear_networks_end_aligned(on_nothing):
-    app = on_nothing("theory_deep_linear", a="4", b="5, 4")
-    assert PAGES["theory_deep_linear"] in app.title[0].value
+    app = on_nothing("theory/deep_linear", a="4", b="5, 4")
+    assert PAGES["theory/deep_linear"] in app.title[0].value
     assert charts(app) == ["training", "layers", "way"]
     assert "1 − " in seen(app)
     assert "--a 4 --b 5 4" in app.code[0].value
@@ -100,7 +100,7 @@ def run_of(app) -> experiment.Experiment:
 
 
 def test_a_run_that_was_left_for_another_rests_and_goes_on_when_it_is_asked_again(on_nothing):
-    app = on_nothing("theory_deep_linear", moment=0.0)
+    app = on_nothing("theory/deep_linear", moment=0.0)
     app.button(key="stop").click().run()
     first = run_of(app)
     before = len(first.looks)
@@ -113,7 +113,7 @@ def test_a_run_that_was_left_for_another_rests_and_goes_on_when_it_is_asked_agai
 
 
 def test_a_run_can_be_stopped_and_goes_on(on_nothing):
-    app = on_nothing("theory_deep_linear", moment=0.0)
+    app = on_nothing("theory/deep_linear", moment=0.0)
     assert run_of(app).state == "running"
     app.button(key="stop").click().run()
     before = len(run_of(app).looks)
@@ -125,14 +125,14 @@ def test_a_run_can_be_stopped_and_goes_on(on_nothing):
 
 
 def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
-    app = on_nothing("theory_deep_linear", preset="saddle", a="4", b="5")
+    app = on_nothing("theory/deep_linear", preset="saddle", a="4", b="5")
     assert charts(app) == ["broken", "layers"]
     assert "at strength 2" in seen(app)
 
 
 @pytest.mark.parametrize("given", [{"a": "six"}, {"rank": "9"}, {"a": "2"}, {"preset": "weight"}])
 def test_a_choice_that_cannot_be_is_said(on_nothing, given):
-    app = on_nothing("theory_deep_linear", **given)
+    app = on_nothing("theory/deep_linear", **given)
     expected = {
         "a": "one to six widths" if given.get("a") == "six" else "only 2 wide",
         "rank": "a rank of 1 … 5, not 9",

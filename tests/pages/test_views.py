@@ -30,7 +30,7 @@ def save(app: AppTest, name: str = "") -> None:
 
 def opens(app: AppTest) -> dict[str, tuple[str, dict[str, list[str]]]]:
     """Return what the links of the saved views open, by name: page and query."""
-    drawn = [link.proto for link in app.sidebar.get("page_link")][1:-14]
+    drawn = [link.proto for link in app.sidebar.get("page_link")][1:-15]
     return {
         link.label.replace("\\", ""): (link.page, parse_qs(link.query_string)) for link in drawn
     }
@@ -72,7 +72,7 @@ def test_a_removed_view_is_brought_back_unless_its_name_was_taken(opened, store)
     views = [SavedView(name, LINK, f"2026-11-0{n}") for n, name in enumerate("abc", 1)]
     for view in views:
         save_view(store, view)
-    app = opened(store, "theory_deep_linear")
+    app = opened(store, "theory/deep_linear")
     assert list(opens(app)) == ["c", "b", "a"]
     app.button(key="remove-b").click().run()
     assert list(opens(app)) == ["c", "a"]
@@ -87,7 +87,7 @@ def test_a_removed_view_is_brought_back_unless_its_name_was_taken(opened, store)
 
 def test_odd_names_are_shown_as_they_are(opened, store):
     odd = ["\"q\" 's' `c`", "大きさ 👁", NASTY[:80].strip()]
-    app = opened(store, "theory_contrastive")
+    app = opened(store, "theory/contrastive")
     for name in odd:
         save(app, name)
     assert [view.name for view in read_views(store)] == odd[::-1]
@@ -97,7 +97,7 @@ def test_odd_names_are_shown_as_they_are(opened, store):
 
 def test_a_view_of_a_page_that_is_gone_can_only_be_removed(opened, store):
     save_view(store, SavedView("old", "/gone?k=1"))
-    app = opened(store, "theory_contrastive")
+    app = opened(store, "theory/contrastive")
     assert opens(app) == {}
     assert "old (its page is gone)" in [caption.value for caption in app.caption]
     app.button(key="remove-old").click().run()

@@ -47,33 +47,30 @@ def level_findings(question: Levels, table: pd.DataFrame) -> list[str]:
 def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
     if not np.isfinite(row["p"]):
         return f"Whether models that are {better} agree more cannot be said: {row['reason']}."
-    of_it = table[table["pairs_of"] == row["pairs_of"]]
-    ends = f"from {of_it['mean'].iloc[0]:.3f} to {of_it['mean'].iloc[-1]:.3f}"
-    numbers = f"{_change(row)}, {p_text(row['p'])}, {of_it['recipes'].sum()} recipes"
+    recipes = table.loc[table["pairs_of"] == row["pairs_of"], "recipes"].sum()
+    numbers = f"{_change(row)}{_interval(row)}, {p_text(row['p'])}, {recipes} recipes"
     if row["p"] > SURE:
         return (
             f"Not shown here: models that are {better} do not agree clearly more with each other"
-            f" (mean alignment {ends}; {numbers})."
+            f" ({numbers})."
         )
     sense = "Yes, here they do" if row["rise"] > 0 else "No, the reverse"
     more = "more" if row["rise"] > 0 else "less"
-    return (
-        f"{sense}: models that are {better} agree {more} with each other (mean alignment {ends};"
-        f" {numbers})."
-    )
+    return f"{sense}: models that are {better} agree {more} with each other ({numbers})."
 
 
 def _short(row: Mapping[Hashable, Any]) -> str:
-    return f"{KINDS[row['pairs_of']]} {_change(row)} ({p_text(row['p'])})"
+    return f"{KINDS[row['pairs_of']]}: {_change(row)} ({p_text(row['p'])})"
 
 
 def _change(row: Mapping[Hashable, Any]) -> str:
-    interval = (
-        f", 95 % interval {row['rise_low']:+.3f} to {row['rise_high']:+.3f}"
-        if np.isfinite(row["rise_low"])
-        else ""
-    )
-    return f"change {row['rise']:+.3f}{interval}".replace("-", "−")
+    return f"change {row['rise']:+.3f}".replace("-", "−")
+
+
+def _interval(row: Mapping[Hashable, Any]) -> str:
+    if not np.isfinite(row["rise_low"]):
+        return ""
+    return f", 95 % interval {row['rise_low']:+.3f} to {row['rise_high']:+.3f}".replace("-", "−")
 
 
 def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:
@@ -85,7 +82,8 @@ def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:
 def _verdict(row: Mapping[Hashable, Any]) -> str:
     name = str(row["hypothesis"]).capitalize()
     if row["verdict"] == "not tested":
-        return f"{name}: not tested, since {row['reason'] or 'too few recipes were trained'}."
+        why = row["reason"] or "levels can be dealt in too few ways"
+        return f"{name}: not tested, as too few models were trained for it ({why})."
     value = f"{row['value']:+.3g}".replace("-", "−")
     interval = (
         f" (95 % interval {row['low']:+.3g} to {row['high']:+.3g})".replace("-", "−")

@@ -23,8 +23,8 @@ KINDS: Mapping[Kind, str] = {
     "language": "language",
     "across": "vision with language",
 }
-SKILL_THIRDS = ("least competent third", "middle third", "most competent third")
-SIZE_THIRDS = ("smallest third", "middle third", "largest third")
+SKILL_THIRDS = ("least competent", "middle", "most competent")
+SIZE_THIRDS = ("smallest", "middle", "largest")
 TASKS, DATA = "tasks", "data"
 
 

@@ -89,7 +89,7 @@ def test_sizes_are_ordered_by_their_parameters_and_variants_left_out():
 def test_without_named_sizes_parameters_are_cut_into_thirds_of_each_modality():
     trainings = family().assign(size="")
     leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
-    assert leveled.names[0] == "smallest third"
+    assert leveled.names[0] == "smallest"
     assert leveled.levels.tolist() == (trainings["parameters"] - 1).tolist()
 
 
@@ -279,7 +279,10 @@ def test_what_was_not_trained_is_not_tested():
         "capacity": "supported",
         "simplicity": "not tested",
     }
-    assert "Simplicity: not tested, since" in hypothesis_findings(Hypotheses(), table)[2]
+    assert (
+        "Simplicity: not tested, as too few models were trained for it"
+        in hypothesis_findings(Hypotheses(), table)[2]
+    )
 
 
 def test_a_verdict_needs_p_and_the_predicted_direction():
@@ -313,8 +316,8 @@ def levels(rise: float, p: float) -> pd.DataFrame:
 def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
     lead, other, _ = level_findings(Levels(by="size"), levels(rise, p))
     assert lead.startswith(start)
-    assert f"from 0.200 to {0.2 + rise:.3f}" in lead
-    assert other.startswith("Vision with language change ")
+    assert f"change {rise:+.3f}".replace("-", "−") in lead
+    assert other.startswith("Vision with language: change ")
     assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
         "No two finished models lie on one level of tasks, so nothing is compared."
     ]

@@ -1,0 +1,127 @@
+"""Convergence: do models come together as they get better, and why?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.questions.asking import findings_of
+from core.questions.convergence import figures
+from core.questions.convergence.question import By, FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.replicates import ceiling_of
+from core.study.parts import Comparison
+from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
+from pages._shared.address import fragment
+from pages._shared.queries import Place
+
+LEVELS: Mapping[By, str] = {
+    "competence": "competence",
+    "size": "size",
+    "tasks": "number of tasks",
+    "data": "amount of data",
+}
+READING = """Each diamond is the mean alignment of all pairs of models on one level, each **bar**
+its 95 % interval over recipes. Two seeds of a recipe never make a pair, nor do a model and its
+fine-tuned copy; they make the **ceiling**: how alike two trainings are that differ in nothing but
+their seed. The heading says how much alignment changes from the lowest level to the highest,
+between the same two lines (objectives or families), since levels differ in which lines they hold;
+**p** is how often levels dealt anew among the recipes of each line change it as much."""
+WHY = "Why do they come together?"
+PREDICTIONS = {
+    "multitask": "A model that must solve more tasks has fewer ways to do so.",
+    "capacity": "A larger model comes closer to the best solution, so to other large ones.",
+    "simplicity": "Networks prefer simple solutions; simpler ones should agree more.",
+}
+TESTS = """Each hypothesis of the published work is decided by one test, fixed before any was run;
+**q** adjusts its p for the three. The other tests of the table decide nothing. Simplicity is
+measured by the effective rank of the last layer, as weight decay and width vary."""
+COST = """Each dot is the change of alignment with one language model as vision models are
+fine-tuned, over models of several sizes and seeds, each compared with its own copy; bars are 95 %
+intervals, the diamond is the mean over all language models."""
+
+
+def show(at: Place) -> None:
+    """Draw alignment by level, the three hypotheses and what fine-tuning costs."""
+    frame.need_stimuli(at)
+    if len(queries.models(at)) < 2:
+        frame.need_readers(at, "caption", "image")
+    answer = st.container()
+    with bar.controls_bar():
+        by = controls.pick_labeled(controls.option_named(Levels, "by"), LEVELS)
+        comparison = comparing.pick_comparison(queries.size(at))
+    with frame.part():
+        show_levels(at, Levels(at.scope, (), comparison, by=by), answer)
+    show_hypotheses(at, comparison)
+    show_copies(at, comparison)
+
+
+def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
+    """Draw the mean alignment on each level beside chance and ceiling."""
+    table = queries.ask(at, question)
+    seeds = queries.ask(at, Replicates(at.scope, (), question.comparison))
+    said = findings_of(question, table)
+    with answer:
+        prose.answer(said[: prose.LEAD])
+    figure = figures.levels(
+        table,
+        ceilings=ceilings_of(seeds),
+        label=question.comparison.label,
+        chance=question.comparison.chance(queries.size(at)),
+        mode=frame.mode(),
+        narrow=frame.narrow(),
+    )
+    exportbar.draw(at, question, figure, key="convergence", table=table)
+    replicates = findings_of(Replicates(at.scope, (), question.comparison), seeds)
+    prose.explain(READING, [*said[prose.LEAD :], *replicates])
+
+
+def ceilings_of(seeds: pd.DataFrame) -> dict[str, float]:
+    """Return the ceiling of each kind of pairs; across modalities it is the geometric mean."""
+    vision, language = (ceiling_of(seeds, modality) for modality in ("vision", "language"))
+    across = math.sqrt(vision * language) if vision * language > 0 else math.nan
+    return {"vision": vision, "language": language, "across": across}
+
+
+@fragment
+def show_hypotheses(at: Place, comparison: Comparison) -> None:
+    """Draw the verdict on each hypothesis, and all tests as a table."""
+    st.header(WHY, anchor=False)
+    with frame.part():
+        question = Hypotheses(at.scope, (), comparison)
+        table = queries.ask(at, question)
+        said = findings_of(question, table)
+        columns = st.columns(len(PREDICTIONS))
+        for place, sentence, (name, prediction) in zip(
+            columns, said, PREDICTIONS.items(), strict=True
+        ):
+            with place:
+                st.markdown(f"**{name.capitalize()}**  \n{prediction}")
+                verdict = sentence.partition(": ")[2]
+                st.markdown(frame.plain(f"{verdict[:1].upper()}{verdict[1:]}"))
+        with st.expander("All tests"):
+            st.dataframe(table.drop(columns="decides"), hide_index=True)
+            st.markdown(TESTS)
+        exportbar.draw_table(at, question, table, key="hypotheses")
+
+
+@fragment
+def show_copies(at: Place, comparison: Comparison) -> None:
+    """Draw what fine-tuning changes, where there are models and their copies."""
+    question = FineTuned(at.scope, (), comparison)
+    with frame.part():
+        table = queries.ask(at, question)
+        if table.empty:
+            return
+        st.header("What does fine-tuning cost?", anchor=False)
+        models = queries.models(at)
+        titles = dict(zip(models["model"], models["title"], strict=True))
+        figure = figures.fine_tuned(table, titles=titles, mode=frame.mode())
+        exportbar.draw(at, question, figure, key="fine-tuned", table=table)
+        prose.explain(COST, findings_of(question, table))
+
+
+frame.draw("Do models come together as they get better?", show)
