@@ -101,9 +101,11 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
     left = (reads(models, "image") | reads(models, "caption")).sum() - seeing - reading
     if left:
         others = f", beside {counted(left, 'untrained model', 'untrained models')}{others}"
+    by = [f"seen by {counted(seeing, 'vision model', 'vision models')}"] if seeing else []
+    by += [f"read by {counted(reading, 'language model', 'language models')}"] if reading else []
     return (
-        f"Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs seen by"
-        f" {seeing} vision models and read by {reading} language models{others}{reality}."
+        f"Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs"
+        f" {' and '.join(by)}{others}{reality}."
     )
 
 

@@ -16,9 +16,12 @@ from playwright.sync_api import Browser, sync_playwright
 from core.settings import ROOT
 from tests.browser.server import CHROMIUM, FLAGS, serve
 
-PAGES = dict(  # by file: its address
-    re.findall(r'"pages/(\w+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text())
-)
+PAGES = {  # by file: its address
+    name.replace("/", "_"): link
+    for name, link in re.findall(
+        r'"pages/([\w/]+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text()
+    )
+}
 # where there is no chart
 DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs"
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
