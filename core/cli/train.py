@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command
 from core.errors import InputError
 from core.settings import CAVE_WEIGHTS, choose_device
-from core.training.configs import Config, Tier
-from core.training.family import CONFIGS, select
 
 if TYPE_CHECKING:
     import torch
+
+    from core.training.configs import Config, Tier
 
 RUNS = Path("runs")
 
@@ -65,6 +65,8 @@ def run(options: argparse.Namespace) -> None:
     """Train what the options name and print the published folders; raises InputError where they
     name nothing.
     """
+    from core.training.family import CONFIGS, select  # the Cave, whose tasks it names, takes pandas
+
     configs = select(options.names, tiers=_tiers(options))
     if not configs:
         raise InputError(

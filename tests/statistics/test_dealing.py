@@ -39,9 +39,9 @@ def test_the_interval_holds_what_the_test_does_not_reject():
 
 
 def test_one_world_in_twenty_is_sure_without_an_effect_and_nine_in_ten_with_one():
-    chance = [recipe_trend(*recipes(seed), draws=199, seed=seed).sure for seed in range(300)]
-    assert np.mean(chance) <= 0.05 + 2 * 0.0126
-    slopes = [recipe_trend(*recipes(seed, slope=0.8), draws=199) for seed in range(60)]
+    chance = [recipe_trend(*recipes(seed), draws=59, seed=seed).sure for seed in range(200)]
+    assert np.mean(chance) <= 0.05 + 2 * 0.0154
+    slopes = [recipe_trend(*recipes(seed, slope=0.8), draws=59) for seed in range(60)]
     assert np.mean([trend.sure and trend.rise > 0 for trend in slopes]) >= 0.9
     assert np.mean([trend.low <= 0.8 <= trend.high for trend in slopes]) >= 0.88
 

@@ -238,10 +238,10 @@ def test_a_folder_without_the_right_to_read_is_explained(
     write(root, "secret")
     original = Path.open
 
-    def refuse(self: Path, *args: str) -> object:
+    def refuse(self: Path, mode: str = "r", **how: str) -> object:
         if self.name == "secret.duckdb":
             raise PermissionError(errno.EACCES, "Permission denied")
-        return original(self, *args)
+        return original(self, mode, **how)
 
     monkeypatch.setattr(Path, "open", refuse)
     assert "secret.duckdb cannot be read: Permission denied" in only_good(root)
