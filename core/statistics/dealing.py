@@ -16,7 +16,7 @@ from jaxtyping import Float64, Int64
 from core.errors import InputError
 
 LEVEL = 0.95
-DRAWS = 1999
+DRAWS = 999
 ROUNDING = 1e-12
 
 

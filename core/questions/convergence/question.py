@@ -29,7 +29,7 @@ class _Trainings(StudyQuestion):
 class _Dealt(_Trainings):
     """A question whose trends are tested by dealing trainings anew."""
 
-    permutations: int = option(1999, least=1, help="times that whole recipes are dealt anew")
+    permutations: int = option(999, least=1, help="times that whole recipes are dealt anew")
     seed: int = option(0, least=0, label="Seed", help="seed of the permutations")
 
 
