@@ -34,6 +34,7 @@ def test_the_first_dataset_of_a_store_is_uploaded_and_added(visit, store):
     entry = {"name": "birds.zip", "mimeType": "application/zip", "buffer": data}
     form.locator("input[type=file]").set_input_files(entry)
     form.get_by_text("1 problem").wait_for()
+    form.locator(".tile img").nth(5).wait_for()
     assert form.locator(".tile img").count() == 6
     add = form.get_by_role("button", name="Add this dataset")
     assert add.is_disabled()

@@ -53,7 +53,7 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
         ("theory/contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
         ("theory/contrastive", {"preset": "capacity", "events": "6", "apart": "true"}),
         ("theory/deep_linear", {"a": "4", "b": "4", "seed": "1"}),
-        ("theory/deep_linear", {"preset": "labels", "a": "4", "b": "4", "added": "0.1"}),
+        ("theory/deep_linear", {"preset": "labels", "a": "3", "b": "3", "added": "0.1"}),
     ],
 )
 def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page, query):
