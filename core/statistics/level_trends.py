@@ -46,17 +46,6 @@ class Trainings:
             if len(np.unique(self.levels[of_it])) > 1 or len(np.unique(self.lines[of_it])) > 1:
                 raise InputError(f"expected recipe {recipe} on one level of one line")
 
-    def without(self, recipe: int) -> Trainings:
-        """Return the others."""
-        kept = self.recipes != recipe
-        return Trainings(
-            self.scores[np.ix_(kept, kept)],
-            self.levels[kept],
-            self.recipes[kept],
-            self.lines[kept],
-            self.kin[np.ix_(kept, kept)],
-        )
-
 
 @dataclass(frozen=True)
 class _Pairs:

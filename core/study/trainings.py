@@ -30,7 +30,6 @@ COLUMNS = (
     "tasks",
     "data",
     "decay",
-    "width",
 )
 
 
@@ -39,13 +38,13 @@ def describe_trainings(study: Study) -> pd.DataFrame:
 
     recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
     `varies` (or, where that is empty, in size) alone. start: the model that it was fine-tuned from.
-    tasks, data, decay, width: NaN where unknown.
+    tasks, data, decay: NaN where unknown.
     """
     models = trained(study.models())
     models = models[~is_reality(models)]
     cards = {name: study.entry(name).card for name in models["model"]}
     made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
-    made = made.reindex(columns=["recipe", "line", "start", "varies", "data", "decay", "width"])
+    made = made.reindex(columns=["recipe", "line", "start", "varies", "data", "decay"])
     return models.join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
 
 
@@ -78,8 +77,6 @@ def _made(card: ModelCard) -> dict[str, Any]:
         return {"recipe": card.name, "line": line or card.name, "start": "", "varies": ""}
     name, seed, varies = config["name"], config.get("seed", 0), config.get("varies", "")
     line = f"{card.family} {config['objective']}" + (f", {varies}" if varies else "")
-    shape = config.get("model", {})
-    widths = (shape.get(key) for key in ("embed_dim", "n_embd", "hidden_size"))
     return {
         "recipe": name.removesuffix(f"-seed{seed}"),
         "line": line,
@@ -87,5 +84,4 @@ def _made(card: ModelCard) -> dict[str, Any]:
         "varies": varies,
         "data": config.get("data", np.nan),
         "decay": config.get("decay", np.nan),
-        "width": next((width for width in widths if width), np.nan),
     }

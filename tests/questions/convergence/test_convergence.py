@@ -42,7 +42,6 @@ def row(model: str, line: str, modality: str = "vision", **more: object) -> dict
         "tasks": np.nan,
         "data": 1.0,
         "decay": 0.05,
-        "width": 48.0,
         **more,
     }
 

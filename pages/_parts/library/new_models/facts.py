@@ -36,10 +36,10 @@ def show(at: Place, request: EmbedRequest) -> list[str]:
         device = _device_of_job(request.device)
     except PlatoscopeError as error:
         return [*refused, f"{error}."]
-    rows = [_row(at, request, spec, known, device) for spec, known in outlines.items()]
+    rows = [_row(at, request, spec, outline, device) for spec, outline in outlines.items()]
     if rows:
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        reasons = dict.fromkeys(known.download.why for known in outlines.values())
+        reasons = dict.fromkeys(outline.download.why for outline in outlines.values())
         notes = [ROOM, _note_time(device), DASH, *filter(None, reasons)]
         st.caption(frame.plain(" ".join(notes)))
     return refused
@@ -62,22 +62,22 @@ def _note_time(device: str | None) -> str:
 
 
 def _row(
-    at: Place, request: EmbedRequest, spec: str, known: Outline, device: str | None
+    at: Place, request: EmbedRequest, spec: str, outline: Outline, device: str | None
 ) -> dict[str, str]:
     modality, times = VISION.name, 1
     if spec.startswith("hf:"):
         modality, times = LANGUAGE.name, max(1, len(request.caption_level))
-    size, download = queries.card(at).size, known.download.size
-    room = room_for(known.widths, size)
+    size, download = queries.card(at).size, outline.download.size
+    room = room_for(outline.widths, size)
     seconds = (
-        seconds_for(known.parameters, size, _measured(at), modality=modality, device=device)
+        seconds_for(outline.parameters, size, _measured(at), modality=modality, device=device)
         if device
         else None
     )
     return {
         "model": spec,
-        "parameters": count_text(known.parameters),
-        "layers": str(len(known.widths) or "—"),
+        "parameters": count_text(outline.parameters),
+        "layers": str(len(outline.widths) or "—"),
         "download": "none" if download == 0 else size_text(download),
         "in the store": size_text(None if room is None else room * times),
         "time": time_text(None if seconds is None else seconds * times),
@@ -89,15 +89,15 @@ def _outline(spec: str) -> Outline:
     return outline(spec)
 
 
-def _complete(spec: str, known: Outline) -> Outline:
+def _complete(spec: str, outline: Outline) -> Outline:
     """Add what is published of a language model where the hub does not answer."""
     table = published_models()
     rows = table[table["model"] == spec]
-    if known.parameters is not None or rows.empty:
-        return known
+    if outline.parameters is not None or rows.empty:
+        return outline
     row = rows.iloc[0]
     widths = (int(row["width"]),) * (1 + int(row["depth"]))
-    return replace(known, parameters=int(row["parameters"]), widths=widths)
+    return replace(outline, parameters=int(row["parameters"]), widths=widths)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

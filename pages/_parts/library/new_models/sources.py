@@ -71,10 +71,10 @@ def pick_hub() -> tuple[str, ...]:
     models = published_models()["model"]
     bound = bind("embed_hub", [])
     chosen: list[str] = st.session_state["embed_hub"]
-    known = [spec.removeprefix("hf:") for spec in models if spec.startswith("hf:")]
+    published = [spec.removeprefix("hf:") for spec in models if spec.startswith("hf:")]
     ids = st.multiselect(
         MODELS.label,
-        list(dict.fromkeys([*known, *chosen])),
+        list(dict.fromkeys([*published, *chosen])),
         placeholder="type to search, or any id: owner/name",
         max_selections=MOST,
         accept_new_options=True,
