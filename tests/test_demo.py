@@ -23,7 +23,7 @@ from core.store import Store, locked
 from core.study.study import Study
 from tests.comparisons import align_models
 
-TAKEN = ("gpt2-xs", "vit-supervised-s")
+TAKEN = ("gpt2-xs", "vit-multitask-s")
 RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")
 
 
@@ -124,7 +124,7 @@ def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
 
 def test_a_trained_model_is_aligned_with_reality_and_raw_pixels_are_not(store: Path) -> None:
     study = Study(Store(store), "cave")
-    row = align_models(study, ["vit-supervised-s"], [REALITY], k=10).iloc[0]
+    row = align_models(study, ["vit-multitask-s"], [REALITY], k=10).iloc[0]
     assert row["score"] > 8 * row["chance"]
     thumbnails = _pixels(Store(store))
     raw = METRICS["mutual_knn"](thumbnails, study.store.space("cave", REALITY, 0), k=10)

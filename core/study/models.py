@@ -35,7 +35,7 @@ _TYPES = {
     "tasks": "float64",
     "copy": "bool",
 }  # of an empty table too
-FEWER = "supervised, fewer tasks"
+FEWER = "fewer tasks"
 UNTRAINED = "untrained"
 
 
@@ -43,14 +43,14 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     """Return a row per model, from what its maker wrote down; what is unknown is NaN or empty.
 
     group: what decides its hue: the objective (vision), the family (language) or its own name;
-    untrained models, and supervised ones that learned fewer tasks than others of the table, form
+    untrained models, and multitask ones that learned fewer tasks than others of the table, form
     groups of their own. run, step: the training it comes from, its own name where that is unknown,
     and after how many steps. copy: taken before that training's end, so no model of its own in any
     statistic. tasks: how many it was supervised on. size: what its config calls it.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=list(MODEL_COLUMNS)).astype(_TYPES)
-    fewer = (models["group"] == "supervised") & (models["tasks"] < models["tasks"].max())
+    fewer = (models["group"] == "multitask") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
     return models.assign(title=titles, group=models["group"].mask(fewer, FEWER))
 

@@ -89,10 +89,15 @@ def default_spaces(study: Study) -> list[str]:
         .last()
     )
     order = [
-        *(one for one in PREFERRED if one in largest),
-        *(one for one in largest.index if one not in PREFERRED),
+        *(name for one in PREFERRED for name in largest.index if _plain(name) == one),
+        *(name for name in largest.index if _plain(name) not in PREFERRED),
     ]
     return [str(find_space(study, largest[objective])) for objective in order[:MOST_OBJECTIVES]]
+
+
+def _plain(objective: str) -> str:
+    """Return an objective without what it says in parentheses."""
+    return objective.partition(" (")[0]
 
 
 def default_language(study: Study) -> list[str]:

@@ -95,13 +95,13 @@ _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
 NARROW = ("largest kind",)  # the one label of an ordinary classifier
 ALL_TASKS = tuple(attribute.name for attribute in ATTRIBUTES)
 _OBJECTIVES: dict[str, dict[str, Any]] = {
-    "supervised": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
+    "multitask": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
     "MAE": {"batch": 64, "rate": 2e-3, "options": {"masked": 0.4, "width": 64, "depth": 2}},
     "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
     "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
-    "one label": {"batch": 64, "rate": 2e-3, "options": {"tasks": NARROW}},
-    "CLIP, then one label": {"batch": 64, "rate": 5e-4, "options": {"tasks": NARROW}},
-    "CLIP fine-tuned": {"batch": 64, "rate": 5e-4, "options": {"tasks": ALL_TASKS}},
+    "supervised (one label)": {"batch": 64, "rate": 2e-3, "options": {"tasks": NARROW}},
+    "CLIP fine-tuned (one label)": {"batch": 64, "rate": 5e-4, "options": {"tasks": NARROW}},
+    "CLIP fine-tuned (multitask)": {"batch": 64, "rate": 5e-4, "options": {"tasks": ALL_TASKS}},
     "untrained": {"batch": 64, "rate": 0.0, "steps": 0},
 }
 

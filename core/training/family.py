@@ -17,7 +17,7 @@ import numpy as np
 from core.errors import UnknownNameError
 from core.training.configs import ALL_TASKS, Config, Tier, language, vision
 
-OBJECTIVES = ("supervised", "MAE", "SimCLR", "CLIP")
+OBJECTIVES = ("multitask", "MAE", "SimCLR", "CLIP")
 VISION_SIZES = ("xs", "s", "m")
 LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
 CAUSAL = ("gpt2", "llama", "bloom")
@@ -46,9 +46,11 @@ def _vision_line() -> Iterator[Config]:
         tier: Tier = "family" if size == "xs" else "core"
         for objective in OBJECTIVES:
             yield vision("vit", objective, size, tier=tier)
-        yield vision("vit", "CLIP fine-tuned", size, label="tuned", start=f"vit-clip-{size}")
+        yield vision(
+            "vit", "CLIP fine-tuned (multitask)", size, label="tuned", start=f"vit-clip-{size}"
+        )
         yield vision("vit", "untrained", size)
-        yield vision("resnet", "supervised", size, tier="core" if size == "s" else "family")
+        yield vision("resnet", "multitask", size, tier="core" if size == "s" else "family")
     yield vision("resnet", "untrained", "s")
 
 
@@ -64,19 +66,19 @@ def _language_line() -> Iterator[Config]:
 def _narrow() -> Iterator[Config]:
     """Supervision by one label, from the start and of a trained CLIP."""
     for size in VISION_SIZES:
-        yield vision("vit", "one label", size, label="narrow")
+        yield vision("vit", "supervised (one label)", size, label="narrow")
         start = f"vit-clip-{size}"
-        yield vision("vit", "CLIP, then one label", size, label="tuned-narrow", start=start)
+        yield vision("vit", "CLIP fine-tuned (one label)", size, label="tuned-narrow", start=start)
 
 
 def _nested_tasks() -> Iterator[Config]:
     for count in TASK_COUNTS:
         yield vision(
             "vit",
-            "supervised",
+            "multitask",
             "s",
             label=f"{count}tasks",
-            title=f"supervised on {count} task{'s' * (count > 1)}",
+            title=f"{count} task{'s' * (count > 1)}",
             options={"tasks": ALL_TASKS[:count]},
             varies="tasks",
         )
@@ -87,20 +89,20 @@ def _task_sets() -> Iterator[Config]:
         for number, tasks in enumerate(draw_tasks(count), 1):
             yield vision(
                 "vit",
-                "supervised",
+                "multitask",
                 "s",
                 label=f"{count}tasks-set{number}",
-                title=f"supervised on {count} task{'s' * (count > 1)}, set {number}",
+                title=f"{count} task{'s' * (count > 1)}, set {number}",
                 options={"tasks": tasks},
                 varies="tasks",
             )
     for label, tasks in SPECIAL.items():
         yield vision(
             "vit",
-            "supervised",
+            "multitask",
             "s",
             label=label,
-            title=f"supervised on {label} alone",
+            title=f"{label} alone",
             options={"tasks": tasks},
             varies="tasks",
         )
@@ -108,7 +110,7 @@ def _task_sets() -> Iterator[Config]:
 
 def _simplicity() -> Iterator[Config]:
     """Five strengths of weight decay and five widths; the usual ones are of the main line."""
-    usual = vision("vit", "supervised", "xs")
+    usual = vision("vit", "multitask", "xs")
     for decay in DECAYS:
         yield _variant(
             usual, f"decay{decay:g}", f"weight decay {decay:g}", decay=decay, varies="weight decay"
@@ -119,7 +121,7 @@ def _simplicity() -> Iterator[Config]:
 
 
 def _data() -> Iterator[Config]:
-    for usual in (vision("vit", "supervised", "xs"), language("gpt2", "xs")):
+    for usual in (vision("vit", "multitask", "xs"), language("gpt2", "xs")):
         for part in SHARES:
             title = f"1/{part} of the data"
             yield _variant(usual, f"data1of{part}", title, data=1 / part, varies="data")
@@ -174,8 +176,8 @@ def _untrained(config: Config) -> Config:
 def _table() -> dict[str, Config]:
     """Name every config; starters and the models that publish copies on the way are marked here."""
     starters = {
-        "vit-supervised-s",
-        "vit-supervised-m",
+        "vit-multitask-s",
+        "vit-multitask-m",
         "vit-clip-s",
         "vit-mae-s",
         "gpt2-xs",
@@ -183,7 +185,7 @@ def _table() -> dict[str, Config]:
         "llama-s",
         "bloom-m",
     }
-    tracked = {f"vit-{label}-s" for label in ("supervised", "mae", "simclr", "clip", "tuned")} | {
+    tracked = {f"vit-{label}-s" for label in ("multitask", "mae", "simclr", "clip", "tuned")} | {
         "gpt2-s",
         "llama-s",
         "bloom-s",

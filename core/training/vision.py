@@ -197,11 +197,11 @@ def _take(rows: Float[Tensor, "b n d"], places: Integer[Tensor, "b m"]) -> Float
 
 
 OBJECTIVES: dict[str, type[nn.Module]] = {
-    "supervised": Supervised,
+    "multitask": Supervised,
     "MAE": MaskedAutoencoder,
     "SimCLR": SimCLR,
     "CLIP": Clip,
-    "CLIP fine-tuned": Supervised,
-    "one label": Supervised,
-    "CLIP, then one label": Supervised,
+    "CLIP fine-tuned (multitask)": Supervised,
+    "supervised (one label)": Supervised,
+    "CLIP fine-tuned (one label)": Supervised,
 }

@@ -23,7 +23,7 @@ from core.encoders.outlines import Outline, outline
 from core.errors import EncoderError
 from core.settings import CAVE_WEIGHTS
 
-SHIPPED = ("vit-clip-xs", "resnet-supervised-s", "gpt2-xs", "llama-xs", "bloom-xs", "roberta-s")
+SHIPPED = ("vit-clip-xs", "resnet-multitask-s", "gpt2-xs", "llama-xs", "bloom-xs", "roberta-s")
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -46,21 +46,21 @@ def test_untrained_models_are_one_group_whatever_they_read():
     assert models["group"].tolist() == [UNTRAINED, UNTRAINED]
 
 
-def test_supervised_models_of_fewer_tasks_than_others_stand_apart():
+def test_multitask_models_of_fewer_tasks_than_others_stand_apart():
     models = describe(
         [
-            card(f"vit-{n}-s", "vision", "ViT", "supervised", training=trained(f"vit-{n}-s", n))
+            card(f"vit-{n}-s", "vision", "ViT", "multitask", training=trained(f"vit-{n}-s", n))
             for n in (4, 32, 8)
         ]
     )
-    assert models["group"].tolist() == [FEWER, "supervised", FEWER]
+    assert models["group"].tolist() == [FEWER, "multitask", FEWER]
     assert models["tasks"].tolist() == [4, 32, 8]
     assert models["size"].tolist() == ["S", "S", "S"]
 
 
 def test_cards_of_the_first_release_say_the_number_of_tasks_and_the_size_in_their_name():
     old = {"steps": 3, "config": {"name": "vit-mae-xs", "steps": 3, "options": {"tasks": 8}}}
-    row = describe([card("vit-mae-xs", "vision", "ViT", "supervised", training=old)]).iloc[0]
+    row = describe([card("vit-mae-xs", "vision", "ViT", "multitask", training=old)]).iloc[0]
     assert (row["tasks"], row["size"]) == (8, "XS")
 
 

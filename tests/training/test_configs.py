@@ -54,18 +54,18 @@ def sizes() -> dict[str, int]:
 
 
 def test_every_model_can_be_built(sizes: dict[str, int]) -> None:
-    assert sizes["vit-supervised-s"] == 214_848
+    assert sizes["vit-multitask-s"] == 214_848
     assert all(count > 5_000 for count in sizes.values())
 
 
 def test_sizes_grow(sizes: dict[str, int]) -> None:
     for line in (
-        "vit-supervised",
+        "vit-multitask",
         "vit-mae",
         "vit-simclr",
         "vit-clip",
         "vit-tuned",
-        "resnet-supervised",
+        "resnet-multitask",
         "gpt2",
         "llama",
         "bloom",
@@ -93,7 +93,7 @@ def test_core_spans_objectives_sizes_and_architectures() -> None:
     core = select(tiers=("starter", "core"))
     vision = Counter(config.objective for config in core if config.family == "ViT")
     language = Counter(config.family for config in core if config.reads == "caption")
-    assert all(vision[objective] >= 2 for objective in ("supervised", "MAE", "SimCLR", "CLIP"))
+    assert all(vision[objective] >= 2 for objective in ("multitask", "MAE", "SimCLR", "CLIP"))
     assert set(language) == {"GPT-2", "LLaMA", "BLOOM"}
     assert sum(language.values()) >= 8
 

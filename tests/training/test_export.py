@@ -36,7 +36,7 @@ def open_vision_folder(folder: Path) -> nn.Module:
     return model.eval()
 
 
-@pytest.mark.parametrize("name", ["vit-supervised-xs", "resnet-supervised-xs", "vit-untrained-xs"])
+@pytest.mark.parametrize("name", ["vit-multitask-xs", "resnet-multitask-xs", "vit-untrained-xs"])
 def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, name: str) -> None:
     config = tiny(name, steps=6 * (name != "vit-untrained-xs"))
     folder = train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
@@ -104,7 +104,7 @@ def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -
 
 
 def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
-    model, _ = make_model(CONFIGS["vit-supervised-xs"], pool)
+    model, _ = make_model(CONFIGS["vit-multitask-xs"], pool)
     nn.init.constant_(model.cls_token, 1e6)
     with pytest.raises(
         TrainingError, match="cls_token of broken is not finite in half precision; lower its rate"

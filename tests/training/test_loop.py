@@ -18,11 +18,11 @@ from core.training.train import make_model, make_task
 from tests.training.conftest import CPU, tiny
 
 OBJECTIVES = [
-    "vit-supervised-xs",
+    "vit-multitask-xs",
     "vit-mae-xs",
     "vit-simclr-xs",
     "vit-clip-xs",
-    "resnet-supervised-xs",
+    "resnet-multitask-xs",
     "gpt2-xs",
     "roberta-s",
 ]
@@ -125,10 +125,10 @@ def test_rate_warms_up_and_falls_along_a_cosine() -> None:
 
 
 def test_scales_and_offsets_are_not_decayed(pool: Pool) -> None:
-    run = ready(pool, "vit-supervised-xs")
+    run = ready(pool, "vit-multitask-xs")
     decayed, free = run.optimizer.param_groups
     assert (decayed["weight_decay"], free["weight_decay"]) == (
-        CONFIGS["vit-supervised-xs"].decay,
+        CONFIGS["vit-multitask-xs"].decay,
         0.0,
     )
     assert all(parameter.ndim <= 1 for parameter in free["params"])

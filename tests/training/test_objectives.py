@@ -29,15 +29,15 @@ def model_of(pool: Pool, name: str) -> torch.nn.Module:
 
 
 def test_guessing_costs_one_in_every_task(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=ALL_TASKS)
+    task = Supervised(model_of(pool, "vit-multitask-xs"), tasks=ALL_TASKS)
     torch.nn.init.zeros_(task.head.weight)
     torch.nn.init.zeros_(task.head.bias)
-    assert task(first_batch(pool, "vit-supervised-xs")).item() == pytest.approx(1.0, abs=1e-5)
+    assert task(first_batch(pool, "vit-multitask-xs")).item() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=ALL_TASKS[:2])
-    batch = first_batch(pool, "vit-supervised-xs")
+    task = Supervised(model_of(pool, "vit-multitask-xs"), tasks=ALL_TASKS[:2])
+    batch = first_batch(pool, "vit-multitask-xs")
     scores = task.head(task.model(normalize(batch["images"])))
     scene = F.cross_entropy(scores[:, :6], batch["answers"][:, 0].long()) / math.log(6)
     kind = F.cross_entropy(scores[:, 6:], batch["answers"][:, 1].long()) / math.log(16)
@@ -46,8 +46,8 @@ def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
 
 
 def test_a_model_learns_the_tasks_that_are_named(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-supervised-xs"), tasks=("weather", "largest kind"))
-    batch = first_batch(pool, "vit-supervised-xs")
+    task = Supervised(model_of(pool, "vit-multitask-xs"), tasks=("weather", "largest kind"))
+    batch = first_batch(pool, "vit-multitask-xs")
     weather, kind = (list(ALL_TASKS).index(name) for name in ("weather", "largest kind"))
     logits = task.head(task.model(normalize(batch["images"])))
     split = len(ATTRIBUTES[weather].classes)
@@ -162,7 +162,7 @@ def test_batch_is_a_function_of_seed_and_step(pool: Pool) -> None:
 
 
 def test_a_share_of_the_data_is_its_first_events(pool: Pool) -> None:
-    feed = open_feed(tiny("vit-supervised-xs", data=1 / 4), pool, CPU)
+    feed = open_feed(tiny("vit-multitask-xs", data=1 / 4), pool, CPU)
     images = pool.pictures()
     kept = images[: round(len(images) / 4)]
     seen = torch.cat([feed(step)["images"] for step in range(4)])

@@ -84,7 +84,7 @@ def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
         "parameters", kind="stable"
     )
     several = whole[whole.groupby("family")["size"].transform("nunique") > 1]
-    tasks = about[about["group"].isin(("supervised", FEWER)) & about["tasks"].notna()].sort_values(
+    tasks = about[about["group"].isin(("multitask", FEWER)) & about["tasks"].notna()].sort_values(
         "tasks"
     )
     fewer = tasks[tasks["group"] == FEWER]
