@@ -80,7 +80,7 @@ def test_means_by_objective_leave_copies_out_and_untrained_models_apart():
     means = found[found["finding"] == f"{CLOSENESS} objective"].set_index("group")
     assert means.loc["GPT-2 (language)", ["models", "value"]].tolist() == [3, pytest.approx(0.3)]
     assert means.loc["untrained (language)", "value"] == 0.02
-    assert means.loc["supervised (vision)", "value"] == pytest.approx(0.5)
+    assert means.loc["multitask (vision)", "value"] == pytest.approx(0.5)
     assert (found["chance"] == 0.01).all()
 
 
