@@ -23,7 +23,7 @@ from core.questions.metrics.question import (
     SampleSize,
 )
 from core.questions.question import StudyQuestion
-from core.study.models import is_reality, reads, trained
+from core.study.models import is_reality, reads, usual, without_variants
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
@@ -67,8 +67,8 @@ def show(at: Place) -> None:
             at = replace(at, scope=scope.pick_scope(at))
         k = comparing.pick_k(min(queries.size(at), LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
-    models = comparable(at, every[~every["copy"]], k=k)
-    finished = trained(models)
+    models = comparable(at, without_variants(every[~every["copy"]]), k=k)
+    finished = usual(models)
     show_agreement(at, finished[~is_reality(finished)], k, answer)
     show_trends(at, finished)
     show_pair(at, models, k=k, null=null)

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from core.questions.models.answer import of_kinds
 from core.questions.models.question import ModelMap, Roster
-from core.study.models import is_reality, trained
+from core.study.models import is_reality, trained, without_variants
 from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, comparing, controls, frame, queries, scope
 from pages._shared.queries import Place
@@ -43,14 +44,19 @@ def show(at: Place) -> None:
 def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
     """Choose which kinds of models are compared, then some of them; return these described, too."""
     options = controls.options_by_name(Roster)
-    finished, world = trained(every), is_reality(every)
-    unfinished = len(finished) == len(every) or controls.pick_switch(options["unfinished"])
-    models = every if unfinished else finished
-    with_world = not world.any() or controls.pick_switch(options["world"])
-    models = models if with_world else models[~is_reality(models)]
+    unfinished, variants, with_world = (
+        controls.pick_switch(options[name]) if some else options[name].default
+        for name, some in (
+            ("unfinished", len(trained(every)) < len(every)),
+            ("variants", len(without_variants(every)) < len(every)),
+            ("world", is_reality(every).any()),
+        )
+    )
+    kinds = Roster((), unfinished, variants, with_world)
+    models = of_kinds(every, kinds)
     names = controls.pick_models(options["models"], models) if len(models) else ()
     chosen = models[models["model"].isin(names)] if names else models
-    return Roster(names, unfinished, with_world), chosen
+    return replace(kinds, names=names), chosen
 
 
 def _need_two(models: pd.DataFrame, at: Place) -> None:

@@ -18,7 +18,7 @@ from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.questions.overview.question import Overview
 from core.stimuli.dataset import DatasetCard
-from core.study.models import is_reality, reads, trained
+from core.study.models import is_reality, reads, trained, usual, without_variants
 from core.study.parts import Comparison
 from pages._shared import address, exportbar, frame, prose, queries
 from pages._shared.queries import Place
@@ -54,7 +54,7 @@ def show(at: Place) -> None:
     them closer.
     """
     card, every = queries.card(at), queries.models(at)
-    models = every[~every["copy"]]
+    models = without_variants(every[~every["copy"]])
     answer = st.container()
     st.markdown(f"{WHY} {_describe(card, models)}")
     frame.need_stimuli(at)
@@ -182,7 +182,7 @@ def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:
     growth = Alignment(
         at.scope,
         x=tuple(models.loc[~is_reality(models), "model"]) if reality else _names(models, "caption"),
-        y=(REALITY,) if reality else _names(trained(models), "image"),
+        y=(REALITY,) if reality else _names(usual(models), "image"),
         comparison=_comparison(question),
     )
     ranking = ranking_points(queries.ask(at, growth).dropna(subset="score"), models)

@@ -28,6 +28,8 @@ MODEL_COLUMNS = (
     "copy",
     "tasks",
     "size",
+    "recipe",
+    "varies",
 )
 _TYPES = {
     "parameters": "float64",
@@ -46,13 +48,18 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     untrained models, and multitask ones that learned fewer tasks than others of the table, form
     groups of their own. run, step: the training it comes from, its own name where that is unknown,
     and after how many steps. copy: taken before that training's end, so no model of its own in any
-    statistic. tasks: how many it was supervised on. size: what its config calls it.
+    statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
+    same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
+    where the table has an earlier seed of its recipe.
     """
     rows = [_row(card) for card in cards]
-    models = pd.DataFrame(rows, columns=list(MODEL_COLUMNS)).astype(_TYPES)
+    models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed"]).astype(_TYPES)
     fewer = (models["group"] == "multitask") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
-    return models.assign(title=titles, group=models["group"].mask(fewer, FEWER))
+    varies = models["varies"].mask(_is_replicate(models) & (models["varies"] == ""), "seed")
+    return models.assign(
+        title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
+    ).drop(columns="seed")
 
 
 def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
@@ -89,6 +96,7 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     run = config.get("name", card.name)
     size = config.get("size", run.rpartition("-")[2] if config else "").upper()
     tasks = _count(config.get("options", {}).get("tasks"))
+    seed, varies = config.get("seed", 0), config.get("varies", "")
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (
@@ -101,7 +109,13 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.parameters,
         card.layers,
     )
-    return *about, run, step, bool(step < steps), tasks, size
+    recipe = run.removesuffix(f"-seed{seed}")
+    return *about, run, step, bool(step < steps), tasks, size, recipe, varies, seed
+
+
+def _is_replicate(models: pd.DataFrame) -> pd.Series:
+    """Return which models have an earlier seed of their recipe beside them."""
+    return models["seed"] > models.groupby("recipe")["seed"].transform("min")
 
 
 def _count(tasks: Sequence[str] | int | None) -> float:
@@ -144,3 +158,16 @@ def trained(models: pd.DataFrame) -> pd.DataFrame:
     untrained models no competitors.
     """
     return models[~models["copy"] & (models["group"] != UNTRAINED)]
+
+
+def usual(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models that a study is about where none are named: one finished training of each
+    usual recipe. Other seeds are not independent of it, and models that vary it on purpose are
+    there to say why.
+    """
+    return without_variants(trained(models))
+
+
+def without_variants(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models of usual recipes, one seed of each."""
+    return models[models["varies"] == ""]

@@ -9,7 +9,8 @@ import pandas as pd
 
 from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
-from core.study.models import UNTRAINED, reads
+from core.study.models import reads, usual
+from core.study.roster import finished_models
 from core.study.study import Study
 
 PREFERRED = (
@@ -82,9 +83,10 @@ def default_spaces(study: Study) -> list[str]:
     CLIP fine-tuned.
     """
     models = study.models()
-    trained = models[reads(models, "image") & ~models["copy"] & (models["objective"] != UNTRAINED)]
+    counted = usual(models)
+    seeing = counted[reads(counted, "image")]
     largest = (
-        trained.sort_values(["parameters", "tasks"], kind="stable")
+        seeing.sort_values(["parameters", "tasks"], kind="stable")
         .groupby("objective")["model"]
         .last()
     )
@@ -101,12 +103,8 @@ def _plain(objective: str) -> str:
 
 
 def default_language(study: Study) -> list[str]:
-    """Return the language models that have finished their training."""
-    models = study.models()
-    return models.loc[
-        reads(models, "caption") & ~models["copy"] & (models["objective"] != UNTRAINED),
-        "model",
-    ].tolist()
+    """Return the language models that have finished the usual training of a recipe."""
+    return finished_models(study, "caption")
 
 
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:

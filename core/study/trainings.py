@@ -44,8 +44,10 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     models = models[~is_reality(models)]
     cards = {name: study.entry(name).card for name in models["model"]}
     made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
-    made = made.reindex(columns=["recipe", "line", "start", "varies", "data", "decay"])
-    return models.join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
+    made = made.reindex(columns=["line", "start", "varies", "data", "decay"])
+    return (
+        models.drop(columns="varies").join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
+    )
 
 
 def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
@@ -74,11 +76,10 @@ def _made(card: ModelCard) -> dict[str, Any]:
     config = card.training.get("config") or {}
     if not config:
         line = " ".join(part for part in (card.family, card.objective) if part)
-        return {"recipe": card.name, "line": line or card.name, "start": "", "varies": ""}
-    name, seed, varies = config["name"], config.get("seed", 0), config.get("varies", "")
+        return {"line": line or card.name, "start": "", "varies": ""}
+    varies = config.get("varies", "")
     line = f"{card.family} {config['objective']}" + (f", {varies}" if varies else "")
     return {
-        "recipe": name.removesuffix(f"-seed{seed}"),
         "line": line,
         "start": config.get("start") or "",
         "varies": varies,

@@ -12,6 +12,7 @@ import streamlit as st
 from core.figures.numbers import count_text
 from core.options import Option, options_of
 from core.study.models import trained
+from core.study.models import usual as usual_models
 from pages._shared import address
 from pages._shared.address import bind
 
@@ -34,17 +35,16 @@ def sentence(phrase: str) -> str:
     return f"{phrase[:1].upper()}{phrase[1:].replace('%%', '%')}."
 
 
-def pick_finished(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models whose training is finished, and the others too where they are wanted."""
-    finished = trained(models)
+def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the usual models, and all others too where they are wanted."""
+    counted = usual_models(models)
     text = (
-        "Untrained models, and checkpoints: models as they were at some step of their training."
-        " They count in no statistic."
+        "Also other seeds of a recipe, models that vary one on purpose, untrained models, and"
+        " checkpoints: models as they were at some step of their training."
     )
-    label = "Unfinished models too"
-    if len(finished) < len(models) and st.toggle(label, help=text, **bind("unfinished", False)):
+    if len(counted) < len(models) and st.toggle("Every model", help=text, **bind("every", False)):
         return models
-    return finished
+    return counted
 
 
 def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:

@@ -33,7 +33,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     """Choose at least two layers of models, at first those of
     `core.study.spaces.default_spaces`; NeededError for fewer.
     """
-    every = controls.pick_finished(queries.models(at))
+    every = controls.pick_usual(queries.models(at))
     names = {
         f"{row['model']}:{layer}": f"{row['title']}, {name}"
         for row in every.to_dict("records")

@@ -111,6 +111,7 @@ def ranked(**columns) -> pd.DataFrame:
         "run": table["model"],
         "step": 10.0,
         "copy": False,
+        "varies": "",
         "tasks": np.nan,
         "group": "MAE",
         "family": "ViT",
@@ -154,12 +155,19 @@ def test_tasks_are_compared_among_models_that_differ_in_nothing_else():
         tasks=[32.0, np.nan, 2.0, 32.0, 32.0],
         family=["ViT", "ViT", "ViT", "ResNet", "ViT"],
         size=["S", "S", "S", "S", "M"],
+        varies=["", "", "tasks", "", ""],
     )
     points = growth_points(ranking, NONE_SOLVED)
     assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [
         ["b", 2.0],
         ["a", 32.0],
     ]
+
+
+def test_replicates_and_what_varies_a_recipe_are_no_sizes():
+    ranking = ranked(parameters=[1e5, 2e5, 3e5, 4e5, 5e5], varies=["", "seed", "", "width", ""])
+    points = growth_points(ranking, NONE_SOLVED)
+    assert points.loc[points["panel"] == "size", "model"].tolist() == ["a", "b", "raw"]
 
 
 def test_solved_tasks_are_drawn_of_those_that_were_measured():

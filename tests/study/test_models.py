@@ -3,7 +3,15 @@
 import numpy as np
 
 from core.encoders.encoder import IMPORTED, ModelCard
-from core.study.models import FEWER, UNTRAINED, describe, families, groups_by_age, tell_apart
+from core.study.models import (
+    FEWER,
+    UNTRAINED,
+    describe,
+    families,
+    groups_by_age,
+    tell_apart,
+    usual,
+)
 
 
 def card(name, modality, family, objective, parameters=1000, training=None):
@@ -75,6 +83,26 @@ def test_a_copy_knows_its_training_and_its_step():
     assert models["copy"].tolist() == [False, True]
     assert models["run"].tolist() == ["vit-mae-s"] * 2
     assert models["step"].tolist() == [300, 50]
+
+
+def test_the_first_seed_of_a_usual_recipe_stands_for_it():
+    def one(name: str, **config: object) -> ModelCard:
+        whole = {"name": name, "steps": 9, **config}
+        return card(name, "vision", "ViT", "MAE", training={"steps": 9, "config": whole})
+
+    models = describe(
+        [
+            one("vit-s", seed=0),
+            one("vit-s-seed2", seed=2),
+            one("vit-s-wide", seed=0, varies="width"),
+            one("vit-s-wide-seed1", seed=1, varies="width"),
+            one("vit-m-seed1", seed=1),
+            card("elsewhere", "vision", "ViT", "MAE"),
+        ]
+    )
+    assert models["varies"].tolist() == ["", "seed", "width", "width", "", ""]
+    assert models["recipe"].tolist()[:4] == ["vit-s", "vit-s", "vit-s-wide", "vit-s-wide"]
+    assert usual(models)["model"].tolist() == ["vit-s", "vit-m-seed1", "elsewhere"]
 
 
 def test_of_a_model_without_a_note_of_its_training_nothing_is_guessed():

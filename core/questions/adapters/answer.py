@@ -36,7 +36,7 @@ from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.registry import Answer, declare, never
 from core.recipe import Recipe
-from core.study.models import trained
+from core.study.models import usual
 from core.study.spaces import Layer
 from core.study.study import Study
 
@@ -62,7 +62,7 @@ def name_spaces(question: A, study: Study) -> A:
     """
     named = [bool(names) for names in (question.x, question.y, question.ref)]
     if not any(named):
-        models, solved = trained(study.models()), ask(TasksSolved(question.scope), study)
+        models, solved = usual(study.models()), ask(TasksSolved(question.scope), study)
         (x, y), reference = usual_models(study, models, solved)
         question = replace(question, x=(x,), y=(y,), ref=(reference,))
     elif not all(named):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.encoders.encoder import REALITY
 from core.errors import MetricError, UnknownNameError
 from core.questions.captions.question import (
     CaptionAlignment,
@@ -15,7 +14,7 @@ from core.questions.captions.question import (
 from core.questions.captions.tellings import retold_models
 from core.study.comparison.engines import choose_engine
 from core.study.layers import read_choice
-from core.study.models import UNTRAINED, reads
+from core.study.models import is_reality, reads, usual
 from core.study.spaces import default_language
 from core.study.study import Study
 
@@ -30,9 +29,8 @@ def default_models(study: Study) -> list[str]:
 
 def default_targets(study: Study) -> list[str]:
     """Return the finished, trained vision models, and reality where it is known."""
-    models = study.models()
-    vision = reads(models, "image") & ~models["copy"] & (models["objective"] != UNTRAINED)
-    return models.loc[vision | (models["model"] == REALITY), "model"].tolist()
+    models = usual(study.models())
+    return models.loc[reads(models, "image") | is_reality(models), "model"].tolist()
 
 
 def complete_scores(question: CaptionScores, study: Study) -> CaptionScores:

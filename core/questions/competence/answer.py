@@ -31,7 +31,7 @@ from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
 from core.study.layers import read_choice
-from core.study.models import is_reality, reads, trained
+from core.study.models import is_reality, reads, usual, without_variants
 from core.study.roster import known_worlds
 from core.study.study import Study
 
@@ -90,7 +90,7 @@ def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
     models = models[~is_reality(models)]
     if contenders.names:
         return models[models["model"].isin(contenders.names)]
-    return models if contenders.unfinished else trained(models)
+    return without_variants(models) if contenders.unfinished else usual(models)
 
 
 def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.DataFrame:

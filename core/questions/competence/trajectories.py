@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.modalities import MODALITIES
-from core.study.models import trained
+from core.study.models import usual
 
 COLUMNS = ("model", "run", "step", "modality", "target", "score", "models")
 ABREAST = "trainings at the same step"
@@ -52,7 +52,7 @@ def _rows(
     checkpoint: pd.Series, scores: pd.Series, models: pd.DataFrame, followed: pd.DataFrame
 ) -> Iterator[tuple[Any, ...]]:
     others = models[models["run"] != checkpoint["run"]]
-    finished = trained(others)
+    finished = usual(others)
     abreast = followed[
         (followed["run"] != checkpoint["run"]) & (followed["step"] == checkpoint["step"])
     ]

@@ -44,7 +44,7 @@ from core.questions.registry import Answer, declare
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import check_count, draw_orders
 from core.study.comparison.layer_pairs import complete_pair
-from core.study.models import is_reality, trained
+from core.study.models import is_reality, usual
 from core.study.parts import LayerPair
 from core.study.roster import finished_models
 from core.study.study import Study
@@ -74,7 +74,7 @@ def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreeme
     size = question.size or usual_size(study.size, k=question.k)
     if size > study.size:
         raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
-    models = trained(study.models())
+    models = usual(study.models())
     return replace(
         question,
         names=question.names or tuple(models.loc[~is_reality(models), "model"]),

@@ -32,7 +32,7 @@ from core.questions.models.standings import (
 from core.questions.registry import Answer, declare, never
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparison.pairing import check_pairing, pair_models
-from core.study.models import is_reality, trained
+from core.study.models import is_reality, trained, without_variants
 from core.study.study import Study
 
 Q = TypeVar("Q", ModelPairs, ModelLayout, ModelMap, ModelTable)
@@ -51,9 +51,14 @@ def complete(question: Q, study: Study) -> Q:
 
 def _named(roster: Roster, study: Study) -> tuple[str, ...]:
     models = study.models()
+    return tuple(sorted(set(roster.names or of_kinds(models, roster)["model"])))
+
+
+def of_kinds(models: pd.DataFrame, roster: Roster) -> pd.DataFrame:
+    """Return the models of the kinds that a roster takes."""
     models = models if roster.unfinished else trained(models)
-    models = models if roster.world else models[~is_reality(models)]
-    return tuple(sorted(set(roster.names or models["model"])))
+    models = models if roster.variants else without_variants(models)
+    return models if roster.world else models[~is_reality(models)]
 
 
 def complete_layout(question: ModelLayout, study: Study) -> ModelLayout:

@@ -24,6 +24,12 @@ class Roster:
         label="Unfinished models",
         help="where no models are named, checkpoints and untrained models too",
     )
+    variants: bool = option(
+        False,
+        label="Replicates and variants",
+        help="where no models are named, other seeds of a recipe too, and models that vary one on"
+        " purpose: its tasks, data, weight decay or width",
+    )
     world: bool = option(
         True,
         label="The world itself",

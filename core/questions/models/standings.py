@@ -14,7 +14,7 @@ from core.errors import InputError, UnknownNameError
 from core.metrics.spec import MetricSpec
 from core.modalities import MODALITIES
 from core.study.comparison.comparing import layer_scores
-from core.study.models import trained
+from core.study.models import usual
 from core.study.parts import Measure
 from core.study.study import Study
 
@@ -27,11 +27,11 @@ def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
     """Return the groups that models are compared with, by name: reality where it is known, and the
     trained models of each modality that has any. models: of `describe`.
     """
-    usual = trained(models)
-    groups = {REALITY: list(usual.loc[usual["model"] == REALITY, "model"])}
+    counted = usual(models)
+    groups = {REALITY: list(counted.loc[counted["model"] == REALITY, "model"])}
     for name, modality in MODALITIES.items():
         if not modality.is_reality:
-            groups[modality.plural] = list(usual.loc[usual["modality"] == name, "model"])
+            groups[modality.plural] = list(counted.loc[counted["modality"] == name, "model"])
     return {name: members for name, members in groups.items() if members}
 
 

@@ -250,11 +250,14 @@ def _add_growth(
 
 
 def _joined(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    """Return the line of a run in the color of its last model's group."""
+    """Return the line of a run, through the mean at each place, in the color of its last model's
+    group.
+    """
     name = str(run["group"].iloc[-1])
+    means = run.groupby("x")["score"].mean()
     return {
-        "x": run["x"],
-        "y": run["score"],
+        "x": means.index,
+        "y": means,
         "mode": "lines",
         "line": {"color": clear(hue(name, mode), 0.55), "width": 2},
         "legendgroup": f"{run['modality'].iloc[-1]} {name}",

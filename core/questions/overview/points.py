@@ -51,7 +51,8 @@ def growth_points(ranking: pd.DataFrame, solved: pd.DataFrame) -> pd.DataFrame:
     copies along one training (with the finished model), the sizes of one group, the supervised
     models of one size by number of tasks; vision models by tasks solved.
     """
-    whole = ranking[~ranking["copy"] & (ranking["group"] != UNTRAINED)]
+    counted = ranking["varies"].isin(("", "tasks")) & (ranking["group"] != UNTRAINED)
+    whole = ranking[~ranking["copy"] & counted]
     copied = ranking[ranking["run"].isin(ranking.loc[ranking["copy"], "run"])]
     sized = whole[(whole["group"] != FEWER) & whole["parameters"].notna()]
     fewer = whole[whole["group"] == FEWER]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.statistics.fits import competence_fit
-from core.study.models import FEWER, UNTRAINED, reads, trained
+from core.study.models import FEWER, UNTRAINED, reads, usual
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
 TREND = "Spearman of competence and alignment, with"
@@ -31,7 +31,7 @@ def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFra
     values. alignment: model_x (language), model_y, score, chance. competence: model, value. models:
     as `core.study.models.describe` gives them.
     """
-    finished = trained(models).set_index("model")
+    finished = usual(models).set_index("model")
     pairs = alignment[
         alignment["model_x"].isin(finished.index) & alignment["model_y"].isin(finished.index)
     ]
@@ -61,7 +61,7 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     `core.questions.competence.tasks_solved.tasks_solved` gives it. Empty where no task has been
     measured.
     """
-    finished = trained(models)
+    finished = usual(models)
     pairs = alignment[alignment["model_x"].isin(finished.loc[reads(finished, "image"), "model"])]
     row = _trend(REALITY, pairs, solved.rename(columns={"solved": "value"}))
     return pd.DataFrame([(SOLVED, *row[1:])] if len(solved) else [], columns=list(COLUMNS))
@@ -71,13 +71,14 @@ def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return the mean alignment with reality by objective or family, size, number of tasks and of
     models left untrained.
 
-    Copies along a training are left out. Sizes are compared among the trained models that learned
+    Copies along a training, replicates and what varies a recipe, other than in its tasks, are left
+    out. Sizes are compared among the trained models that learned
     all tasks, of families that come in several sizes; numbers of tasks within one family and size.
     alignment: model_x, score, chance; one row per model. Range and chance are the metric's.
     """
     about = (
         alignment.dropna(subset="score")
-        .merge(models[~models["copy"]], left_on="model_x", right_on="model")
+        .merge(_by_recipe(models), left_on="model_x", right_on="model")
         .sort_values("modality", kind="stable")
     )
     whole = about[~about["group"].isin((FEWER, UNTRAINED)) & (about["size"] != "")].sort_values(
@@ -95,6 +96,11 @@ def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
         *_means(comparable, "tasks", comparable["tasks"].map("{:.0f} of the tasks".format)),
     )
     return pd.DataFrame(parts, columns=list(COLUMNS))
+
+
+def _by_recipe(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models as their training left them: of usual recipes, or of fewer tasks."""
+    return models[~models["copy"] & models["varies"].isin(("", "tasks"))]
 
 
 def _means(table: pd.DataFrame, by: str, group: pd.Series) -> Iterator[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.study.comparison.comparing import align_models, layer_scores
 from core.study.layers import LayerChoice, pick
-from core.study.models import reads
+from core.study.models import reads, without_variants
 from core.study.parts import Comparison, LayerPair, Measure
 from core.study.study import Study
 
@@ -24,7 +24,7 @@ def complete_pair(pair: LayerPair, study: Study, *, k: int) -> LayerPair:
     """
     if not (pair.x and pair.y):
         models = study.models()
-        first, second = best_models(study, models[~models["copy"]], k=k)
+        first, second = best_models(study, without_variants(models[~models["copy"]]), k=k)
         pair = replace(pair, x=pair.x or first, y=pair.y or second)
     for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
         _check_layer(study, name, layer)

@@ -36,7 +36,7 @@ def pick(at: Place) -> Adaptation:
     with bar.controls_bar():
         rest = bar.more()
         with rest:
-            models = controls.pick_finished(queries.models(at)).set_index("model", drop=False)
+            models = controls.pick_usual(queries.models(at)).set_index("model", drop=False)
         if len(models) < 3:
             how = frame.command(
                 "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"

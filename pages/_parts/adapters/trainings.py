@@ -24,7 +24,7 @@ from core.questions.adapters.maps.model import DEFAULTS, Adapters, split
 from core.questions.adapters.provenance import Provenance, adapters_recipe, check_adapters
 from core.questions.adapters.question import Adaptation, Course, Fitting
 from core.recipe import Recipe
-from core.study.models import trained
+from core.study.models import usual
 from pages._parts.adapters import lessons
 from pages._shared import experiment, exportbar, frame, queries
 from pages._shared.queries import Place
@@ -232,8 +232,8 @@ def _adopt(at: Place, question: Adaptation, adapters: Adapters, recipe: Recipe) 
         "seed": provenance.seed,
     }
     st.session_state.update(controls)
-    if not set(spaces) <= set(trained(queries.models(at))["model"]):
-        st.session_state["unfinished"] = True
+    if not set(spaces) <= set(usual(queries.models(at))["model"]):
+        st.session_state["every"] = True
     adopted = _question_of(at, question, provenance)
     keep(at, adopted, Training(adopted, adapters, passes=provenance.stopped))
     return provenance

@@ -17,7 +17,7 @@ MODELS = pd.DataFrame(
         ("reality", "world", "reality", "reality", np.nan, False),
     ],
     columns=["model", "modality", "group", "run", "step", "copy"],
-)
+).assign(varies="")
 PAIRS = pd.DataFrame(
     [
         ("bloom", "gpt", 0.5),

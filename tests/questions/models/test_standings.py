@@ -24,6 +24,7 @@ MODELS = pd.DataFrame(
         "group": ["MAE", "MAE", "untrained", "GPT-2", "reality"],
         "copy": [False, True, False, False, False],
         "run": list(RUNS.values()),
+        "varies": "",
     }
 )
 PAIRS = pd.DataFrame(

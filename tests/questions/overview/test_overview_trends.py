@@ -24,7 +24,7 @@ MODELS = pd.DataFrame(
         ("reality", "world", "reality", "world", False, np.nan, ""),
     ],
     columns=["model", "modality", "group", "family", "copy", "tasks", "size"],
-).assign(parameters=1.0)
+).assign(parameters=1.0, varies="")
 LANGUAGE = ["gpt-0", "gpt-1", "gpt-2", "gpt-3", "gpt-4", "gpt-1-step00010", "gpt-raw"]
 SKILL = pd.DataFrame({"model": LANGUAGE, "value": [0.1, 0.2, 0.3, 0.4, 0.5, 0.15, -0.5]})
 
