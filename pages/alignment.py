@@ -12,8 +12,9 @@ from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.findings import pair_findings, trend_findings
-from core.questions.alignment.points import calibrated_points, fits, trend_points
+from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
 from core.questions.alignment.question import Alignment
+from core.questions.alignment.shares import replicates_of
 from core.study.models import is_reality, reads, trained
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
@@ -27,6 +28,8 @@ COLUMNS = {
     "competence": "1 − bits per byte",
     "score": "alignment",
     "chance": "chance",
+    "ceiling": "ceiling",
+    "share": "share of the way",
     "low": "95 % from",
     "high": "to",
     "threshold": "95 % of chance",
@@ -43,11 +46,17 @@ READING = """Each dot is a language model, each line a model that it is compared
 with. Large dots are large language models, thick lines large vision models. The
 dashed line is fitted to the diamonds, each the mean of a language model over its panel; the band is
 its 95 % interval. Fewer than five language models have no line.
-{chance} **Click a dot** to choose its two models: a ring marks them, and their layers
+{levels} **Click a dot** to choose its two models: a ring marks them, and their layers
 are below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""
+CEILING = """The **ceiling** is how alike two trainings are that differ in nothing but their seed,
+for a vision and a language model the geometric mean of both: no two models can be expected to be
+more alike."""
+FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
+ONE_SEED = "no recipe of these models was trained with several seeds"
+SHARED = "share of the way from chance (0) to the ceiling (1)"
 DRAWS = (
     "Resamples the stimuli and shows the 95 % interval of each score, in the table and on the hover"
     " card."
@@ -89,18 +98,22 @@ def show(at: Place) -> None:
 def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look) -> None:
     """Draw alignment against competence, or what else is on the axis."""
     calibrated = question.calibration.null > 0
-    drawn = look.apply(at, calibrated_points(points) if calibrated else points)
+    drawn = look.apply(at, points)
+    if look.vertical == "share":
+        drawn = shared_points(drawn)
+    elif calibrated:
+        drawn = calibrated_points(drawn)
     figure = figures.trend(
         drawn,
         fits(drawn, queries.models(at), look.axis),
-        label=question.label,
+        label=SHARED if look.vertical == "share" else question.label,
         mode=frame.mode(),
         narrow=frame.narrow(),
         axis=look.axis,
     )
     csv = drawn.assign(metric=question.comparison.metric)
     exportbar.draw_models(at, question, figure, key="trend", table=csv)
-    _explain(points, question.comparison.metric, calibrated=calibrated)
+    _explain(points, question, look)
     _list_missing(at, drawn, look)
 
 
@@ -130,29 +143,43 @@ def pick(at: Place) -> tuple[Alignment, Look]:
     return question, look
 
 
-def _explain(points: pd.DataFrame, metric: str, *, calibrated: bool) -> None:
-    has_chance = not points["chance"].isna().all()
-    formula = METRICS[metric].chance
-    if calibrated:
-        chance = "The dotted line is chance, after calibration."
-    elif formula is not None:
-        chance = (
-            f"The dotted line is chance of one pair of layers, {formula.text}; the best of many"
-            " lies a little above it."
-        )
-    else:
-        chance = (
-            "Hover cards show chance."
-            if has_chance
-            else "Calibrate by permutations to see chance for this metric."
-        )
-    prose.explain(READING.format(chance=chance))
+def _explain(points: pd.DataFrame, question: Alignment, look: Look) -> None:
+    metric = question.comparison.metric
+    levels = f"{_chance_note(points, question, look)} {_ceiling_note(points, question, look)}"
+    prose.explain(READING.format(levels=levels))
     with st.expander("The metric"):
         spec = METRICS[metric].spec
         st.latex(spec.formula)
         st.markdown(
             f"**Sees.** {spec.sees} **Misses.** {spec.misses} {frame.plain(spec.reference)}."
         )
+
+
+def _chance_note(points: pd.DataFrame, question: Alignment, look: Look) -> str:
+    """Say what the line of chance is, or where chance is seen instead."""
+    formula = METRICS[question.comparison.metric].chance
+    if look.vertical == "share":
+        return "The dotted line, 0, is chance."
+    if question.calibration.null:
+        return "The dotted line is chance, after calibration."
+    if formula is not None:
+        return (
+            f"The dotted line is chance of one pair of layers, {formula.text}; the best of many"
+            " lies a little above it."
+        )
+    if points["chance"].isna().all():
+        return "Calibrate by permutations to see chance for this metric."
+    return "Hover cards show chance."
+
+
+def _ceiling_note(points: pd.DataFrame, question: Alignment, look: Look) -> str:
+    """Say what the ceiling is, or why none is drawn."""
+    if "ceiling" not in points:
+        fixed = replicates_of(question) is None
+        return f"There is no ceiling: {FIXED if fixed else ONE_SEED}."
+    if question.calibration.null and look.vertical == "score":
+        return "Calibrated scores have no ceiling; the share of the way to it is on hover cards."
+    return CEILING
 
 
 def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:

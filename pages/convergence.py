@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
 from core.questions.convergence import figures
 from core.questions.convergence.question import By, FineTuned, Hypotheses, Levels, Replicates
-from core.questions.convergence.replicates import ceiling_of
+from core.study.ceilings import ceiling_between
 from core.study.parts import Comparison
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
 from pages._shared.address import fragment
@@ -23,6 +21,11 @@ LEVELS: Mapping[By, str] = {
     "size": "size",
     "tasks": "number of tasks",
     "data": "amount of data",
+}
+ENDS = {  # modalities of the pairs that have a ceiling
+    "vision": ("vision", "vision"),
+    "language": ("language", "language"),
+    "across": ("vision", "language"),
 }
 READING = """Each diamond is the mean alignment of all pairs of models on one level, each **bar**
 its 95 % interval over recipes. Two seeds of a recipe never make a pair, nor do a model and its
@@ -68,7 +71,7 @@ def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
         prose.answer(said[: prose.LEAD])
     figure = figures.levels(
         table,
-        ceilings=ceilings_of(seeds),
+        ceilings={kind: ceiling_between(seeds, *ends) for kind, ends in ENDS.items()},
         label=question.comparison.label,
         chance=question.comparison.chance(queries.size(at)),
         mode=frame.mode(),
@@ -77,13 +80,6 @@ def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
     exportbar.draw(at, question, figure, key="convergence", table=table)
     replicates = findings_of(Replicates(at.scope, (), question.comparison), seeds)
     prose.explain(READING, [*said[prose.LEAD :], *replicates])
-
-
-def ceilings_of(seeds: pd.DataFrame) -> dict[str, float]:
-    """Return the ceiling of each kind of pairs; across modalities it is the geometric mean."""
-    vision, language = (ceiling_of(seeds, modality) for modality in ("vision", "language"))
-    across = math.sqrt(vision * language) if vision * language > 0 else math.nan
-    return {"vision": vision, "language": language, "across": across}
 
 
 @fragment

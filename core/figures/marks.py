@@ -16,7 +16,7 @@ from plotly.basedatatypes import BaseTraceType
 
 from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
-from core.figures.theme import INK, Mode, chance_line, hue, plain, symbol
+from core.figures.theme import INK, Mode, ceiling_line, chance_line, hue, plain, symbol
 from core.modalities import Modality
 
 SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
@@ -49,6 +49,24 @@ def add_chance(
 def name_chance(figure: Drawing, mode: Mode) -> Drawing:
     """Add the chance level to the legend."""
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
+
+
+def add_ceiling(
+    figure: Drawing,
+    ends: Sequence[object],
+    level: float,
+    mode: Mode,
+    at: Mapping[str, int],
+    *,
+    name: str = "",
+) -> None:
+    """Draw a panel's ceiling from one end to the other, or nothing where it is NaN.
+
+    at: the panel's row and column. name: in the legend, "" where another line stands for it.
+    """
+    if not math.isnan(level):
+        look = {**ceiling_line(mode, name=name), "hoverinfo": "skip", "showlegend": bool(name)}
+        figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
 
 
 def name_line(figure: Drawing, name: str, line: Mapping[str, object], *, group: str) -> Drawing:

@@ -210,6 +210,18 @@ def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
     }
 
 
+def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
+    """Return the look of every ceiling, which two seeds of one recipe reach: dash-dotted and gray;
+    `name` is finished text.
+    """
+    return {
+        "mode": "lines",
+        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "dashdot"},
+        "name": name,
+        "legendgroup": "ceiling",
+    }
+
+
 def hover_card(*lines: str, ids: str) -> str:
     """Return a hover card of finished lines with the raw ids small beneath."""
     return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])

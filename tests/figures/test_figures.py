@@ -11,7 +11,7 @@ from core.metrics import METRICS
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import Layers, layer_grid
-from core.questions.alignment.points import calibrated_points
+from core.questions.alignment.points import calibrated_points, shared_points
 from core.questions.overview.figures import growth, headline, ranking
 from core.questions.stimuli.figures import agreement
 from tests.figures.tables import (
@@ -118,6 +118,30 @@ def test_trend_prints_fit_reason_and_chance():
     assert {tuple(trace.y) for trace in chance_traces(figure) if trace.y[0]} == {(0.05, 0.05)}
     assert figure.layout.yaxis.title.text == LABEL
     assert "bits per byte" in figure.layout.xaxis.title.text
+
+
+@pytest.mark.parametrize(("level", "name"), [(0.2, "ceiling 0.2"), (0.9, "far above the plot")])
+def test_trend_draws_the_ceiling_and_names_it_with_its_value(level, name):
+    points = trend_points().assign(ceiling=level, share=0.25)
+    figure = trend(points, trend_fits(), label=LABEL, mode="light")
+    lines = [trace for trace in figure.data if trace.legendgroup == "ceiling" and trace.x[0]]
+    assert {tuple(line.y) for line in lines} == {(level, level)}
+    (entry,) = (trace for trace in figure.data if trace.legendgroup == "ceiling" and trace.name)
+    assert name in entry.name
+    assert (figure.layout.yaxis.range[1] > level) == ("far" not in name)
+    card = next(trace for trace in figure.data if trace.customdata is not None).hovertext[0]
+    assert "0.25 of the way from chance to the ceiling" in card
+
+
+def test_the_share_of_the_way_may_stand_on_the_axis():
+    points = shared_points(trend_points().assign(ceiling=0.55, share=0.25))
+    figure = trend(points, trend_fits(), label=LABEL, mode="light")
+    dots = [trace for trace in figure.data if trace.customdata is not None]
+    assert {value for trace in dots for value in trace.y} == {0.25}
+    assert {tuple(trace.y) for trace in chance_traces(figure) if trace.x[0]} == {(0, 0)}
+    assert "alignment 0.100<br>0.25 of the way" in dots[0].hovertext[0]
+    none = trend(shared_points(trend_points()), trend_fits(), label=LABEL, mode="light")
+    assert "No ceiling is known here" in words(none)
 
 
 def test_trend_draws_the_fit_with_its_band():

@@ -72,6 +72,12 @@ def three(tmp_path_factory) -> Path:
     )
 
 
+@pytest.fixture(scope="session")
+def twice(tmp_path_factory) -> Path:
+    """Return a small store in which each recipe was trained from two seeds."""
+    return build(tmp_path_factory.mktemp("twice"), PaintedDataset(30), **SMALL, seeds=2)
+
+
 @pytest.fixture
 def opened(monkeypatch):
     """Return a function that opens a page over a store, as a link would; whatever legend it shows

@@ -55,6 +55,23 @@ def test_what_no_model_has_is_said(opened, demo):
     assert charts(app) == ["trend", "layer-map"]
 
 
+def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
+    app = opened(twice, "alignment", vertical="share")
+    assert not app.exception
+    entries = [trace["name"] for trace in spec(app, "trend")["data"] if trace.get("name")]
+    assert any(name.startswith("ceiling 1") for name in entries)
+    table = app.dataframe[0].value
+    known = table["share of the way"].notna()
+    assert known.any()
+    assert set(table.loc[~known, "compared with"]) == {"Reality"}
+
+
+def test_without_replicates_a_page_says_why_there_is_no_ceiling(opened, demo):
+    app = opened(demo, "alignment")
+    text = " ".join(one.value for one in app.markdown)
+    assert "There is no ceiling: no recipe of these models was trained with several seeds" in text
+
+
 def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):
     app = opened(demo, "alignment", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m")
     assert not app.exception

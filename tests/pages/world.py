@@ -5,6 +5,7 @@ own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -116,15 +117,18 @@ def build(
     vision: Sequence = VISION,
     language: Sequence = LANGUAGE,
     reality: bool = True,
+    seeds: int = 1,
 ) -> Path:
-    """Fill a store: the dataset, its models and reality."""
+    """Fill a store: the dataset, its models, each trained from so many seeds, and reality."""
     add_dataset(root, dataset)
     for objective, size, skill in vision:
         name, title = f"vit-{objective.lower()}-{size}", f"ViT {size.upper()} · {objective}"
-        _embed(root, dataset, _card(name, title, "vision", "ViT", objective, size), skill)
+        card = _card(name, title, "vision", "ViT", objective, size)
+        _embed_seeds(root, dataset, card, skill, seeds)
     for family, size, skill in language:
         name, title = f"{family.lower()}-{size}", f"{family} {size.upper()}"
-        _embed(root, dataset, _card(name, title, "language", family, "language", size), skill)
+        card = _card(name, title, "language", family, "language", size)
+        _embed_seeds(root, dataset, card, skill, seeds)
     if reality:
         card = ModelCard(
             "reality",
@@ -146,6 +150,16 @@ def _card(name, title, modality, family, objective, size) -> ModelCard:
     return ModelCard(
         name, title, modality, f"hf:{name}", family, objective, PARAMETERS[size], name, layers
     )
+
+
+def _embed_seeds(root, dataset, card, skill, seeds) -> None:
+    _embed(root, dataset, card, skill)
+    for seed in range(1, seeds):
+        name = f"{card.name}-seed{seed}"
+        config = {"name": name, "seed": seed, "objective": card.objective, "steps": 1}
+        training = {"steps": 1, "config": config}
+        title = f"{card.title} · seed {seed}"
+        _embed(root, dataset, replace(card, name=name, title=title, training=training), skill)
 
 
 def _embed(root, dataset, card, skill) -> None:

@@ -10,6 +10,8 @@ from core.errors import MetricError
 from core.progress import Progress
 from core.questions.alignment.calibration import add_intervals, add_nulls
 from core.questions.alignment.question import Alignment
+from core.questions.alignment.shares import add_shares, read_replicates
+from core.questions.convergence.question import Replicates
 from core.questions.registry import Answer, declare
 from core.statistics.nulls import check_count
 from core.study.comparison.comparing import align_models
@@ -17,6 +19,8 @@ from core.study.comparison.engines import choose_engine
 from core.study.layers import ALL, read_choice
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
+
+MANY = 500  # pairs, which take about two seconds
 
 
 def complete(question: Alignment, study: Study) -> Alignment:
@@ -48,10 +52,13 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     Returns the columns of `align_models`. With permutations also null_mean, null_sd, threshold, p,
     calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false discovery rate
     over all rows; with draws also low and high, the 95 % interval of the score of the chosen layers
-    (see `core.statistics.intervals`). reason: why any of these is NaN, or the score; else empty.
+    (see `core.statistics.intervals`). Where recipes were trained with several seeds, also ceiling
+    and share (see `core.questions.alignment.shares`). reason: why any of these is NaN, or the
+    score; else empty.
     """
     comparison, calibration = question.comparison, question.calibration
     table = align_models(study, question.x, question.y, comparison)
+    table = add_shares(table, question, study)
     if calibration.null:
         table = add_nulls(table, question, study, report)
     if calibration.bootstrap:
@@ -59,9 +66,19 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     return table.assign(reason=table.pop("reason"))  # the last column
 
 
+def takes_long(question: Alignment) -> bool:
+    """Return whether an answer is kept: where stimuli are drawn anew, and of many pairs."""
+    return question.calibration.resamples or len(question.x) * len(question.y) > MANY
+
+
 declare(
     Alignment,
     Answer(
-        align, version=1, complete=complete, kept=lambda question: question.calibration.resamples
+        align,
+        version=2,
+        complete=complete,
+        needs=(Replicates,),
+        reads=read_replicates,
+        kept=takes_long,
     ),
 )

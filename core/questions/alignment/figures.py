@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,33 +11,35 @@ import plotly.graph_objects as go
 from core.figures.drawing import Drawing
 from core.figures.marks import (
     SILENT,
+    add_ceiling,
     add_chance,
     cards,
     name_chance,
     name_line,
     name_mark,
 )
-from core.figures.numbers import count_text, p_text
+from core.figures.numbers import count_text
 from core.figures.panels import cell, name_rows, panels
 from core.figures.theme import (
     INK,
     Mode,
+    ceiling_line,
     clear,
     heading,
-    hover_card,
     hue,
     marker_size,
     plain,
     reason,
-    sized,
     symbol,
     wrap,
 )
 from core.modalities import LANGUAGE
 from core.questions.alignment.axes import AXES, Axis
+from core.questions.alignment.cards import card, on_axis
 from core.statistics.fits import Fit
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
+NEAR = 3  # a ceiling above so many times the highest score would flatten all else
 # what a legend entry stands for, beside families and chance
 FIT, RUNS, MEANS = "fit", "runs", "means"
 
@@ -57,15 +58,16 @@ def trend(
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y,
     title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
-    interval low and high. fits: one per facet; diamonds are its points. label: of the score. Each
-    line is one model of the panel's objective, wider where it is larger. `narrow` stacks the panels
-    for a phone. axis: what its column of the points is.
+    interval low and high, with replicates ceiling and share. fits: one per facet; diamonds are its
+    points. label: of the score. Each line is one model of the panel's objective, wider where it is
+    larger. `narrow` stacks the panels for a phone. axis: what its column of the points is.
     """
     points = points.assign(x=axis.unplace(axis.place(points[axis.column])))
+    points = points if "ceiling" in points else points.assign(ceiling=math.nan)
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
-    seen = _marked(seen).assign(card=[_card(row, axis) for row in seen.to_dict("records")])
+    seen = _marked(seen).assign(card=[card(row, axis) for row in seen.to_dict("records")])
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
     heads, title = [_heading(facet, fits[facet]) for facet in facets], f"Alignment and {axis.short}"
@@ -76,9 +78,11 @@ def trend(
         _add_panel(figure, panel, fits[facet], at, mode, axis)
     figure.update_xaxes(**_log_axis(seen["x"]) if axis.log else {})
     _name_axes(figure, len(facets), columns, label, axis)
-    figure.update_yaxes(matches="y", range=_reach(seen))
+    reach = _reach(seen)
+    figure.update_yaxes(matches="y", range=reach)
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
+    _name_ceiling(figure, seen["ceiling"].dropna(), mode, top=reach[1])
     return figure.figure()
 
 
@@ -107,15 +111,22 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawi
 
 
 def _reach(points: pd.DataFrame) -> list[float]:
-    """Return the range of the score's axis: all scores and chance levels, and 0."""
+    """Return the range of the score's axis: all scores and chance levels, 0, and the ceiling where
+    it is near.
+    """
     values = pd.concat([points["score"], points["chance"]]).dropna()
     low, high = min(0.0, values.min()), max(values.max(), 0.0)
+    ceiling = points["ceiling"].max()
+    if 0 < ceiling <= NEAR * high:
+        high = max(high, ceiling)
     return [1.08 * low, 1.08 * high or 1.0]
 
 
 def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     if points.empty:
         return "No pair of models is chosen: pick at least one language model and one vision model."
+    if points["score"].isna().all() and "alignment" in points:
+        return "No ceiling is known here, so there is no share of the way to it."
     if points["score"].isna().all():
         return "No alignment can be computed for these models."
     if axis != AXES["competence"]:
@@ -143,11 +154,7 @@ def _add_panel(
     color = hue(points["facet"].iloc[0], mode)
     if len(fit.band):
         _add_band(figure, fit.band.assign(x=axis.unplace(fit.band["x"])), color, at)
-    if points["chance"].nunique() == 1:  # of CKA every pair has its own, shown in its hover card
-        places = axis.place(points["x"])
-        margin = 0.04 * (places.max() - places.min()) or 0.02
-        outer = axis.unplace(pd.Series([places.min() - margin, places.max() + margin]))
-        add_chance(figure, list(outer), points["chance"].iloc[0], mode, at)
+    _add_levels(figure, points, at, mode, axis)
     ordered = points.sort_values("x", kind="stable")
     # better models of any family follow each other, larger ones of several do not
     line_of = ["model_y"] if axis == AXES["competence"] else ["model_y", "group_x"]
@@ -160,10 +167,25 @@ def _add_panel(
         figure.add_scatter(**_means(means, mode, axis), **at)
 
 
+def _add_levels(
+    figure: Drawing, points: pd.DataFrame, at: Mapping[str, int], mode: Mode, axis: Axis
+) -> None:
+    """Draw chance and ceiling where all pairs of a panel have the same; of CKA each pair has a
+    chance of its own, shown on its hover card.
+    """
+    places = axis.place(points["x"])
+    margin = 0.04 * (places.max() - places.min()) or 0.02
+    outer = list(axis.unplace(pd.Series([places.min() - margin, places.max() + margin])))
+    if (chance := points["chance"].unique()).size == 1:
+        add_chance(figure, outer, float(chance[0]), mode, at)
+    if (ceiling := points["ceiling"].unique()).size == 1:
+        add_ceiling(figure, outer, float(ceiling[0]), mode, at)
+
+
 def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
     """Return the means over a panel's models, which the line is fitted to."""
     texts = [
-        f"mean of the panel {row['y']:.3f}<br>{_on_axis(row['x'], axis)}"
+        f"mean of the panel {row['y']:.3f}<br>{on_axis(row['x'], axis)}"
         for row in points.to_dict("records")
     ]
     look = {"mode": "markers", "marker": _mean_mark(mode), "legendgroup": MEANS}
@@ -232,44 +254,6 @@ def _dots(group: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
     }
 
 
-def _on_axis(value: float, axis: Axis) -> str:
-    number = count_text(value) if axis.log else f"{value:.2f}"
-    return f"{plain(axis.short)} {number}"
-
-
-def _card(row: Mapping[Hashable, Any], axis: Axis) -> str:
-    return hover_card(
-        f"{sized(row['title_x'], row['parameters_x'])} ×"
-        f" {sized(row['title_y'], row['parameters_y'])}",
-        f"alignment {row['score']:.3f}{_beside(row)}",
-        _on_axis(row["x"], axis),
-        f"layers {row['layer_x']} × {row['layer_y']}",
-        ids=f"{row['model_x']} × {row['model_y']}",
-    )
-
-
-def _beside(row: Mapping[Hashable, Any]) -> str:
-    """Return what is known beside a score: its chance and interval, or of a calibrated one the raw
-    score and how likely it is.
-    """
-    if "raw" not in row:
-        return f"{_chance(row['chance'])}{_interval(row, '')}"
-    raw = f"<br>raw score {row['raw']:.3f}{_chance(row['raw_chance'])}{_interval(row, 'raw_')}"
-    return f"{raw}<br>{p_text(row['p'])}, {p_text(row['p_adjusted'], 'adjusted for all pairs p')}"
-
-
-def _chance(chance: float) -> str:
-    return "" if math.isnan(chance) else f", chance {chance:.3f}"
-
-
-def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
-    return (
-        f"<br>95 % interval {row[f'{prefix}low']:.3f} to {row[f'{prefix}high']:.3f}"
-        if f"{prefix}low" in row
-        else ""
-    )
-
-
 def _log_axis(values: pd.Series) -> dict[str, object]:
     """Return a logarithmic axis with whole counts at its ticks: powers of ten, and twice and five
     times these where the values span less than two of them.
@@ -301,3 +285,14 @@ def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bo
             name_mark(figure, "mean of the panel, fitted", _mean_mark(mode), group=MEANS)
     if (points.groupby("facet")["chance"].nunique() == 1).any():
         name_chance(figure, mode)
+
+
+def _name_ceiling(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float) -> None:
+    """Add the ceiling to the legend, with its value where all pairs have the same. top: of the
+    axis.
+    """
+    if len(levels):
+        value = f" {levels.iloc[0]:.3g}" if levels.nunique() == 1 else ""
+        where = ", far above the plot" if levels.min() > top else ""
+        look = ceiling_line(mode, name=f"ceiling{value}{where}")
+        figure.add_scatter(x=[None], y=[None], **look)

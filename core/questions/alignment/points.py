@@ -30,12 +30,23 @@ def trend_points(
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
-    gets `raw` in its name.
+    gets `raw` in its name. They have no ceiling.
     """
     renamed = points.rename(
         columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
     )
-    return renamed.assign(score=renamed["calibrated"], chance=0.0)
+    return renamed.assign(score=renamed["calibrated"], chance=0.0).drop(
+        columns="ceiling", errors="ignore"
+    )
+
+
+def shared_points(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points at their share of the way from chance, which is 0, to the ceiling, 1; the
+    score is called alignment.
+    """
+    points = points.reindex(columns=list(dict.fromkeys([*points, "share"])))
+    shared = points.rename(columns={"score": "alignment"})
+    return shared.assign(score=shared["share"], chance=0.0, ceiling=1.0)
 
 
 def fits(

@@ -22,16 +22,16 @@ from core.questions.convergence.fine_tuning import compare_copies
 from core.questions.convergence.hypotheses import Material, test_all
 from core.questions.convergence.levels import KINDS, arrange, put_on_levels
 from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
-from core.questions.convergence.replicates import summarize_replicates
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.registry import Answer, declare
 from core.statistics.level_trends import level_means, level_trend
+from core.study.ceilings import align_replicates, replicated, summarize_replicates
 from core.study.comparison.pairing import check_pairing
 from core.study.skill import skill_ranks
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 
-Q = TypeVar("Q", Levels, Hypotheses, Replicates, FineTuned)
+Q = TypeVar("Q", Levels, Hypotheses, FineTuned)
 
 
 def complete(question: Q, study: Study) -> Q:
@@ -43,8 +43,7 @@ def complete(question: Q, study: Study) -> Q:
 
 def gather(question: Q, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the trainings that the question names, and all pairs of them."""
-    trainings = describe_trainings(study)
-    trainings = trainings[trainings["model"].isin(question.names)].reset_index(drop=True)
+    trainings = _named(question, study)
     roster = Roster(tuple(trainings["model"]))
     pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
     return trainings, pairs
@@ -125,16 +124,30 @@ declare(
 )
 
 
+def complete_replicates(question: Replicates, study: Study) -> Replicates:
+    """Name all seeds of the recipes that have several, where no models are named; raises as
+    `check_pairing`.
+    """
+    check_pairing(study, question.comparison)
+    names = question.names or replicated(describe_trainings(study))["model"]
+    return replace(question, names=tuple(sorted(set(names))))
+
+
 def replicate(question: Replicates, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return how alike the seeds of each recipe are; see `summarize_replicates`."""
-    trainings, pairs = gather(question, study, report)
+    trainings = _named(question, study)
+    pairs = align_replicates(study, trainings, question.comparison, report)
     return summarize_replicates(trainings, pairs)
 
 
 declare(
     Replicates,
     Answer(
-        replicate, version=1, complete=complete, needs=(ModelPairs,), findings=replicate_findings
+        replicate,
+        version=1,
+        complete=complete_replicates,
+        findings=replicate_findings,
+        kept=lambda question: bool(question.names),
     ),
 )
 
@@ -151,6 +164,11 @@ declare(
         compare, version=1, complete=complete, needs=(ModelPairs,), findings=fine_tuned_findings
     ),
 )
+
+
+def _named(question: Levels | Hypotheses | FineTuned | Replicates, study: Study) -> pd.DataFrame:
+    trainings = describe_trainings(study)
+    return trainings[trainings["model"].isin(question.names)].reset_index(drop=True)
 
 
 def _skill(question: Levels, study: Study) -> pd.Series:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.drawing import Drawing
-from core.figures.marks import add_chance, cards, interval
+from core.figures.marks import add_ceiling, add_chance, cards, interval
 from core.figures.numbers import counted, p_text
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import INK, Mode, blank, clear, hover_card, hue, plain, reason, wrap
@@ -77,10 +77,8 @@ def _add_ceiling(
             x=0, xref="x domain", xanchor="left", y=1, yref="y domain", text=text, **look, **at
         )
         return
-    look = {"mode": "lines", "line": {"color": INK[mode].chance, "width": 1.5, "dash": "dash"}}
-    named = {"name": "ceiling: two seeds of one recipe", "legendgroup": "ceiling"}
-    shown = _is_named(figure, "ceiling")
-    figure.add_scatter(x=_ends(rows), y=[ceiling] * 2, **look, **named, showlegend=not shown, **at)
+    name = "" if _is_named(figure, "ceiling") else "ceiling: two seeds of one recipe"
+    add_ceiling(figure, _ends(rows), ceiling, mode, at, name=name)
 
 
 def _ends(rows: pd.DataFrame) -> list[float]:

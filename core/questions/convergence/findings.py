@@ -12,8 +12,8 @@ from core.figures.numbers import p_text
 from core.questions.convergence.fine_tuning import ALL
 from core.questions.convergence.levels import KINDS
 from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
-from core.questions.convergence.replicates import ceiling_of
 from core.questions.sentences import listed
+from core.study.ceilings import ceiling_of
 
 SURE = 0.05
 RISING = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +17,11 @@ from pages._shared import queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
+Vertical = Literal["score", "share"]
+VERTICALS: Mapping[Vertical, str] = {
+    "score": "alignment",
+    "share": "share of the way from chance to the ceiling",
+}
 PANELS: Mapping[By, str] = {
     "objective": "objective",
     "family": "family",
@@ -24,14 +30,20 @@ PANELS: Mapping[By, str] = {
 }
 COLORS: Mapping[By, str] = {"family": "family", "objective": "objective", "size": "size"}
 SYMBOLS: Mapping[By, str] = {"none": "the color's group", **COLORS}
+SHARE = """The ceiling is how alike two trainings are that differ in nothing but their seed. The
+share of the way to it, (alignment − chance) / (ceiling − chance), is 0 for chance and 1 for the
+ceiling."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How the trend is looked at. score: of the axis, where it is one."""
+    """How the trend is looked at. score: of the axis, where it is one. vertical: what is on the
+    other axis.
+    """
 
     axis: Axis
     score: TaskScore | None
+    vertical: Vertical
     panels: By
     color: By
     symbol: By
@@ -55,10 +67,18 @@ def pick(at: Place) -> Look:
     axis = st.selectbox(
         "Horizontal axis", list(names), format_func=names.get, **bind("axis", "competence", names)
     )
+    vertical = st.selectbox(
+        "Vertical axis",
+        list(VERTICALS),
+        format_func=VERTICALS.get,
+        help=SHARE,
+        **bind("vertical", "score", VERTICALS),
+    )
     score = scores.get(axis)
     return Look(
         score_axis(axis, score.unit) if score else AXES[axis],
         score,
+        vertical,
         _pick_groups("Compared models in panels by", "panels", PANELS, start="objective"),
         _pick_groups("Language models colored by", "color", COLORS, start="family"),
         _pick_groups("Symbols by", "symbol", SYMBOLS, start="none"),

@@ -19,7 +19,7 @@ from core.questions.convergence.hypotheses import Material, judge
 from core.questions.convergence.hypotheses import test_all as run_all
 from core.questions.convergence.levels import arrange, put_on_levels
 from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
-from core.questions.convergence.replicates import ceiling_of, summarize_replicates
+from core.study.ceilings import ceiling_between, ceiling_of, summarize_replicates
 from core.study.trainings import kinship
 
 SIZES = {"XS": 1.0, "S": 2.0, "M": 3.0}
@@ -163,11 +163,14 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert (table["seeds"] == 2).all()
     vision = table.loc[table["modality"] == "vision", "mean"].mean()
     assert ceiling_of(table.reset_index(), "vision") == pytest.approx(vision)
+    language = ceiling_between(table, "language", "language")
+    assert ceiling_between(table, "vision", "language") == pytest.approx((vision * language) ** 0.5)
     (said,) = replicate_findings(Replicates(), table.reset_index())
     assert f"{vision:.3f} for vision models" in said
     alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
     assert replicate_findings(Replicates(), alone)[0].startswith("No recipe was trained with")
     assert np.isnan(ceiling_of(alone, "vision"))
+    assert np.isnan(ceiling_between(table, "vision", "world"))
 
 
 def copies(change: float, *, count: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:

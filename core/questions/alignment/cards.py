@@ -1,0 +1,60 @@
+"""The hover cards of the trend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from core.figures.numbers import count_text, p_text
+from core.figures.theme import hover_card, plain, sized
+from core.questions.alignment.axes import Axis
+
+
+def on_axis(value: float, axis: Axis) -> str:
+    number = count_text(value) if axis.log else f"{value:.2f}"
+    return f"{plain(axis.short)} {number}"
+
+
+def card(row: Mapping[Hashable, Any], axis: Axis) -> str:
+    return hover_card(
+        f"{sized(row['title_x'], row['parameters_x'])} ×"
+        f" {sized(row['title_y'], row['parameters_y'])}",
+        f"{_scored(row)}{_share(row)}",
+        on_axis(row["x"], axis),
+        f"layers {row['layer_x']} × {row['layer_y']}",
+        ids=f"{row['model_x']} × {row['model_y']}",
+    )
+
+
+def _scored(row: Mapping[Hashable, Any]) -> str:
+    if "alignment" in row:  # its share stands on the axis
+        return f"alignment {row['alignment']:.3f}"
+    return f"alignment {row['score']:.3f}{_beside(row)}"
+
+
+def _share(row: Mapping[Hashable, Any]) -> str:
+    share = row.get("share", math.nan)
+    return "" if math.isnan(share) else f"<br>{share:.2f} of the way from chance to the ceiling"
+
+
+def _beside(row: Mapping[Hashable, Any]) -> str:
+    """Return what is known beside a score: its chance and interval, or of a calibrated one the raw
+    score and how likely it is.
+    """
+    if "raw" not in row:
+        return f"{_chance(row['chance'])}{_interval(row, '')}"
+    raw = f"<br>raw score {row['raw']:.3f}{_chance(row['raw_chance'])}{_interval(row, 'raw_')}"
+    return f"{raw}<br>{p_text(row['p'])}, {p_text(row['p_adjusted'], 'adjusted for all pairs p')}"
+
+
+def _chance(chance: float) -> str:
+    return "" if math.isnan(chance) else f", chance {chance:.3f}"
+
+
+def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
+    return (
+        f"<br>95 % interval {row[f'{prefix}low']:.3f} to {row[f'{prefix}high']:.3f}"
+        if f"{prefix}low" in row
+        else ""
+    )
