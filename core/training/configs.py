@@ -15,7 +15,7 @@ from core.modalities import Item
 from core.training.attributes import ATTRIBUTES
 
 Tier = Literal["starter", "core", "family"]
-Varies = Literal["", "tasks", "weight decay", "width", "data"]
+Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer"]
 IMAGE = 48  # pixels: 36 patches of 8
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole
@@ -37,8 +37,9 @@ class Config:
     items in each; 0 steps: left as it was initialized. rate: peak learning rate, reached after
     `warmup` steps, then down a cosine. snapshots: steps after which a copy is published as
     NAME-step00000. start: the model whose published weights it begins with. size: xs, s, m, l or
-    xl. data: the share of the training events that it ever sees. varies: in what it differs from
-    the usual recipe of its objective.
+    xl. data: the share of the training events that it ever sees. teacher: the model of the other
+    modality whose features of the same events it also learns to predict, its published weights
+    frozen. varies: in what it differs from the usual recipe of its objective.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Config:
     start: str | None = None
     size: str = ""
     data: float = 1.0
+    teacher: str | None = None
     varies: Varies = ""
     tier: Tier = "family"
 

@@ -2,8 +2,8 @@
 
 The main line has every objective and architecture in several sizes. Beside it stand what tells
 apart why models come together: replicates, of another initialization and another order of the data;
-narrow supervision, task sets that have nothing in common, strengths of weight decay, widths, and
-shares of the data.
+narrow supervision, task sets that have nothing in common, strengths of weight decay, widths,
+shares of the data, and transfer from a model of the other modality at each share.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ TASK_SETS = 3  # for each count
 DECAYS = (0.0, 0.2, 0.8, 3.2)  # beside the usual 0.05
 WIDTHS = (12, 24, 72, 96)  # beside the usual 48 of XS
 SHARES = (4, 16)  # one in so many of the training events
+TEACHERS = {  # of a learner: a model that never saw the learner's modality, and what it was shown
+    "vit-multitask-xs": ("gpt2-s", "captions"),
+    "gpt2-xs": ("vit-mae-s", "images"),
+}
 
 
 def draw_tasks(count: int) -> list[tuple[str, ...]]:
@@ -127,6 +131,17 @@ def _data() -> Iterator[Config]:
             yield _variant(usual, f"data1of{part}", title, data=1 / part, varies="data")
 
 
+def _transfer() -> Iterator[Config]:
+    """Learn beside the usual objective what a model of the other modality makes of the same events,
+    at each share of the data.
+    """
+    learners = vision("vit", "multitask", "xs"), language("gpt2", "xs")
+    for usual in (*learners, *_data()):
+        learner = usual.name.split("-data")[0]
+        teacher, label = TEACHERS[learner]
+        yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")
+
+
 def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:
     return replace(usual, name=f"{usual.name}-{label}", title=f"{usual.title} · {title}", **changes)
 
@@ -141,8 +156,8 @@ def _replicate(config: Config, seed: int) -> Config:
 
 
 def _replicates(line: Iterable[Config], narrow: Iterable[Config]) -> Iterator[Config]:
-    """Replicate what is trained of the main line up to M, narrow supervision up to S and the
-    shares of data twice; the strengths of simplicity once.
+    """Replicate what is trained of the main line up to M, narrow supervision up to S, the shares of
+    data and transfer twice; the strengths of simplicity once.
     """
     trained = [
         config
@@ -151,7 +166,9 @@ def _replicates(line: Iterable[Config], narrow: Iterable[Config]) -> Iterator[Co
     ]
     small = [config for config in narrow if config.size != "m"]
     for seed in SEEDS:
-        yield from (_replicate(config, seed) for config in (*trained, *small, *_data()))
+        yield from (
+            _replicate(config, seed) for config in (*trained, *small, *_data(), *_transfer())
+        )
     yield from (_replicate(config, 1) for config in _simplicity())
 
 
@@ -192,7 +209,14 @@ def _table() -> dict[str, Config]:
     }
     table = {}
     line, narrow = [*_vision_line(), *_language_line()], list(_narrow())
-    reasons = [*narrow, *_nested_tasks(), *_task_sets(), *_simplicity(), *_data()]
+    reasons = [
+        *narrow,
+        *_nested_tasks(),
+        *_task_sets(),
+        *_simplicity(),
+        *_data(),
+        *_transfer(),
+    ]
     for config in (*line, *reasons, *_replicates(line, narrow)):
         marked = replace(config, tier="starter") if config.name in starters else config
         table[config.name] = _milestones(marked) if config.name in tracked else marked

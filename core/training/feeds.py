@@ -29,7 +29,8 @@ _SHARES = {
 class Feed:
     """The batches of one run.
 
-    tables: parts of a batch by name, one row per event. texts: token ids of the same events, 0 is
+    tables: parts of a batch by name, one row per event; `targets` are what a teacher makes of it,
+    NaN where it was shown nothing. texts: token ids of the same events, 0 is
     padding; a step reads one of the tables, with probability `shares`; there is none where the
     objective reads no text. share: of the rows, the first ones, that are ever read.
     """
@@ -54,9 +55,11 @@ class Feed:
         return batch
 
 
-def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
+def open_feed(
+    config: Config, pool: Pool, device: torch.device, *, targets: Tensor | None = None
+) -> Feed:
     """Return the batches of a config, with what it reads held on the device; made first where the
-    pool lacks it.
+    pool lacks it. targets: of its teacher, a row per event.
     """
     tables: dict[str, Tensor] = {}
     texts: list[Tensor] = []
@@ -64,6 +67,8 @@ def open_feed(config: Config, pool: Pool, device: torch.device) -> Feed:
         tables["images"] = pool.pictures().to(device)
     if "tasks" in config.options:
         tables["answers"] = pool.answers().to(device)
+    if targets is not None:
+        tables["targets"] = targets.to(device)
     if config.reads == "caption":
         texts = [pool.passages()]
     elif config.objective == "CLIP":
@@ -77,8 +82,9 @@ def world_of(config: Config, pool: Pool) -> str:
     """Return the digest of what a config's model sees and reads: another world, another
     model.
     """
-    shown = [pool.shown] * (config.reads == "image")
-    return "-".join(shown + [pool.said] * (config.reads == "caption" or config.objective == "CLIP"))
+    sees = config.reads == "image" or config.teacher is not None
+    reads = config.reads == "caption" or config.objective == "CLIP" or config.teacher is not None
+    return "-".join([pool.shown] * sees + [pool.said] * reads)
 
 
 def _trim(tokens: Tensor) -> Tensor:

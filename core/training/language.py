@@ -68,6 +68,12 @@ def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Mod
     return model
 
 
+def pool_tokens(states: Float[Tensor, "b t d"], present: Tensor) -> Float[Tensor, "b d"]:
+    """Return the mean state of each text's tokens."""
+    weights = present.unsqueeze(2).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1)
+
+
 class NextToken(nn.Module):
     """Causal language modeling. Loss: mean negative log-likelihood of each token after the first,
     in nats.
@@ -78,12 +84,24 @@ class NextToken(nn.Module):
         self.model = model
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        return self.read(batch)[0]
+
+    def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
+        """Return the loss and the mean last state of each text."""
         tokens, present = batch["tokens"], batch["present"]
-        logits = self.model(input_ids=tokens, attention_mask=present.long(), use_cache=False).logits
-        truth = tokens.masked_fill(~present, _IGNORED)
-        return F.cross_entropy(
-            logits[:, :-1].flatten(0, 1).float(), truth[:, 1:].flatten(), ignore_index=_IGNORED
+        output = self.model(
+            input_ids=tokens,
+            attention_mask=present.long(),
+            use_cache=False,
+            output_hidden_states=True,
         )
+        truth = tokens.masked_fill(~present, _IGNORED)
+        loss = F.cross_entropy(
+            output.logits[:, :-1].flatten(0, 1).float(),
+            truth[:, 1:].flatten(),
+            ignore_index=_IGNORED,
+        )
+        return loss, pool_tokens(output.hidden_states[-1], present)
 
 
 class MaskedToken(nn.Module):

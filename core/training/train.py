@@ -21,6 +21,7 @@ from core.training.feeds import open_feed, world_of
 from core.training.language import MaskedToken, NextToken, build_language
 from core.training.loop import Run, Speed, begin, fit
 from core.training.pool import Pool
+from core.training.transfer import Transfer, teach, width_of
 from core.training.vision import OBJECTIVES, build_vision
 
 
@@ -48,7 +49,11 @@ def _train(
     model, tokenizer = make_model(config, pool)
     if config.start is not None:
         _load(model, weights / config.start)
-    run = begin(config, make_task(config, model, tokenizer), device, world=world_of(config, pool))
+    task, targets = make_task(config, model, tokenizer), None
+    if config.teacher is not None:
+        targets = teach(config, pool, weights, device)
+        task = Transfer(task, learner=width_of(config), teacher=targets.shape[1])
+    run = begin(config, task, device, world=world_of(config, pool))
 
     def publish(run: Run) -> Path:
         done = run.step == config.steps
@@ -64,7 +69,7 @@ def _train(
     if config.steps:
         fit(
             run,
-            open_feed(config, pool, device),
+            open_feed(config, pool, device, targets=targets),
             checkpoint=checkpoint,
             publish=publish,
             report=print_progress,

@@ -51,13 +51,18 @@ class Supervised(nn.Module):
         self.head = nn.Linear(model.num_features, sum(self.classes))
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        logits = self.head(self.model(normalize(batch["images"]))).split(self.classes, dim=1)
+        return self.read(batch)[0]
+
+    def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
+        """Return the loss and the pooled features."""
+        features = self.model(normalize(batch["images"]))
+        logits = self.head(features).split(self.classes, dim=1)
         truth = batch["answers"][:, self.tasks].long().unbind(1)
         losses = [
             F.cross_entropy(row, answer) / math.log(row.shape[1])
             for row, answer in zip(logits, truth, strict=True)
         ]
-        return torch.stack(losses).mean()
+        return torch.stack(losses).mean(), features
 
 
 class MaskedAutoencoder(nn.Module):
