@@ -48,7 +48,7 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     from core.stimuli.cave import CaveDataset
 
     reader, specs = Store(store), shipped_specs(folder)
-    wanted = {REALITY: f"world:{REALITY}", **specs, **_retold(specs)}
+    wanted = {REALITY: f"world:{REALITY}", **specs, **_retold(specs, folder)}
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card for entry in reader.embeddings("cave")}
@@ -60,14 +60,14 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     }
 
 
-def _retold(specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the specs of trained language models once more for each further density of the
-    captions.
+def _retold(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the specs of the usual trained language models once more for each further density of
+    the captions.
     """
     finished = {
         name: spec
         for name, spec in specs.items()
-        if spec.startswith("hf:") and "-step" not in name and UNTRAINED not in name
+        if spec.startswith("hf:") and _is_usual(folder / name) and UNTRAINED not in name
     }
     return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
 
@@ -168,6 +168,12 @@ def _noting(store: Path) -> Iterator[Progress]:
             yield note
         finally:
             (store / NOTE).unlink(missing_ok=True)
+
+
+def _is_usual(folder: Path) -> bool:
+    """Return whether a model finished the usual training of a recipe, and in its first seed."""
+    config = json.loads((folder / "card.json").read_text(encoding="utf-8"))["training"]["config"]
+    return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
 
 
 def _is_copy(config: Path) -> bool:
