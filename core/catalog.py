@@ -19,7 +19,14 @@ from core.questions.competence.question import (
     Training,
     Trends,
 )
-from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+    Summary,
+)
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionFindings,
@@ -79,10 +86,12 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     TasksSolved,
     Training,
     Trends,
+    AnnaKarenina,
     Replicates,
     FineTuned,
     Hypotheses,
     Levels,
+    Summary,
     ConsensusSpace,
     HeldOutPoints,
     DropEffect,

@@ -14,7 +14,13 @@ from core.questions.color.question import ColorAgreement, ColorLayout, ColorMode
 from core.questions.color.sources.language import ends
 from core.questions.color.sources.naming import usual_sources
 from core.questions.competence.question import Bins, Downstream, TasksSolved, Training
-from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+)
 from core.questions.dispersion.question import (
     DispersionPredictors,
     DispersionWords,
@@ -47,6 +53,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Downstream,
     Training,
     Levels,
+    AnnaKarenina,
     Hypotheses,
     Replicates,
     FineTuned,

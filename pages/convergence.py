@@ -8,8 +8,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
-from core.questions.convergence import figures
-from core.questions.convergence.question import By, FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence import figures, third_figures
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    By,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+)
 from core.study.ceilings import ceiling_between
 from core.study.parts import Comparison
 from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
@@ -33,6 +40,11 @@ fine-tuned copy; they make the **ceiling**: how alike two trainings are that dif
 their seed. The heading says how much alignment changes from the lowest level to the highest,
 between the same two lines (objectives or families), since levels differ in which lines they hold;
 **p** is how often levels dealt anew among the recipes of each line change it as much."""
+KARENINA = """All strong models are alike; each weak model is weak in its own way, says the
+published work after Tolstoy. Models are cut into thirds of competence within their modality; each
+cell is the mean alignment of all pairs of two thirds. **Weak** above each panel is how much less
+(−) weak models agree with each other than with strong ones, among pairs of the same two lines;
+**p** is how often thirds dealt anew among the recipes of each line differ as much."""
 WHY = "Why do they come together?"
 PREDICTIONS = {
     "multitask": "A model that must solve more tasks has fewer ways to do so.",
@@ -58,6 +70,7 @@ def show(at: Place) -> None:
         comparison = comparing.pick_comparison(queries.size(at))
     with frame.part():
         show_levels(at, Levels(at.scope, (), comparison, by=by), answer)
+    show_thirds(at, comparison)
     show_hypotheses(at, comparison)
     show_copies(at, comparison)
 
@@ -80,6 +93,18 @@ def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
     exportbar.draw(at, question, figure, key="convergence", table=table)
     replicates = findings_of(Replicates(at.scope, (), question.comparison), seeds)
     prose.explain(READING, [*said[prose.LEAD :], *replicates])
+
+
+@fragment
+def show_thirds(at: Place, comparison: Comparison) -> None:
+    """Draw how alike the strong are, the weak, and either with the other."""
+    st.header("Is each weak model weak in its own way?", anchor=False)
+    with frame.part():
+        question = AnnaKarenina(at.scope, (), comparison)
+        table = queries.ask(at, question)
+        figure = third_figures.thirds(table, mode=frame.mode(), narrow=frame.narrow())
+        exportbar.draw(at, question, figure, key="anna-karenina", table=table)
+        prose.explain(KARENINA, findings_of(question, table))
 
 
 @fragment

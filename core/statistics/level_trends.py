@@ -48,7 +48,7 @@ class Trainings:
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class Pairs:
     """The pairs that count, each once: compared, of two recipes, and no kin.
 
     x, y: the two trainings. scores: theirs. between: which two lines they are of, as a number.
@@ -60,7 +60,7 @@ class _Pairs:
     between: Int64[np.ndarray, " n"]
 
     @classmethod
-    def of(cls, trainings: Trainings) -> _Pairs:
+    def of(cls, trainings: Trainings) -> Pairs:
         counts = np.isfinite(trainings.scores) & ~trainings.kin
         counts &= trainings.recipes[:, None] != trainings.recipes[None, :]
         x, y = np.nonzero(np.triu(counts, 1))
@@ -106,7 +106,7 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
     """
     if draws < 1:
         raise InputError(f"expected at least 1 draw; got {draws}")
-    pairs, levels = _Pairs.of(trainings), trainings.levels
+    pairs, levels = Pairs.of(trainings), trainings.levels
     inside = levels[pairs.x] == levels[pairs.y]
     members = np.unique(trainings.recipes[np.concatenate([pairs.x[inside], pairs.y[inside]])])
     count, used = len(members), int(inside.sum())
@@ -124,7 +124,7 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
 
 def level_means(trainings: Trainings) -> list[LevelMean]:
     """Return the mean of the pairs on each level that has some, the lowest first."""
-    pairs, levels = _Pairs.of(trainings), trainings.levels
+    pairs, levels = Pairs.of(trainings), trainings.levels
     means = []
     for level in np.unique(levels):
         on = (levels[pairs.x] == level) & (levels[pairs.y] == level)
@@ -155,11 +155,11 @@ def _mean(
     low, high = np.nan, np.nan
     if len(of) >= FEWEST:
         left = [scores[(recipes[x] != recipe) & (recipes[y] != recipe)] for recipe in of]
-        low, high = _t_interval(mean, [one.mean() if len(one) else np.nan for one in left])
+        low, high = jackknife(mean, [one.mean() if len(one) else np.nan for one in left])
     return LevelMean(level, mean, low, high, trainings, len(of), len(scores))
 
 
-def _t_interval(value: float, without: list[float]) -> tuple[float, float]:
+def jackknife(value: float, without: list[float]) -> tuple[float, float]:
     """Return the jackknife's interval of a value from those with one recipe left out; NaN where one
     of these is.
     """

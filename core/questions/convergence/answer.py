@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,15 +15,34 @@ from core.questions.competence.question import TasksSolved
 from core.questions.convergence.findings import (
     fine_tuned_findings,
     hypothesis_findings,
+    karenina_findings,
     level_findings,
     replicate_findings,
 )
 from core.questions.convergence.fine_tuning import compare_copies
 from core.questions.convergence.hypotheses import Material, test_all
 from core.questions.convergence.levels import KINDS, arrange, put_on_levels
-from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    By,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+    Summary,
+)
+from core.questions.convergence.summary import (
+    summarize_ceilings,
+    summarize_copies,
+    summarize_hypotheses,
+    summarize_levels,
+    summarize_thirds,
+    summarize_trends,
+)
+from core.questions.convergence.thirds import compare_thirds
 from core.questions.models.question import ModelPairs, Roster
-from core.questions.registry import Answer, declare
+from core.questions.overview.question import Overview
+from core.questions.registry import Answer, declare, never
 from core.statistics.level_trends import level_means, level_trend
 from core.study.ceilings import align_replicates, replicated, summarize_replicates
 from core.study.comparison.pairing import check_pairing
@@ -31,7 +50,7 @@ from core.study.skill import skill_ranks
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 
-Q = TypeVar("Q", Levels, Hypotheses, FineTuned)
+Q = TypeVar("Q", Levels, AnnaKarenina, Hypotheses, Summary, FineTuned)
 
 
 def complete(question: Q, study: Study) -> Q:
@@ -43,7 +62,7 @@ def complete(question: Q, study: Study) -> Q:
 
 def gather(question: Q, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the trainings that the question names, and all pairs of them."""
-    trainings = _named(question, study)
+    trainings = _named(question.names, study)
     roster = Roster(tuple(trainings["model"]))
     pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
     return trainings, pairs
@@ -106,6 +125,27 @@ declare(
 )
 
 
+def divide(question: AnnaKarenina, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return how alike thirds of competence are, among themselves and each other; see
+    `compare_thirds`.
+    """
+    trainings, pairs = gather(question, study, report)
+    leveled = put_on_levels(trainings, "competence", _skill(question, study))
+    return compare_thirds(leveled, pairs, draws=question.permutations, seed=question.seed)
+
+
+declare(
+    AnnaKarenina,
+    Answer(
+        divide,
+        version=1,
+        complete=complete,
+        needs=(ModelPairs, TasksSolved),
+        findings=karenina_findings,
+    ),
+)
+
+
 def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return the tests of the three hypotheses, a row each; see `test_all`."""
     trainings, pairs = gather(question, study, report)
@@ -135,7 +175,7 @@ def complete_replicates(question: Replicates, study: Study) -> Replicates:
 
 def replicate(question: Replicates, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return how alike the seeds of each recipe are; see `summarize_replicates`."""
-    trainings = _named(question, study)
+    trainings = _named(question.names, study)
     pairs = align_replicates(study, trainings, question.comparison, report)
     return summarize_replicates(trainings, pairs)
 
@@ -166,12 +206,47 @@ declare(
 )
 
 
-def _named(question: Levels | Hypotheses | FineTuned | Replicates, study: Study) -> pd.DataFrame:
+def summarize(question: Summary, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return all answers as one table; see `core.questions.convergence.summary`."""
+    scope, names, comparison = question.scope, question.names, question.comparison
+    dealt = {"permutations": question.permutations, "seed": question.seed}
+
+    def by_level(by: By) -> pd.DataFrame:
+        table = ask(Levels(scope, names, comparison, by=by, **dealt), study, report)
+        return summarize_levels(by, table)
+
+    k, chance = comparison.settings.get("k", Overview.k), comparison.chance(study.size)
+    parts = [
+        *map(by_level, get_args(By)),
+        summarize_hypotheses(ask(Hypotheses(scope, names, comparison, **dealt), study, report)),
+        summarize_thirds(ask(AnnaKarenina(scope, names, comparison, **dealt), study, report)),
+        summarize_trends(ask(Overview(scope, k=k), study, report)),
+        summarize_copies(ask(FineTuned(scope, names, comparison), study, report)),
+        summarize_ceilings(ask(Replicates(scope, names, comparison), study, report), chance),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+declare(
+    Summary,
+    Answer(
+        summarize,
+        version=1,
+        complete=complete,
+        needs=(Levels, Hypotheses, AnnaKarenina, Overview, FineTuned, Replicates),
+        kept=never,
+    ),
+)
+
+
+def _named(
+    question: Levels | AnnaKarenina | Hypotheses | Summary | FineTuned | Replicates, study: Study
+) -> pd.DataFrame:
     trainings = describe_trainings(study)
-    return trainings[trainings["model"].isin(question.names)].reset_index(drop=True)
+    return trainings[trainings["model"].isin(names)].reset_index(drop=True)
 
 
-def _skill(question: Levels, study: Study) -> pd.Series:
+def _skill(question: Levels | AnnaKarenina, study: Study) -> pd.Series:
     """Return each model's rank in competence among those of its modality."""
     solved = ask(TasksSolved(question.scope), study)
     return skill_ranks(study.models(), study.competence(), solved)

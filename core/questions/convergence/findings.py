@@ -10,8 +10,14 @@ import pandas as pd
 
 from core.figures.numbers import p_text
 from core.questions.convergence.fine_tuning import ALL
-from core.questions.convergence.levels import KINDS
-from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.levels import KINDS, SKILL_THIRDS
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+)
 from core.questions.sentences import listed
 from core.study.ceilings import ceiling_of
 
@@ -71,6 +77,52 @@ def _interval(row: Mapping[Hashable, Any]) -> str:
     if not np.isfinite(row["rise_low"]):
         return ""
     return f", 95 % interval {row['rise_low']:+.3f} to {row['rise_high']:+.3f}".replace("-", "−")
+
+
+def karenina_findings(_: AnnaKarenina, table: pd.DataFrame) -> list[str]:
+    """Say whether strong models are alike and weak ones each weak in their own way."""
+    if table.empty:
+        return ["No two finished models have a competence, so strong and weak are not compared."]
+    weak, strong = SKILL_THIRDS[0], SKILL_THIRDS[-1]
+    places = {
+        "among the strongest third": (strong, strong),
+        "among the weakest": (weak, weak),
+        "between the two": (weak, strong),
+    }
+    said = [f"{text} {_means_at(table, *place)}" for text, place in places.items()]
+    contrasts = table.drop_duplicates("pairs_of").to_dict("records")
+    lead = next((row for row in contrasts if row["pairs_of"] == "all"), contrasts[0])
+    return [f"Mean alignment {'; '.join(said)}.", _weakness(lead)]
+
+
+def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
+    """Return the mean alignment of two thirds by kind of pairs, other than all together."""
+    rows = table[(table["one"] == one) & (table["other"] == other) & (table["pairs_of"] != "all")]
+    means = [f"{row['mean']:.3f} ({KINDS[row['pairs_of']]})" for row in rows.to_dict("records")]
+    return ", ".join(means) or "unknown"
+
+
+def _weakness(row: Mapping[Hashable, Any]) -> str:
+    if not np.isfinite(row["p"]):
+        return f"Whether each weak model is weak in its own way cannot be said: {row['reason']}."
+    numbers = f"{row['contrast']:+.3f}{_between(row)}, {p_text(row['p'])}".replace("-", "−")
+    if row["p"] > SURE:
+        return (
+            "It is not shown that weak models agree less with each other than with strong ones"
+            f" ({numbers})."
+        )
+    if row["contrast"] > 0:
+        return f"Weak models go wrong together: they agree more with each other ({numbers})."
+    return (
+        "Each weak model is weak in its own way: it agrees less with other weak ones than with"
+        f" strong ones ({numbers})."
+    )
+
+
+def _between(row: Mapping[Hashable, Any]) -> str:
+    if not np.isfinite(row["low"]):
+        return ""
+    return f", 95 % interval {row['low']:+.3f} to {row['high']:+.3f}"
 
 
 def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:

@@ -48,10 +48,24 @@ class Levels(_Dealt):
 
 
 @dataclass(frozen=True)
+class AnnaKarenina(_Dealt):
+    """Are all strong models alike, and is each weak one weak in its own way?"""
+
+    command: ClassVar[str] = "convergence anna-karenina"
+
+
+@dataclass(frozen=True)
 class Hypotheses(_Dealt):
     """Why do models come together: many tasks, capacity or simplicity?"""
 
     command: ClassVar[str] = "convergence hypotheses"
+
+
+@dataclass(frozen=True)
+class Summary(_Dealt):
+    """Do models come together, and why, in one table?"""
+
+    command: ClassVar[str] = "convergence summary"
 
 
 @dataclass(frozen=True)

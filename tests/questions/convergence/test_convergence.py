@@ -11,14 +11,29 @@ import pytest
 from core.questions.convergence.findings import (
     fine_tuned_findings,
     hypothesis_findings,
+    karenina_findings,
     level_findings,
     replicate_findings,
 )
 from core.questions.convergence.fine_tuning import ALL, compare_copies
 from core.questions.convergence.hypotheses import Material, judge
 from core.questions.convergence.hypotheses import test_all as run_all
-from core.questions.convergence.levels import arrange, put_on_levels
-from core.questions.convergence.question import FineTuned, Hypotheses, Levels, Replicates
+from core.questions.convergence.levels import SKILL_THIRDS, arrange, put_on_levels
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+)
+from core.questions.convergence.summary import (
+    summarize_ceilings,
+    summarize_copies,
+    summarize_hypotheses,
+    summarize_levels,
+    summarize_trends,
+)
+from core.questions.convergence.thirds import compare_thirds
 from core.study.ceilings import ceiling_between, ceiling_of, summarize_replicates
 from core.study.trainings import kinship
 
@@ -323,3 +338,61 @@ def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
     assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
         "No two finished models lie on one level of tasks, so nothing is compared."
     ]
+
+
+def thirds_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of vision as a table of thirds by thirds."""
+    vision = table[table["pairs_of"] == "vision"]
+    return vision.pivot(index="one", columns="other", values="mean")
+
+
+def test_thirds_are_compared_with_each_other_and_in_a_sentence():
+    trainings = family()
+    pairs = aligned(trainings, rise=0.1)
+    by_size = trainings.set_index("model")["parameters"]
+    leveled = put_on_levels(trainings, "competence", by_size)
+    table = compare_thirds(leveled, pairs, draws=99, seed=0)
+    means = thirds_of(table)
+    weak, middle, strong = SKILL_THIRDS
+    assert means.loc[strong, strong] - means.loc[weak, weak] == pytest.approx(0.2, abs=0.01)
+    assert means.loc[weak, strong] == pytest.approx(means.loc[middle, middle], abs=0.01)
+    lead = table[table["pairs_of"] == "all"].iloc[0]
+    assert lead["contrast"] == pytest.approx(-0.1, abs=0.01)
+    first, second = karenina_findings(AnnaKarenina(), table)
+    assert f"strongest third {float(means.to_numpy().max()):.3f} (vision)" in first
+    assert second.startswith("Each weak model is weak in its own way")
+    together = table.assign(contrast=0.1)
+    assert karenina_findings(AnnaKarenina(), together)[1].startswith("Weak models go wrong togeth")
+    unsure = karenina_findings(AnnaKarenina(), table.assign(p=0.2))[1]
+    assert unsure.startswith("It is not shown that weak models agree less with each other")
+    none = karenina_findings(AnnaKarenina(), table.assign(p=np.nan, reason="too few"))[1]
+    assert none.endswith("cannot be said: too few.")
+    assert karenina_findings(AnnaKarenina(), table.iloc[:0])[0].startswith("No two finished models")
+
+
+def test_the_summary_holds_the_figures_of_its_tables_and_says_what_is_missing():
+    leveled = summarize_levels("size", levels(0.1, 0.01))
+    assert leveled["value"].tolist() == [0.1, 0.1]
+    assert leveled["counted"].tolist() == ["6 recipes", "6 recipes"]
+    tests = run_all(Material(last_layer, *swept(-0.02), draws=49, seed=0))
+    hypotheses = summarize_hypotheses(tests)
+    decides = tests["decides"].to_numpy(bool)
+    assert hypotheses["p"].tolist() == pytest.approx(
+        tests["q"].where(decides, tests["p"]).tolist(), nan_ok=True
+    )
+    assert hypotheses["what"].str.contains("decides").tolist() == decides.tolist()
+    copied = summarize_copies(compare_copies(*copies(-0.05)))
+    assert copied[["value", "counted"]].to_numpy().tolist() == [
+        [pytest.approx(-0.0495), "4 models and copies"]
+    ]
+    trainings = family()
+    seeds = summarize_replicates(trainings, aligned(trainings, rise=0.0))
+    limits = summarize_ceilings(seeds, np.nan)
+    assert limits["what"].str.split(", ").str[-1].tolist()[1:] == ["language", "vision"]
+    assert limits["counted"].tolist() == ["", "6 recipes", "9 recipes"]
+    assert limits["reason"].tolist()[0] == "no formula gives it for this metric"
+    trends = pd.DataFrame(
+        [("Spearman of a, with", "MAE", 9, 0.5, 0.1, ""), ("mean of b", "XS", 3, 0.2, np.nan, "")],
+        columns=["finding", "group", "models", "value", "p", "reason"],
+    )
+    assert summarize_trends(trends)["what"].tolist() == ["Spearman of a, with MAE"]
