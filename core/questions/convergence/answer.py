@@ -239,9 +239,7 @@ declare(
 )
 
 
-def _named(
-    question: Levels | AnnaKarenina | Hypotheses | Summary | FineTuned | Replicates, study: Study
-) -> pd.DataFrame:
+def _named(names: tuple[str, ...], study: Study) -> pd.DataFrame:
     trainings = describe_trainings(study)
     return trainings[trainings["model"].isin(names)].reset_index(drop=True)
 
