@@ -21,7 +21,7 @@ from core.questions.competence.question import (
     Training,
     Trends,
 )
-from core.questions.competence.registry import TaskScore, known_scores, registry, score_of, select
+from core.questions.competence.registry import registry
 from core.questions.competence.tasks_solved import solve_tasks
 from core.questions.competence.trajectories import along_training
 from core.questions.competence.trends import USUAL, most_competent, trend_table
@@ -33,6 +33,7 @@ from core.study.comparison.pairing import check_pairing
 from core.study.layers import read_choice
 from core.study.models import is_reality, reads, usual, without_variants
 from core.study.roster import known_worlds
+from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.study import Study
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")

@@ -7,7 +7,8 @@ import pandas as pd
 from core.competence.records import ACCURACY, MEASURED
 from core.errors import MetricError
 from core.questions.competence.question import THRESHOLD, Solving
-from core.questions.competence.registry import measured_scores, registry, select
+from core.questions.competence.registry import measured_scores, registry
+from core.study.scores import select
 from core.study.study import Study
 
 

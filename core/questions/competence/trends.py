@@ -19,11 +19,12 @@ from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.prediction import predict
 from core.questions.competence.question import Bins, Contenders, TasksSolved, Trends
-from core.questions.competence.registry import CAPTIONS, known_scores, registry, score_of
+from core.questions.competence.registry import CAPTIONS, registry
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.discoveries import adjust
 from core.study.comparison.comparing import align_models
 from core.study.roster import finished_models, known_worlds
+from core.study.scores import known_scores, score_of
 from core.study.study import Study
 
 COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "p_adjusted", "reason")

@@ -11,8 +11,8 @@ import streamlit as st
 
 from core.questions.alignment.axes import AXES, SCORE, Axis, By, group_points, score_axis
 from core.questions.competence.question import CompetenceScores
-from core.questions.competence.registry import TaskScore, known_scores, score_of
 from core.study.models import reads
+from core.study.scores import TaskScore, known_scores, score_of
 from pages._shared import queries
 from pages._shared.address import bind
 from pages._shared.queries import Place

@@ -18,10 +18,10 @@ from core.questions.competence.question import (
     Downstream,
     TasksSolved,
 )
-from core.questions.competence.registry import TaskScore, known_scores, score_of
 from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
+from core.study.scores import TaskScore, known_scores, score_of
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place

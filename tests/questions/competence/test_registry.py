@@ -18,9 +18,10 @@ from core.competence.imported import import_scores
 from core.competence.published import published_rows
 from core.competence.records import COLUMNS, as_table, measured_name, row
 from core.errors import InputError, UnknownNameError
-from core.questions.competence.registry import CAPTIONS, choices, registry, score_of, select
+from core.questions.competence.registry import CAPTIONS, registry
 from core.recipe import Recipe
 from core.store import Store, write_result
+from core.study.scores import choices, score_of, select
 from core.study.study import Study
 from tests.store_fakes import CountedDataset
 
