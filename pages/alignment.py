@@ -10,12 +10,12 @@ import streamlit as st
 from core.metrics import METRICS
 from core.options import options_of
 from core.questions.alignment import figures
-from core.questions.alignment.axes import AXES
+from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.findings import pair_findings, trend_findings
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.alignment.shares import replicates_of
-from core.study.models import is_reality, reads, trained
+from core.study.models import is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
@@ -23,9 +23,9 @@ from pages._shared import bar, comparing, controls, exportbar, frame, prose, que
 from pages._shared.queries import Place
 
 COLUMNS = {
-    "title_x": "language model",
+    "title_x": "model",
     "title_y": "compared with",
-    "competence": "1 − bits per byte",
+    "axis": "on the axis",
     "score": "alignment",
     "chance": "chance",
     "ceiling": "ceiling",
@@ -42,10 +42,10 @@ COLUMNS = {
     "k": "k",
     "n": "stimuli",
 }
-READING = """Each dot is a language model, each line a model that it is compared
-with. Large dots are large language models, thick lines large vision models. The
-dashed line is fitted to the diamonds, each the mean of a language model over its panel; the band is
-its 95 % interval. Fewer than five language models have no line.
+READING = """Each dot is one of the {models}, placed by {axis}; under “More”, other models or
+another score may stand on the axis. Each line is a model that they are compared with. Large dots and thick lines are large models. The dashed line is fitted to the
+diamonds, each the mean of a recipe over the recipes of its panel; the band is its 95 % interval.
+Fewer than five recipes have no line.
 {levels} **Click a dot** to choose its two models: a ring marks them, and their layers
 are below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
@@ -72,14 +72,13 @@ def show(at: Place) -> None:
         question, look = pick(at)
     at = replace(at, scope=question.scope)
     models, table = queries.models(at), queries.ask(at, question)
-    points = trend_points(table, queries.competence(at), models)
+    points = trend_points(table, models)
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
-        placed = look.apply(at, points)
         prose.answer(
             [
-                *trend_findings(placed, models, aligned_high=high, axis=look.axis),
-                *pair_findings(points, aligned_high=high),
+                *trend_findings(points, models, aligned_high=high, axis=look.axis),
+                *pair_findings(points, aligned_high=high, axis=look.axis),
             ]
         )
     show_trend(at, question, points, look)
@@ -122,7 +121,8 @@ def pick(at: Place) -> tuple[Alignment, Look]:
     options = {one.name: one for one in options_of(Alignment)}
     every = queries.models(at)
     with bar.more():
-        look = looks.pick(at)
+        name, axis = looks.pick_axis(at)
+        look = looks.pick(axis)
         unfinished = controls.pick_unfinished(options["unfinished"], every)
         studied = scope.pick_scope(at)
         calibration = Calibration(
@@ -130,11 +130,12 @@ def pick(at: Place) -> tuple[Alignment, Look]:
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
         )
     models = every if unfinished else trained(every)
-    language = reads(models, "caption")
-    usual = reads(models, "image") | is_reality(models)
+    x, y = pick_models(models, axis)
     question = Alignment(
-        x=controls.pick_models(options["x"], models[language]),
-        y=controls.pick_models(options["y"], models[~language], usual=int(usual.sum())),
+        x=x,
+        y=y,
+        axis_models=axis.side,
+        axis=name,
         unfinished=unfinished,
         scope=studied,
         comparison=comparing.pick_comparison(queries.size(replace(at, scope=studied))),
@@ -143,10 +144,25 @@ def pick(at: Place) -> tuple[Alignment, Look]:
     return question, look
 
 
+def pick_models(models: pd.DataFrame, axis: Axis) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose the models on the axis, and whom they are compared with: anyone."""
+    x, y = (controls.option_named(Alignment, name) for name in ("x", "y"))
+    on_axis = models["modality"] == axis.side
+    usual = without_variants(models)
+    seen, others = usual["modality"] == axis.side, reads(usual, "image") | reads(usual, "caption")
+    compared = (others & ~seen) | is_reality(usual)
+    names = replace(x, label=axis.models.capitalize())
+    return (
+        controls.pick_models(names, models[on_axis], usual=int(seen.sum())),
+        controls.pick_models(y, models, usual=int(compared.sum())),
+    )
+
+
 def _explain(points: pd.DataFrame, question: Alignment, look: Look) -> None:
     metric = question.comparison.metric
     levels = f"{_chance_note(points, question, look)} {_ceiling_note(points, question, look)}"
-    prose.explain(READING.format(levels=levels))
+    about = {"models": look.axis.models, "axis": look.axis.title}
+    prose.explain(READING.format(levels=levels, **about))
     with st.expander("The metric"):
         spec = METRICS[metric].spec
         st.latex(spec.formula)
@@ -183,13 +199,13 @@ def _ceiling_note(points: pd.DataFrame, question: Alignment, look: Look) -> str:
 
 
 def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
-    """Say which language models have no place on the axis, and why, unless none has one."""
+    """Say which models have no place on the axis, and why, unless none has one."""
     places = points.drop_duplicates("model_x").set_index("model_x")
-    missing = places[places[look.axis.column].isna()]
+    missing = places[places["axis"].isna()]
     if missing.empty or len(missing) == len(places):
         return
     measured = queries.competence(at).set_index("model")["reason"]
-    reasons = measured if look.axis == AXES["competence"] else {}
+    reasons = measured if look.axis == AXES[COMPETENCE] else {}
     left_out = "; ".join(
         f"{title} ({reasons.get(name, f'its {look.axis.short} is not known')})"
         for name, title in missing["title_x"].items()

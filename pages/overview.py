@@ -119,7 +119,7 @@ def show_headline(
         return
     headline = Alignment(at.scope, comparison=_comparison(question))
     table = queries.ask(at, headline).dropna(subset="score")
-    pairs = trend_points(table, queries.competence(at), models)
+    pairs = trend_points(table, models)
     with answer:
         prose.answer(trend_findings(pairs, models, aligned_high=True))
     points = headline_points(pairs)

@@ -83,5 +83,6 @@ def _print_json(question: Question, table: pd.DataFrame) -> None:
 def _print_text(question: Question, table: pd.DataFrame) -> None:
     from core.questions.registry import answer_of
 
-    shown = list(answer_of(type(question)).shown)
-    print_table(table[shown] if shown else table, as_json=False)
+    answer = answer_of(type(question))
+    shown = list(answer.shown or table.columns.difference(list(answer.hidden), sort=False))
+    print_table(table[shown], as_json=False)

@@ -71,7 +71,7 @@ def _about(recipe: Recipe, kind: type[Question] | None) -> str:
         for one in options_of(kind)
         if one.name in choices
         and not isinstance(choices[one.name], tuple)
-        and choices[one.name] != one.default
+        and choices[one.name] not in (one.default, "")
     )
 
 

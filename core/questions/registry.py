@@ -66,7 +66,8 @@ class Answer(Generic[Q, W]):
     embeddings at other caption levels, as plain JSON values.
     stamp: what the table depends on outside the store, such as digests of files, likewise.
     left_out: sentences on what of the store no answer of this kind takes in.
-    shown: the columns that a terminal has room for, all where none is named; JSON has them all.
+    shown: the columns that a terminal has room for, all where none is named; hidden: those for
+    which it has none. JSON has them all.
     """
 
     make: Callable[[Q, W, Progress | None], pd.DataFrame]
@@ -80,6 +81,7 @@ class Answer(Generic[Q, W]):
     stamp: Callable[[Q, W], Mapping[str, Any]] = nothing_more
     left_out: Callable[[W], Sequence[str]] = nothing
     shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 ANSWERS: dict[type[Question], Answer[Any, Any]] = {}

@@ -50,7 +50,7 @@ def test_a_ring_marks_the_chosen_pair_and_nothing_else():
     rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
     row = table[(table["model_x"] == chosen[0]) & (table["model_y"] == chosen[1])].iloc[0]
     assert [(ring.x, ring.y, ring.hoverinfo) for ring in rings] == [
-        ((row["competence"],), (row["score"],), "skip")
+        ((row["axis"],), (row["score"],), "skip")
     ]
     assert len(figure.data) == unmarked + 1
 
@@ -176,7 +176,7 @@ def test_every_panel_of_the_trend_has_ticks():
 )
 def test_counts_stand_whole_at_a_logarithmic_axis(sizes, named):
     points = trend_points()
-    points["parameters_x"] = [sizes[row % 2] for row in range(len(points))]
+    points["axis"] = [sizes[row % 2] for row in range(len(points))]
     drawn = trend(points, trend_fits(), label="a", mode="light", axis=AXES["parameters"])
     texts = {
         text
@@ -212,7 +212,7 @@ def test_trend_stacks_its_panels_where_it_is_narrow():
     ("points", "said"),
     [
         (trend_points().iloc[:0], "No pair of models is chosen"),
-        (trend_points().assign(competence=np.nan), "has bits per byte"),
+        (trend_points().assign(axis=np.nan), "has bits per byte"),
         (trend_points().assign(score=np.nan), "No alignment can be computed"),
     ],
 )

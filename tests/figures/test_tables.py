@@ -27,9 +27,6 @@ MODELS = describe(
         card("reality", "world", "world", "reality", None),
     ]
 )
-COMPETENCE = pd.DataFrame(
-    {"model": [f"gpt-{i}" for i in range(5)], "value": [0.1, 0.2, 0.3, 0.4, 0.5]}
-)
 ALIGNMENT = pd.DataFrame(
     [
         {
@@ -39,6 +36,7 @@ ALIGNMENT = pd.DataFrame(
             "layer_y": 1,
             "score": score,
             "chance": 0.1,
+            "axis": 0.1 * (i + 1),
             "n": 11,
             "k": 1,
         }
@@ -49,35 +47,49 @@ ALIGNMENT = pd.DataFrame(
 
 
 def test_trend_points_describe_both_models_and_put_reality_last():
-    points = trend_points(ALIGNMENT, COMPETENCE, MODELS)
+    points = trend_points(ALIGNMENT, MODELS)
     assert points["facet"].tolist() == ["MAE"] * 10 + ["reality"] * 5
-    assert points["competence"].tolist()[:2] == [0.1, 0.1]
+    assert points["axis"].tolist()[:2] == [0.1, 0.1]
     assert points.iloc[0][["title_x", "title_y"]].tolist() == ["GPT-0", "MAE-S"]
 
 
 def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
-    fit = fits(trend_points(ALIGNMENT, COMPETENCE, MODELS), MODELS)["MAE"]
+    fit = fits(trend_points(ALIGNMENT, MODELS), MODELS)["MAE"]
     assert fit.n == 5
     assert fit.slope == pytest.approx(
         2.0
     )  # the means 0, 0.2 … 0.8 over the competences 0.1, 0.2 … 0.5
 
 
+def test_seeds_of_a_recipe_count_once_on_either_side():
+    table = trend_points(ALIGNMENT, MODELS)
+    twin = MODELS[MODELS["model"].isin(["gpt-4", "mae-m"])]
+    twins = twin.assign(model=twin["model"] + "-seed1", recipe=twin["model"])
+    models = pd.concat([MODELS, twins], ignore_index=True)
+    again = {"model_x": {"gpt-4": "gpt-4-seed1"}, "model_y": {"mae-m": "mae-m-seed1"}}
+    copies = [
+        table[table[side].isin(names)].replace({side: names}) for side, names in again.items()
+    ]
+    plain, seeded = (fits(points, models)["MAE"] for points in (table, pd.concat([table, *copies])))
+    assert seeded.n == plain.n == 5
+    assert seeded.points["y"].to_numpy() == pytest.approx(plain.points["y"].to_numpy())
+
+
 def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     models = MODELS.assign(copy=MODELS["model"] == "gpt-1")
-    found = fits(trend_points(ALIGNMENT, COMPETENCE, models), models)
+    found = fits(trend_points(ALIGNMENT, models), models)
     assert found["MAE"].n == 4
     assert "at least 5" in found["MAE"].reason
 
 
 def test_headline_points_hold_the_mean_over_the_target_and_its_interval_where_it_has_one():
-    points = headline_points(trend_points(ALIGNMENT, COMPETENCE, MODELS))
+    points = headline_points(trend_points(ALIGNMENT, MODELS))
     last = points[(points["target"] == "vision models") & (points["model"] == "gpt-2")].iloc[0]
     assert (last["score"], last["targets"]) == (pytest.approx(0.4), 2)
     assert points[["low", "high"]].isna().all(axis=None)  # two models
     pair = ALIGNMENT[ALIGNMENT["model_y"] == "mae-s"]
     several = pd.concat([pair.assign(score=0.1 * n) for n in range(1, 6)])
-    points = headline_points(trend_points(several, COMPETENCE, MODELS))
+    points = headline_points(trend_points(several, MODELS))
     half = stats.t.ppf(0.975, 4) * np.std([0.1, 0.2, 0.3, 0.4, 0.5], ddof=1) / 5**0.5
     assert points["low"].to_numpy() == pytest.approx(0.3 - half)
     assert points["high"].to_numpy() == pytest.approx(0.3 + half)
@@ -94,7 +106,7 @@ def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
 
 
 def test_headline_points_of_reality_are_its_scores():
-    points = headline_points(trend_points(ALIGNMENT, COMPETENCE, MODELS))
+    points = headline_points(trend_points(ALIGNMENT, MODELS))
     assert (points.loc[points["target"] == "reality", "score"] == 0.5).all()
 
 

@@ -49,6 +49,17 @@ def test_symbols_group_by_something_else_than_colors(opened, demo):
     assert all(", " in group for group in groups)
 
 
+def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opened, demo):
+    chosen = {"axis_models": "vision", "axis": "parameters", "y": ["gpt-2-m", "gpt-2-s"]}
+    app = opened(demo, "alignment", **chosen)
+    assert not app.exception
+    assert heads(app) == ["GPT-2"]
+    groups = {trace["legendgroup"] for trace in spec(app, "trend")["data"] if "customdata" in trace}
+    assert {"MAE", "CLIP"} <= groups
+    (line,) = (code.value for code in app.code if code.value.startswith("platoscope align --y"))
+    assert "--axis-models vision --axis parameters" in line
+
+
 def test_what_no_model_has_is_said(opened, demo):
     app = opened(demo, "alignment", axis="step", unfinished="false")
     assert not app.exception

@@ -7,10 +7,15 @@ from dataclasses import replace
 import pandas as pd
 
 from core.errors import MetricError
+from core.modalities import Item
 from core.progress import Progress
 from core.questions.alignment.calibration import add_intervals, add_nulls
+from core.questions.alignment.findings import fit_findings
+from core.questions.alignment.placing import FITTED, add_fits, check_axis
 from core.questions.alignment.question import Alignment
 from core.questions.alignment.shares import add_shares, read_replicates
+from core.questions.asking import ask
+from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.convergence.question import Replicates
 from core.questions.registry import Answer, declare
 from core.statistics.nulls import check_count
@@ -20,14 +25,15 @@ from core.study.layers import ALL, read_choice
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
 
-MANY = 500  # pairs, which take about two seconds
+READ: tuple[Item, Item] = ("caption", "image")
+MANY = 200  # pairs, which take about a second
 
 
 def complete(question: Alignment, study: Study) -> Alignment:
     """Name the models that are meant where none are named.
 
     Raises MetricError for layers, parameters of the metric or a number of permutations that cannot
-    be.
+    be, UnknownNameError for the axis.
     """
     comparison, calibration = question.comparison, question.calibration
     if comparison.layers != ALL:
@@ -40,24 +46,32 @@ def complete(question: Alignment, study: Study) -> Alignment:
     if calibration.null:
         check_count(calibration.null)
     choose_engine(study, comparison)
-    x = question.x or finished_models(study, "caption", unfinished=question.unfinished)
-    vision = finished_models(study, "image", unfinished=question.unfinished)
-    y = question.y or (*vision, *known_worlds(study))
-    return replace(question, x=tuple(x), y=y)
+    items = READ if question.axis_models == "language" else READ[::-1]
+    x, y = (tuple(finished_models(study, item, unfinished=question.unfinished)) for item in items)
+    y += tuple(known_worlds(study))
+    question = replace(question, x=question.x or x, y=question.y or y)
+    check_axis(question, study)
+    return question
 
 
 def align(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Align every model of x with every model of y.
+    """Align every model of x with every other model of y.
 
-    Returns the columns of `align_models`. With permutations also null_mean, null_sd, threshold, p,
-    calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false discovery rate
-    over all rows; with draws also low and high, the 95 % interval of the score of the chosen layers
-    (see `core.statistics.intervals`). Where recipes were trained with several seeds, also ceiling
-    and share (see `core.questions.alignment.shares`). reason: why any of these is NaN, or the
-    score; else empty.
+    Returns the columns of `align_models`, and where there is an axis those of
+    `core.questions.alignment.placing.add_fits`. With permutations also null_mean, null_sd,
+    threshold, p, calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false
+    discovery rate over all rows; with draws also low and high, the 95 % interval of the score of
+    the chosen layers (see `core.statistics.intervals`). Where recipes were trained with several
+    seeds, also ceiling and share (see `core.questions.alignment.shares`). reason: why any of these
+    is NaN, or the score; else empty.
     """
+    if question.axis:  # which changes no alignment, so that one answer is kept for all
+        table = ask(replace(question, axis=""), study, report)
+        return table if question.comparison.layers == ALL else add_fits(table, question, study)
     comparison, calibration = question.comparison, question.calibration
     table = align_models(study, question.x, question.y, comparison)
+    others = table["model_x"] != table["model_y"]
+    table = table[others].reset_index(drop=True) if others.any() else table
     table = add_shares(table, question, study)
     if calibration.null:
         table = add_nulls(table, question, study, report)
@@ -68,7 +82,8 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
 
 def takes_long(question: Alignment) -> bool:
     """Return whether an answer is kept: where stimuli are drawn anew, and of many pairs."""
-    return question.calibration.resamples or len(question.x) * len(question.y) > MANY
+    many = len(question.x) * len(question.y) > MANY
+    return not question.axis and (question.calibration.resamples or many)
 
 
 declare(
@@ -77,7 +92,9 @@ declare(
         align,
         version=2,
         complete=complete,
-        needs=(Replicates,),
+        needs=(Replicates, TasksSolved, CompetenceScores),
+        findings=fit_findings,
+        hidden=FITTED,
         reads=read_replicates,
         kept=takes_long,
     ),

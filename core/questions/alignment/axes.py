@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.figures.theme import COMPETENCE
+from core.figures.theme import COMPETENCE as BITS
+from core.modalities import LANGUAGE, MODALITIES, VISION
+from core.questions.alignment.question import COMPETENCE, Side
 
 By = Literal["objective", "family", "size", "none"]
 UNKNOWN = {"objective": "no objective known", "family": "no family known", "size": "no size known"}
+USUAL: Mapping[Side, By] = {"language": "family", "vision": "objective"}  # groups of models
+PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plural}
 
 
 @dataclass(frozen=True)
 class Axis:
     """What stands on the horizontal axis.
 
-    column: of the points. title: of the axis. short: on hover cards. log: whether it is
-    logarithmic, which leaves out what is not above 0.
+    title: of the axis. short: on hover cards. log: whether it is logarithmic, which leaves out what
+    is not above 0. side: whose models stand on it.
     """
 
-    column: str
     title: str
     short: str
     log: bool = False
+    side: Side = "language"
+
+    @property
+    def models(self) -> str:
+        """Return what its models are called."""
+        return PLURALS[self.side]
+
+    @property
+    def targets(self) -> str:
+        """Return what the models are called that they are compared with."""
+        return PLURALS["vision" if self.side == "language" else "language"]
 
     def place(self, values: pd.Series) -> pd.Series:
         """Return where values stand on a ruler: themselves, or their logarithm to base 10."""
@@ -42,38 +56,42 @@ class Axis:
 
 
 AXES: Mapping[str, Axis] = {
-    "competence": Axis("competence", COMPETENCE, "competence"),
-    "parameters": Axis("parameters_x", "parameters", "parameters", log=True),
-    "step": Axis("step_x", "training step", "step", log=True),
+    COMPETENCE: Axis(BITS, COMPETENCE),
+    "parameters": Axis("parameters", "parameters", log=True),
+    "step": Axis("training step", "step", log=True),
 }
-SCORE = "value"  # the column of a score that was chosen
+SOLVED = Axis("competence: share of tasks solved", COMPETENCE, side="vision")
 
 
-def score_axis(name: str, unit: str) -> Axis:
-    """Return the axis of a score of the language models."""
-    return Axis(SCORE, f"{name} ({unit})", name)
+def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
+    """Return an axis by its name. unit: of one that is a score."""
+    if name == COMPETENCE and side == "vision":
+        return SOLVED
+    return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
 
 
 def group_points(
     points: pd.DataFrame, models: pd.DataFrame, *, panels: By, color: By, symbol: By = "none"
 ) -> pd.DataFrame:
     """Return the points with a panel for each group of the models compared with, a color for each
-    group of language models, and a symbol for each of another grouping, "" where there is none;
+    group of models on the axis, and a symbol for each of another grouping, "" where there is none;
     reality stays a panel of its own.
 
     points: as `core.questions.alignment.points.trend_points` gives them; models: as
     `core.study.models.describe` does.
     """
-    facets = points["facet"]
-    if panels != "objective":  # which is what trend_points groups them by
-        facets = _groups(points["model_y"], models, panels).mask(facets == REALITY, REALITY)
-    colors = points["group_x"] if color == "family" else _groups(points["model_x"], models, color)
+    facets = _groups(points["model_y"], models, panels)
+    facets = facets.mask(points["facet"] == REALITY, REALITY)
+    colors = _groups(points["model_x"], models, color)
     symbols = "" if symbol == "none" else _groups(points["model_x"], models, symbol)
     return points.assign(facet=facets, group_x=colors, symbol_x=symbols)
 
 
 def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
+    """Return the group of each model; grouped as their modality is, untrained ones stand apart."""
     if by == "none":
         return pd.Series("all models", index=names.index)
-    groups = names.map(models.set_index("model")[by])
+    usual = models["modality"].map(lambda name: MODALITIES[name].grouping) == by
+    of_model = models[by].mask(usual, models["group"]).set_axis(models["model"])
+    groups = names.map(of_model)
     return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])

@@ -1,4 +1,4 @@
-"""The Alignment page's main figure: alignment against the competence of language models."""
+"""The Alignment page's main figure: alignment against the competence of models."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ from core.figures.theme import (
     symbol,
     wrap,
 )
-from core.modalities import LANGUAGE
-from core.questions.alignment.axes import AXES, Axis
+from core.modalities import find_modality
+from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.cards import card, on_axis
+from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
@@ -51,18 +52,18 @@ def trend(
     label: str,
     mode: Mode,
     narrow: bool = False,
-    axis: Axis = AXES["competence"],
+    axis: Axis = AXES[COMPETENCE],
 ) -> go.Figure:
-    """Draw alignment against the competence of language models, or what else is on the axis, one
-    panel per objective of the other model.
+    """Draw alignment against the competence of the models on the axis, or what else stands there,
+    one panel per group of the others.
 
-    points: one row per pair: facet, model_x, title_x, group_x, parameters_x, competence, model_y,
-    title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted, with an
-    interval low and high, with replicates ceiling and share. fits: one per facet; diamonds are its
-    points. label: of the score. Each line is one model of the panel's objective, wider where it is
-    larger. `narrow` stacks the panels for a phone. axis: what its column of the points is.
+    points: one row per pair: facet, model_x, title_x, group_x, parameters_x, modality_x, axis,
+    model_y, title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted,
+    with an interval low and high, with replicates ceiling and share. fits: one per facet; diamonds
+    are its points. label: of the score. Each line is one model of the panel's group, wider where it
+    is larger. `narrow` stacks the panels for a phone. axis: what stands on it.
     """
-    points = points.assign(x=axis.unplace(axis.place(points[axis.column])))
+    points = points.assign(x=axis.unplace(axis.place(points["axis"])))
     points = points if "ceiling" in points else points.assign(ceiling=math.nan)
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
@@ -107,18 +108,19 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawi
         horizontal_spacing=0.03,
         vertical_spacing=min(0.24, 84 / (tall * rows)),
     )
-    return figure.update_layout(margin_t=56)
+    lines = max(head.count("<br>") for head in heads) + 1
+    return figure.update_layout(margin_t=18 + 19 * lines)
 
 
 def _reach(points: pd.DataFrame) -> list[float]:
     """Return the range of the score's axis: all scores and chance levels, 0, and the ceiling where
-    it is near.
+    it is near the scores that have one.
     """
     values = pd.concat([points["score"], points["chance"]]).dropna()
     low, high = min(0.0, values.min()), max(values.max(), 0.0)
-    ceiling = points["ceiling"].max()
-    if 0 < ceiling <= NEAR * high:
-        high = max(high, ceiling)
+    below = points[points["ceiling"].notna()]
+    if len(below) and below["ceiling"].max() <= NEAR * below["score"].max():
+        high = max(high, below["ceiling"].max())
     return [1.08 * low, 1.08 * high or 1.0]
 
 
@@ -129,8 +131,10 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
         return "No ceiling is known here, so there is no share of the way to it."
     if points["score"].isna().all():
         return "No alignment can be computed for these models."
-    if axis != AXES["competence"]:
-        return f"None of these language models has a known {axis.short}."
+    if axis == SOLVED:
+        return "None of these vision models was measured: platoscope probe does."
+    if axis != AXES[COMPETENCE]:
+        return f"None of these {axis.models} has a known {axis.short}."
     return (
         "None of these language models has bits per byte (features made elsewhere or masked models"
         " have none)."
@@ -157,7 +161,7 @@ def _add_panel(
     _add_levels(figure, points, at, mode, axis)
     ordered = points.sort_values("x", kind="stable")
     # better models of any family follow each other, larger ones of several do not
-    line_of = ["model_y"] if axis == AXES["competence"] else ["model_y", "group_x"]
+    line_of = ["model_y"] if axis.short == COMPETENCE else ["model_y", "group_x"]
     for _, run in ordered.groupby(line_of, sort=False):
         figure.add_scatter(**_run(run, color), **at)
     for group, dots in ordered.groupby("named", sort=False):
@@ -225,7 +229,8 @@ def _marked(points: pd.DataFrame) -> pd.DataFrame:
     color's group, or of the group that `symbol_x` names.
     """
     if "symbol_x" not in points or not points["symbol_x"].any():
-        shapes = [symbol(group, LANGUAGE) for group in points["group_x"]]
+        kinds = zip(points["group_x"], points["modality_x"], strict=True)
+        shapes = [symbol(group, find_modality(name)) for group, name in kinds]
         return points.assign(named=points["group_x"], shape=shapes)
     order = {name: place for place, name in enumerate(points["symbol_x"].unique())}
     shapes = [SYMBOLS[order[name] % len(SYMBOLS)] for name in points["symbol_x"]]

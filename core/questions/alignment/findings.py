@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.axes import AXES, Axis
+from core.figures.numbers import p_text
+from core.questions.alignment.axes import AXES, SOLVED, Axis
+from core.questions.alignment.points import recipe_means
+from core.questions.alignment.question import COMPETENCE, Alignment
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
 from core.study.models import trained
@@ -18,31 +25,32 @@ def trend_findings(
     models: pd.DataFrame,
     *,
     aligned_high: bool,
-    target: str = "vision models",
-    axis: Axis = AXES["competence"],
+    axis: Axis = AXES[COMPETENCE],
 ) -> list[str]:
-    """Say whether trained language models are the more aligned the more competent they are, or the
-    further along another axis, with ρ, its interval and its strongest caveat.
+    """Say whether trained models are the more aligned the more competent they are, or the further
+    along another axis, with ρ, its interval and its strongest caveat.
 
-    points: as `core.questions.alignment.points.trend_points` gives them. A language model counts
-    once, with its mean over the trained models that it is compared with. aligned_high: of the
-    metric. target: what they are compared with. axis: what its column of the points is.
+    points: as `core.questions.alignment.points.trend_points` gives them. A recipe on the axis
+    counts once, with its mean over the trained recipes that it is compared with. aligned_high: of
+    the metric.
     """
     finished = trained(models)["model"]
     rows = points[points["model_x"].isin(finished) & points["model_y"].isin(finished)]
     scored = rows[rows["facet"] != REALITY].dropna(subset="score")
-    rows = scored.dropna(subset=axis.column)
-    mean = rows.groupby("model_x").agg(x=(axis.column, "first"), score=("score", "mean"))
+    means = recipe_means(scored.assign(facet="", x=scored["axis"]), models)
+    mean = means.dropna(subset="x")
     sign = 1 if aligned_high else -1
     rho = spearman_interval(mean["x"].to_numpy(), sign * mean["score"].to_numpy())
-    compared = f"{rows['model_y'].nunique()} {target}"
-    left_out = scored["model_x"].nunique() - len(mean)
-    verdict = _verdict(rho, compared, axis, left_out)
+    placed = scored.dropna(subset="axis")
+    compared = f"{placed['model_y'].nunique()} {axis.targets}"
+    verdict = _verdict(rho, compared, axis, len(means) - len(mean))
     return [verdict, *([] if rho.reason else [DEPENDENT])]
 
 
-def pair_findings(points: pd.DataFrame, *, aligned_high: bool) -> list[str]:
-    """Say which model is most aligned with the language models, and how many pairs are aligned
+def pair_findings(
+    points: pd.DataFrame, *, aligned_high: bool, axis: Axis = AXES[COMPETENCE]
+) -> list[str]:
+    """Say which model is most aligned with the models on the axis, and how many pairs are aligned
     beyond chance, where permutations tell.
 
     points: as for `trend_findings`; reality counts for neither. aligned_high: of the metric.
@@ -52,7 +60,7 @@ def pair_findings(points: pd.DataFrame, *, aligned_high: bool) -> list[str]:
         return []
     means = scored.groupby("title_y")["score"].mean()
     best = str(means.idxmax() if aligned_high else means.idxmin())
-    said = [f"Most aligned with the language models on average: {best} ({means[best]:.3f})."]
+    said = [f"Most aligned with the {axis.models} on average: {best} ({means[best]:.3f})."]
     if "p_adjusted" not in scored or scored["p_adjusted"].isna().all():
         return [*said, "Permutations, under “More”, test which pairs are aligned beyond chance."]
     tested = scored["p_adjusted"].dropna()
@@ -64,18 +72,39 @@ def pair_findings(points: pd.DataFrame, *, aligned_high: bool) -> list[str]:
     ]
 
 
+def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
+    """Say how alignment goes along the axis in each panel, as the fits of the page do."""
+    if "panel" not in table:
+        return []
+    panels = table.drop_duplicates("panel").to_dict("records")
+    return [_fit(row, question.axis) for row in panels]
+
+
+def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
+    if math.isnan(row["rho"]):
+        return f"{row['panel']}: no fit along {axis} over {row['fitted']} recipes."
+    return (
+        f"{row['panel']}: Spearman’s ρ of {axis} and alignment is {row['rho']:.2f}"
+        f" ({p_text(row['rho_p'])}), R² of the line is {row['r2']:.2f}, over {row['fitted']}"
+        " recipes."
+    )
+
+
 def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int) -> str:
     if rho.reason:
         return f"This cannot be said: {rho.reason}."
     without = f"; {left_out} without {axis.short}" if left_out else ""
     numbers = (
         f"Spearman’s ρ of {axis.short} and mean alignment with {compared} is {rho.value:.2f} (95 %"
-        f" interval {rho.low:.2f} to {rho.high:.2f}, {rho.n} language models{without})."
+        f" interval {rho.low:.2f} to {rho.high:.2f}, {rho.n} {axis.models}{without})."
     )
     if not rho.sure:
         return f"Not beyond doubt. {numbers}"
-    if axis == AXES["competence"]:
+    if axis == AXES[COMPETENCE]:
         verdict = "Yes, here they do" if rho.value > 0 else "No, they agree less"
+    elif axis == SOLVED:
+        more = "more" if rho.value > 0 else "less"
+        verdict = f"Better vision models agree {more} with language models here"
     else:
         verdict = f"Alignment {'rises' if rho.value > 0 else 'falls'} with {axis.short}"
     return f"{verdict}. {numbers}"

@@ -6,23 +6,21 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.questions.alignment.axes import AXES, Axis
+from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit, competence_fit
 from core.study.models import trained
 
 
-def trend_points(
-    alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame
-) -> pd.DataFrame:
-    """Return a row per pair for `core.questions.alignment.figures.trend`: both models described,
-    with the language model's competence.
+def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per pair for `core.questions.alignment.figures.trend`: both models described.
+
+    alignment: model_x, model_y, score and axis: where model_x stands.
     """
     about = models.set_index("model")
-    kept = ["title", "group", "parameters", "step"]
-    skill = competence.set_index("model")["value"]
+    kept = ["title", "group", "parameters", "modality"]
     points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(
         about[kept].add_suffix("_y"), on="model_y"
     )
-    points["competence"] = points["model_x"].map(skill).astype("float64")
     return points.rename(columns={"group_y": "facet"}).sort_values(
         "facet", key=lambda facet: facet == REALITY, kind="stable"
     )
@@ -50,24 +48,36 @@ def shared_points(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def fits(
-    points: pd.DataFrame, models: pd.DataFrame, axis: Axis = AXES["competence"]
+    points: pd.DataFrame, models: pd.DataFrame, axis: Axis = AXES[COMPETENCE]
 ) -> dict[str, Fit]:
-    """Fit alignment against what is on the axis in each facet, one point per trained language
-    model: its mean over the facet's models. On a logarithmic axis the logarithm is fitted.
+    """Fit alignment against what is on the axis in each facet, one point per trained recipe on the
+    axis: its mean over the facet's recipes. On a logarithmic axis the logarithm is fitted.
 
-    Pairs that share a language model are not independent, so that more vision models must not make
-    the band narrower; neither must copies along a training. models: as `core.study.models.describe`
-    gives them.
+    Pairs that share a model are not independent, so that more models compared with must not make
+    the band narrower; neither must seeds of one recipe or copies along a training. models: as
+    `core.study.models.describe` gives them.
     """
     counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
         models.loc[models["copy"], "model"]
     )
-    by_model = points[counted].groupby(["facet", "model_x"])
-    means = pd.DataFrame(
-        {"x": axis.place(by_model[axis.column].first()), "y": by_model["score"].mean()}, dtype=float
-    ).reset_index()
+    means = recipe_means(points[counted].assign(x=axis.place(points["axis"])), models)
     lines = {}
     for facet in points["facet"].unique():
         mean = means[means["facet"] == facet]
-        lines[str(facet)] = competence_fit(mean["x"].to_numpy(), mean["y"].to_numpy())
+        lines[str(facet)] = competence_fit(mean["x"].to_numpy(), mean["score"].to_numpy())
     return lines
+
+
+def recipe_means(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return facet, recipe_x, x and score: of each recipe on the axis the mean over the facet's
+    recipes, in each of which all seeds count once.
+
+    points: facet, model_x, model_y, x, score. models: with their recipe.
+    """
+    recipe = models.set_index("model")["recipe"]
+    named = points.assign(
+        recipe_x=points["model_x"].map(recipe), recipe_y=points["model_y"].map(recipe)
+    )
+    of_pairs = named.groupby(["facet", "recipe_x", "recipe_y"])[["x", "score"]].mean()
+    means = of_pairs.groupby(["facet", "recipe_x"]).mean().reset_index()
+    return means.astype({"x": "float64", "score": "float64"})

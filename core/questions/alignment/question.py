@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
 from core.study.parts import Calibration, Comparison
+
+Side = Literal["language", "vision"]
+COMPETENCE = "competence"
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,25 @@ class Alignment(StudyQuestion):
     command: ClassVar[str] = "align"
 
     x: tuple[str, ...] = option(
-        (), label="Language models", metavar="M", help="models (all finished language models)"
+        (), label="On the axis", metavar="M", help="models (all finished ones of --axis-models)"
     )
     y: tuple[str, ...] = option(
         (),
         label="Compared with",
         metavar="M",
-        help="models to compare them with (all finished vision models, and reality)",
+        help="models to compare them with (all finished ones of the other modality, and reality)",
+    )
+    axis_models: Side = option(
+        "language",
+        label="Models on the axis",
+        help="where no models are named, whose competence alignment is set against",
+    )
+    axis: str = option(
+        COMPETENCE,
+        label="Horizontal axis",
+        help="what alignment is set against: competence (of language models 1 − bits per byte, of"
+        " vision models the share of tasks solved), parameters, step, or a score by its task and"
+        " origin: 'HellaSwag (published)'",
     )
     unfinished: bool = option(
         False,

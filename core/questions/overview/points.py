@@ -19,6 +19,7 @@ def headline_points(points: pd.DataFrame) -> pd.DataFrame:
         "title_x": "title",
         "group_x": "group",
         "parameters_x": "parameters",
+        "axis": "competence",
     }
     grouped = points.rename(columns=names).groupby(
         [target, "model", "title", "group", "parameters"], sort=False, dropna=False

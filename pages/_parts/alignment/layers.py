@@ -20,7 +20,7 @@ from pages._shared.address import bind
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
-LABELS, KEYS = ("Language model", "Compared with"), ("pair_x", "pair_y")
+LABELS, KEYS = ("One model", "Compared with"), ("pair_x", "pair_y")
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 

@@ -9,11 +9,19 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from core.questions.alignment.axes import AXES, SCORE, Axis, By, group_points, score_axis
+from core.questions.alignment.axes import (
+    AXES,
+    PLURALS,
+    USUAL,
+    Axis,
+    By,
+    find_axis,
+    group_points,
+)
+from core.questions.alignment.question import Alignment, Side
 from core.questions.competence.question import CompetenceScores
-from core.study.models import reads
-from core.study.scores import TaskScore, known_scores, score_of
-from pages._shared import queries
+from core.study.scores import known_scores
+from pages._shared import controls, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -37,36 +45,34 @@ ceiling."""
 
 @dataclass(frozen=True)
 class Look:
-    """How the trend is looked at. score: of the axis, where it is one. vertical: what is on the
-    other axis.
-    """
+    """How the trend is looked at. vertical: what is on the other axis."""
 
     axis: Axis
-    score: TaskScore | None
     vertical: Vertical
     panels: By
     color: By
     symbol: By
 
     def apply(self, at: Place, points: pd.DataFrame) -> pd.DataFrame:
-        """Return the points so grouped, with what is on the axis."""
-        if self.score is not None:
-            values = score_of(_scores(at), self.score.task, origin=self.score.origin)
-            points = points.assign(**{SCORE: points["model_x"].map(values).astype(float)})
+        """Return the points so grouped."""
         groups = {"panels": self.panels, "color": self.color, "symbol": self.symbol}
         return group_points(points, queries.models(at), **groups)
 
 
-def pick(at: Place) -> Look:
-    """Draw the controls."""
+def pick_axis(at: Place) -> tuple[str, Axis]:
+    """Draw the controls of what is on the horizontal axis; return its name, too."""
+    side = controls.pick_labeled(controls.option_named(Alignment, "axis_models"), PLURALS)
     models = queries.models(at)
-    language = set(models.loc[reads(models, "caption"), "model"])
-    scores = {score.name: score for score in known_scores(_scores(at), language)}
-    names = {"competence": AXES["competence"].title, "parameters": "parameters", "step": "step"}
-    names |= {name: name for name in scores}
-    axis = st.selectbox(
-        "Horizontal axis", list(names), format_func=names.get, **bind("axis", "competence", names)
-    )
+    names = models.loc[models["modality"] == side, "model"]
+    registry = queries.ask(at, CompetenceScores(at.scope))
+    units = {score.name: score.unit for score in known_scores(registry, set(names))}
+    titles = {name: find_axis(name, side).title for name in AXES} | {name: name for name in units}
+    chosen = controls.pick_labeled(controls.option_named(Alignment, "axis"), titles)
+    return chosen, find_axis(chosen, side, units.get(chosen, ""))
+
+
+def pick(axis: Axis) -> Look:
+    """Draw the controls of how the trend is looked at."""
     vertical = st.selectbox(
         "Vertical axis",
         list(VERTICALS),
@@ -74,20 +80,18 @@ def pick(at: Place) -> Look:
         help=SHARE,
         **bind("vertical", "score", VERTICALS),
     )
-    score = scores.get(axis)
+    others: Side = "vision" if axis.side == "language" else "language"
+    colored = f"{axis.models.capitalize()} colored by"
     return Look(
-        score_axis(axis, score.unit) if score else AXES[axis],
-        score,
+        axis,
         vertical,
-        _pick_groups("Compared models in panels by", "panels", PANELS, start="objective"),
-        _pick_groups("Language models colored by", "color", COLORS, start="family"),
+        _pick_groups("Compared models in panels by", "panels", PANELS, start=USUAL[others]),
+        _pick_groups(colored, "color", COLORS, start=USUAL[axis.side]),
         _pick_groups("Symbols by", "symbol", SYMBOLS, start="none"),
     )
 
 
 def _pick_groups(label: str, key: str, groups: Mapping[By, str], *, start: By) -> By:
-    return st.selectbox(label, list(groups), format_func=groups.get, **bind(key, start, groups))
-
-
-def _scores(at: Place) -> pd.DataFrame:
-    return queries.ask(at, CompetenceScores(at.scope))
+    return st.selectbox(
+        label, list(groups), format_func=groups.get, **bind(key, start, groups, follow=True)
+    )

@@ -24,14 +24,16 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
             "model_x": x,
             "model_y": y,
             "facet": facet,
-            "competence": skill,
+            "axis": skill,
             "score": score + (0.01 if y == "vit-b" else 5.0 if y == "vit-b-step9" else 0.0),
         }
         for x, score, skill in zip(language, scores, SKILL, strict=False)
         for y, facet in targets.items()
     )
     models = pd.DataFrame({"model": [*language, *targets], "group": "a"})
-    return points, models.assign(copy=models["model"] == "vit-b-step9", objective="some")
+    return points, models.assign(
+        copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
+    )
 
 
 def test_better_models_that_agree_more_are_found_with_effect_interval_and_number():
@@ -67,19 +69,19 @@ def test_too_few_models_have_no_answer_and_say_why():
 def test_the_answer_is_about_what_is_on_the_axis():
     points, models = tables(-SKILL)
     sizes = AXES["parameters"]
-    rising = points.assign(parameters_x=points["competence"].rank(ascending=False))
+    rising = points.assign(axis=points["axis"].rank(ascending=False))
     said = trend_findings(rising, models, aligned_high=True, axis=sizes)[0]
     assert said.startswith("Alignment rises with parameters. Spearman’s ρ of parameters and mean")
-    falling = points.assign(parameters_x=points["competence"])
+    falling = points.assign(axis=points["axis"])
     said = trend_findings(falling, models, aligned_high=True, axis=sizes)[0]
     assert said.startswith("Alignment falls with parameters. ")
-    partly = rising.assign(parameters_x=rising["parameters_x"].where(points["model_x"] != "a"))
+    partly = rising.assign(axis=rising["axis"].where(points["model_x"] != "a"))
     assert trend_findings(partly, models, aligned_high=True, axis=sizes)
 
 
 def test_models_without_a_place_on_the_axis_are_counted():
     points, models = tables(0.1 + SKILL**2)
-    points["competence"] = points["competence"].where(points["model_x"] != "gpt-0")
+    points["axis"] = points["axis"].where(points["model_x"] != "gpt-0")
     assert trend_findings(points, models, aligned_high=True)[0].endswith(
         "7 language models; 1 without competence)."
     )

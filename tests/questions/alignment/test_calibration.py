@@ -77,6 +77,7 @@ def align_calibrated(
         Scope(study.dataset.name),
         tuple(x),
         tuple(y),
+        axis="",
         comparison=Comparison.of(metric, parameters, layers=layers),
         calibration=calibration,
     )

@@ -1,0 +1,70 @@
+"""What stands on the axis of the trend, of language models and of vision models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from core.errors import UnknownNameError
+from core.questions.alignment.findings import fit_findings
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.store import Store
+from core.study.parts import Scope
+from core.study.study import Study
+from tests.pages.measured import measure
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    root = tmp_path_factory.mktemp("axes")
+    build(root, PaintedDataset(30), vision=VISION[:5], language=LANGUAGE)
+    return Scope().open(Store(measure(root)))
+
+
+def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(study):
+    question = Alignment()
+    table = ask(question, study)
+    skill = study.competence().set_index("model")["value"]
+    assert table["axis"].tolist() == table["model_x"].map(skill).tolist()
+    assert set(table["panel"]) == {"MAE", "CLIP", "supervised", "reality"}
+    clip = table[table["panel"] == "CLIP"]
+    means = clip.groupby("model_x").agg(x=("axis", "first"), y=("score", "mean"))
+    assert clip["rho"].iloc[0] == pytest.approx(spearmanr(means["x"], means["y"]).statistic)
+    assert (clip["fitted"] == len(LANGUAGE)).all()
+    said = fit_findings(question, table)
+    assert len(said) == 4
+    assert said[0].endswith("over 6 recipes.")
+
+
+def test_tasks_solved_by_vision_models_stand_on_the_axis_and_families_in_panels(study):
+    table = ask(Alignment(axis_models="vision"), study)
+    solved = ask(TasksSolved(), study).set_index("model")["solved"]
+    assert set(table["model_x"]) == {f"vit-{name.lower()}-{size}" for name, size, _ in VISION[:5]}
+    assert table["axis"].to_numpy() == pytest.approx(table["model_x"].map(solved).to_numpy())
+    assert set(table["panel"]) == {"GPT-2", "LLaMA", "BLOOM", "reality"}
+    assert table["rho"].notna().any()
+
+
+def test_any_score_may_stand_on_the_axis_and_another_name_is_refused(study):
+    table = ask(Alignment(axis_models="vision", axis="task 0 (measured)"), study)
+    assert table["axis"].notna().all()
+    assert table["axis"].nunique() > 2
+    with pytest.raises(UnknownNameError, match="no axis named 'task 9'; did you mean"):
+        ask(Alignment(axis_models="vision", axis="task 9"), study)
+
+
+def test_an_axis_changes_no_alignment_and_a_model_is_not_compared_with_itself(study):
+    x, y = ("gpt-2-s", "gpt-2-m"), ("gpt-2-s", "vit-clip-m")
+    plain, sizes = (ask(Alignment(x=x, y=y, axis=axis), study) for axis in ("", "parameters"))
+    assert list(zip(plain["model_x"], plain["model_y"], strict=True)) == [
+        ("gpt-2-s", "vit-clip-m"),
+        ("gpt-2-m", "gpt-2-s"),
+        ("gpt-2-m", "vit-clip-m"),
+    ]
+    assert sizes[list(plain)].equals(plain)
+    assert sizes["axis"].tolist() == [250_000, 1_100_000, 1_100_000]
+    assert np.isnan(sizes["rho"]).all()
