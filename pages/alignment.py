@@ -43,11 +43,11 @@ COLUMNS = {
     "n": "stimuli",
 }
 READING = """Each dot is one of the {models}, placed by {axis}; under “More”, other models or
-another score may stand on the axis. Each line is a model that they are compared with. Large dots and thick lines are large models. The dashed line is fitted to the
-diamonds, each the mean of a recipe over the recipes of its panel; the band is its 95 % interval.
-Fewer than five recipes have no line.
-{levels} **Click a dot** to choose its two models: a ring marks them, and their layers
-are below."""
+another score may stand on the axis. Each line is a model that they are compared with. Large dots
+and thick lines are large models. The dashed line is fitted to the diamonds, each the mean of a
+recipe over the recipes of its panel; the band is its 95 % interval. Fewer than five recipes have no
+line. {levels} **Click a dot** to choose its two models: a ring marks them, and their layers are
+below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""
