@@ -16,6 +16,7 @@ import pytest
 from tiny_models import make_language, make_vision
 
 from core.cli import main
+from core.questions.alignment.placing import FITTED
 from tests.cli.photos import paint_photos
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -122,11 +123,21 @@ def test_align_prints_one_row_per_pair_with_chance(run) -> None:
         "chance",
         "n",
         "k",
+        "axis",
+        "panel",
+        *FITTED,
         "reason",
     ]
     assert (row["model_x"], row["model_y"], row["n"], row["k"]) == ("tiny-gpt2", "tiny-vit", N, 3)
     assert row["chance"] == pytest.approx(3 / 11)
     assert 0 <= row["score"] <= 1
+
+
+def test_align_keeps_the_fits_off_the_terminal_but_says_them(run) -> None:
+    _, out, err = run("align", "--dataset", "photos", "--k", "3")
+    assert "panel" in out
+    assert not any(name in out.split() for name in FITTED)
+    assert "no fit along competence over 1 recipe" in err
 
 
 def test_align_is_one_at_all_neighbors(run) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.figures.numbers import p_text
+from core.figures.numbers import counted, p_text
 from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.points import recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
@@ -82,7 +82,8 @@ def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
 
 def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
     if math.isnan(row["rho"]):
-        return f"{row['panel']}: no fit along {axis} over {row['fitted']} recipes."
+        recipes = counted(row["fitted"], "recipe", "recipes")
+        return f"{row['panel']}: no fit along {axis} over {recipes}."
     return (
         f"{row['panel']}: Spearman’s ρ of {axis} and alignment is {row['rho']:.2f}"
         f" ({p_text(row['rho_p'])}), R² of the line is {row['r2']:.2f}, over {row['fitted']}"

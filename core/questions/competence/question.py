@@ -126,8 +126,8 @@ class Downstream(StudyQuestion):
         "",
         label="Aligned with",
         metavar="M",
-        help="the vision model, or reality, that models are aligned with (the vision model that"
-        " solves most tasks)",
+        help="the model, or reality, that models are aligned with (the vision model that solves"
+        " most tasks)",
     )
     comparison: Comparison = part(Comparison)
 

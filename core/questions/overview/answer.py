@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from core.errors import MetricError
 from core.progress import Progress
+from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.overview.findings import overview_findings
@@ -14,7 +16,7 @@ from core.questions.overview.trends import closeness, solving, trends
 from core.questions.registry import Answer, declare, never
 from core.spaces.inputs import check_k
 from core.study.comparison.comparing import align_models
-from core.study.models import reads
+from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison
 from core.study.roster import known_worlds
 from core.study.study import Study
@@ -33,18 +35,29 @@ def survey(question: Overview, study: Study, _: Progress | None) -> pd.DataFrame
     """
     models = study.models()
     models = models.loc[[_has_neighbors(study, name) for name in models["model"]]]
-    language = models.loc[reads(models, "caption"), "model"].tolist()
-    vision = models.loc[reads(models, "image"), "model"].tolist()
+    read = reads(models, "caption") | reads(models, "image")
     reality = [name for name in known_worlds(study) if name in set(models["model"])]
-    crossed = align_models(study, language, [*vision, *reality], Comparison(k=question.k))
-    near = align_models(study, language + vision, reality, Comparison(k=question.k))
+    near = align_models(study, list(models.loc[read, "model"]), reality, Comparison(k=question.k))
     solved = ask(TasksSolved(question.scope), study)
     tables = (
-        trends(crossed, study.competence(), models),
+        trends(cross(question, study, models), models, axis=question.axis),
         solving(near, solved, models),
         closeness(near, models),
     )
     return pd.concat([part for part in tables if len(part)] or tables[:1], ignore_index=True)
+
+
+def cross(question: Overview, study: Study, models: pd.DataFrame) -> pd.DataFrame:
+    """Align the usual language models with the usual vision models and reality, and say where they
+    stand on the axis; only those of `models` count.
+    """
+    counted = usual(models)
+    x = tuple(counted.loc[reads(counted, "caption"), "model"])
+    y = tuple(counted.loc[reads(counted, "image") | is_reality(counted), "model"])
+    comparison = Comparison(k=question.k)
+    if not (x and y):
+        return align_models(study, x, y, comparison).assign(axis=np.nan)
+    return ask(Alignment(question.scope, x, y, axis=question.axis, comparison=comparison), study)
 
 
 declare(
@@ -53,7 +66,7 @@ declare(
         survey,
         version=1,
         complete=complete,
-        needs=(TasksSolved,),
+        needs=(TasksSolved, Alignment),
         findings=overview_findings,
         kept=never,
     ),

@@ -10,17 +10,20 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.figures.numbers import p_text
 from core.questions.overview.question import Overview
-from core.questions.overview.trends import OVERALL, TREND
+from core.questions.overview.trends import OVERALL, trend_along
 
 
-def overview_findings(_: Overview, table: pd.DataFrame) -> list[str]:
-    """Say how competence goes with alignment, with all vision models and with reality."""
-    rows = table[(table["finding"] == TREND) & table["group"].isin((OVERALL, REALITY))]
+def overview_findings(question: Overview, table: pd.DataFrame) -> list[str]:
+    """Say how competence, or what else is on the axis, goes with alignment with all vision models
+    and with reality.
+    """
+    along = table["finding"] == trend_along(question.axis)
+    rows = table[along & table["group"].isin((OVERALL, REALITY))]
     if rows.empty:
         return []
     trends = "; ".join(_trend(row) for row in rows.to_dict("records"))
     return [
-        f"Spearman correlation of trained models' competence and alignment {trends}.",
+        f"Spearman correlation of trained models' {question.axis} and alignment {trends}.",
         "Sizes of one family are not independent, so these p-values are too small.",
     ]
 

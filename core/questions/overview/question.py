@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options import option
+from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
 
 
@@ -17,4 +18,10 @@ class Overview(StudyQuestion):
 
     k: int = option(
         10, least=1, label="Neighbors k", help="neighbors per stimulus that are compared, 1 … n − 1"
+    )
+    axis: str = option(
+        COMPETENCE,
+        label="Horizontal axis",
+        help="what the alignment of language models is set against: competence (1 − bits per byte),"
+        " parameters, step, or a score by its task and origin: 'HellaSwag (published)'",
     )

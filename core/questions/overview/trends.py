@@ -11,25 +11,27 @@ import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import competence_fit
 from core.study.models import FEWER, UNTRAINED, reads, usual
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
-TREND = "Spearman of competence and alignment, with"
 SOLVED = "Spearman of vision tasks solved and alignment, with"
 CLOSENESS = "mean alignment with reality, by"
 OVERALL = "all vision models"
 
 
-def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return how competence goes with alignment: Spearman's ρ in [−1, 1] over trained language
-    models, a row per kind of target.
+def trends(
+    alignment: pd.DataFrame, models: pd.DataFrame, *, axis: str = COMPETENCE
+) -> pd.DataFrame:
+    """Return how competence, or what else is on the axis, goes with alignment: Spearman's ρ in
+    [−1, 1] over trained language models, a row per kind of target.
 
     The targets are each group of trained vision models, all of them, and reality; a language
     model's alignment with a target is its mean over the target's models, so that ρ counts language
     models and not pairs. p is two-sided. NaN with a reason where fewer than five models have both
-    values. alignment: model_x (language), model_y, score, chance. competence: model, value. models:
-    as `core.study.models.describe` gives them.
+    values. alignment: model_x (language), model_y, score, axis: where model_x stands. models: as
+    `core.study.models.describe` gives them.
     """
     finished = usual(models).set_index("model")
     pairs = alignment[
@@ -42,15 +44,23 @@ def trends(alignment: pd.DataFrame, competence: pd.DataFrame, models: pd.DataFra
         (OVERALL, vision),
         (REALITY, pairs[group == REALITY]),
     ]
-    rows = [_trend(str(name), pairs, competence) for name, pairs in targets if len(pairs)]
+    places = alignment.groupby("model_x")["axis"].first()
+    rows = [
+        (trend_along(axis), *_trend(str(name), rows, places)) for name, rows in targets if len(rows)
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _trend(name: str, pairs: pd.DataFrame, competence: pd.DataFrame) -> tuple[Any, ...]:
+def trend_along(axis: str) -> str:
+    """Return the finding of a trend along an axis."""
+    return f"Spearman of {axis} and alignment, with"
+
+
+def _trend(name: str, pairs: pd.DataFrame, places: pd.Series) -> tuple[Any, ...]:
     score = pairs.groupby("model_x")["score"].mean()
-    skill = competence.set_index("model")["value"].reindex(score.index)
+    skill = places.reindex(score.index)
     fit = competence_fit(skill.to_numpy(float), score.to_numpy(float))
-    return TREND, name, fit.n, fit.spearman, fit.p, np.nan, fit.reason
+    return name, fit.n, fit.spearman, fit.p, np.nan, fit.reason
 
 
 def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
@@ -63,8 +73,8 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     """
     finished = usual(models)
     pairs = alignment[alignment["model_x"].isin(finished.loc[reads(finished, "image"), "model"])]
-    row = _trend(REALITY, pairs, solved.rename(columns={"solved": "value"}))
-    return pd.DataFrame([(SOLVED, *row[1:])] if len(solved) else [], columns=list(COLUMNS))
+    row = _trend(REALITY, pairs, solved.set_index("model")["solved"])
+    return pd.DataFrame([(SOLVED, *row)] if len(solved) else [], columns=list(COLUMNS))
 
 
 def closeness(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

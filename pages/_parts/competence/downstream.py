@@ -107,14 +107,14 @@ def _pick_score(at: Place, models: pd.DataFrame) -> TaskScore:
 
 def _pick_target(at: Place) -> str:
     every = queries.models(at)
-    others = every[reads(every, "image") | is_reality(every)]
-    if others.empty:
+    seen = every[reads(every, "image") | is_reality(every)]
+    if seen.empty:
         frame.need_readers(at, "image")
     measured = queries.ask(at, TasksSolved(at.scope)).dropna(subset="solved")
     solved = measured.set_index("model")["solved"]
-    best = str(solved.idxmax() if len(solved) else others["model"].iloc[0])
+    best = str(solved.idxmax() if len(solved) else seen["model"].iloc[0])
     one = controls.option_named(Downstream, "target")
-    return controls.pick_model(one.label, others, one.name, default=best)
+    return controls.pick_model(one.label, every, one.name, default=best)
 
 
 def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
