@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.metrics import METRICS
+from core.modalities import find_modality
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES, Axis
@@ -23,9 +24,7 @@ from pages._shared import bar, comparing, controls, exportbar, frame, prose, que
 from pages._shared.queries import Place
 
 COLUMNS = {
-    "title_x": "model",
     "title_y": "compared with",
-    "axis": "on the axis",
     "score": "alignment",
     "chance": "chance",
     "ceiling": "ceiling",
@@ -90,8 +89,9 @@ def show(at: Place) -> None:
         pair = layers.pick_pair(at, scored, question.comparison.spec)
         layers.show(at, question, pair, scored["chance"].iloc[0])
     with st.expander("The table behind the plot"):
-        kept = [name for name in COLUMNS if name in points]
-        st.dataframe(points[kept].rename(columns=COLUMNS), hide_index=True)
+        names = {"title_x": find_modality(look.axis.side).title, "axis": look.axis.title} | COLUMNS
+        kept = [name for name in names if name in points]
+        st.dataframe(points[kept].rename(columns=names), hide_index=True)
 
 
 def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look) -> None:
