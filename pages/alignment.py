@@ -20,7 +20,7 @@ from core.study.models import is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
+from pages._shared import address, bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.queries import Place
 
 COLUMNS = {
@@ -53,6 +53,8 @@ share each permutation, and the best pair of layers is chosen anew each time."""
 CEILING = """The **ceiling** is how alike two trainings are that differ in nothing but their seed,
 for a vision and a language model the geometric mean of both: no two models can be expected to be
 more alike."""
+COPIES = "*Convergence* compares models with their own fine-tuned copies, by language model:"
+COST = "What does fine-tuning cost?"
 FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
 ONE_SEED = "no recipe of these models was trained with several seeds"
 SHARED = "share of the way from chance (0) to the ceiling (1)"
@@ -114,6 +116,7 @@ def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look)
     exportbar.draw_models(at, question, figure, key="trend", table=csv)
     _explain(points, question, look)
     _list_missing(at, drawn, look)
+    _link_copies(points)
 
 
 def pick(at: Place) -> tuple[Alignment, Look]:
@@ -168,6 +171,18 @@ def _explain(points: pd.DataFrame, question: Alignment, look: Look) -> None:
         st.latex(spec.formula)
         st.markdown(
             f"**Sees.** {spec.sees} **Misses.** {spec.misses} {frame.plain(spec.reference)}."
+        )
+
+
+def _link_copies(points: pd.DataFrame) -> None:
+    """Link to the paired test of models and their fine-tuned copies, where there are any."""
+    groups = pd.concat([points["facet"], points["group_x"]])
+    if groups.str.contains("fine-tuned").any():
+        along = [address.chosen(key) for key in ("dataset", "metric", "k", "layers")]
+        query = {key: texts for each in along for key, texts in each.items()}
+        st.caption(COPIES)
+        st.page_link(
+            "pages/convergence.py", label=COST, icon=":material/arrow_forward:", query_params=query
         )
 
 

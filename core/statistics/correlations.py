@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Float64
 
 from core.errors import InputError
@@ -150,9 +151,8 @@ def _too_few(n: int) -> str:
 
 
 def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
-    from scipy.stats import rankdata
-
-    return rankdata(values, axis=1)
+    ranks: np.ndarray = pd.DataFrame(values).rank(axis=1).to_numpy()
+    return ranks
 
 
 def _pearson(

@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from tests.pages.seen import charts
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 
 def spec(app, key: str) -> dict:
@@ -58,6 +59,16 @@ def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opene
     assert {"MAE", "CLIP"} <= groups
     (line,) = (code.value for code in app.code if code.value.startswith("platoscope align --y"))
     assert "--axis-models vision --axis parameters" in line
+
+
+def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, demo, tmp_path):
+    tuned = [*VISION[2:4], ("CLIP-fine-tuned", "s", 0.8)]
+    store = build(tmp_path, PaintedDataset(30), vision=tuned, language=LANGUAGE[:2])
+    linked = [
+        [link.proto.label for link in opened(root, "alignment").main.get("page_link")]
+        for root in (demo, store)
+    ]
+    assert linked == [[], ["What does fine-tuning cost?"]]
 
 
 def test_what_no_model_has_is_said(opened, demo):

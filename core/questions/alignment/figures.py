@@ -160,8 +160,9 @@ def _add_panel(
         _add_band(figure, fit.band.assign(x=axis.unplace(fit.band["x"])), color, at)
     _add_levels(figure, points, at, mode, axis)
     ordered = points.sort_values("x", kind="stable")
-    # better models of any family follow each other, larger ones of several do not
-    line_of = ["model_y"] if axis.short == COMPETENCE else ["model_y", "group_x"]
+    # better language models of any family follow each other, larger ones of several do not, nor do
+    # vision models of several objectives
+    line_of = ["model_y"] if axis == AXES[COMPETENCE] else ["model_y", "group_x"]
     for _, run in ordered.groupby(line_of, sort=False):
         figure.add_scatter(**_run(run, color), **at)
     for group, dots in ordered.groupby("named", sort=False):
