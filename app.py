@@ -37,6 +37,12 @@ PAGES = {
             icon=":material/join_inner:",
             url_path="convergence",
         ),
+        st.Page(
+            "pages/benefits.py",
+            title="Benefits",
+            icon=":material/redeem:",
+            url_path="benefits",
+        ),
         st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="models"),
         st.Page(
             "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="metrics"

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from core.questions.adapters.question import Adaptation, Course, Kernels, PairsCurve
 from core.questions.alignment.question import Alignment
+from core.questions.benefits.question import (
+    Bias,
+    Hallucination,
+    ModelCaptions,
+    ModelColors,
+    Transfer,
+)
 from core.questions.captions.question import (
     CaptionAlignment,
     CaptionFacts,
@@ -73,6 +80,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     PairsCurve,
     Kernels,
     Alignment,
+    Bias,
+    Hallucination,
+    Transfer,
     CaptionAlignment,
     CaptionFacts,
     CaptionLevels,
@@ -124,4 +134,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
 )
 
 # whose answers a store may keep: also those that others ask in turn, without a command of their own
-ANSWERED: tuple[type[Question], ...] = (*QUESTIONS, ModelLayout)
+ANSWERED: tuple[type[Question], ...] = (
+    *QUESTIONS,
+    ModelLayout,
+    ModelColors,
+    ModelCaptions,
+)

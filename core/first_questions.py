@@ -9,6 +9,7 @@ from core.errors import PlatoscopeError
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
+from core.questions.benefits.question import Bias, Hallucination, Transfer
 from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources.language import ends
@@ -78,6 +79,9 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     SampleSize,
     MetricAgreement,
     CalibratedMetrics,
+    Transfer,
+    Bias,
+    Hallucination,
 )
 MORE = 8  # questions of the pages beside these, about
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 USER_MISTAKE = 2
 GROUPS = {  # what commands of several words begin with
     "adapters": "linear adapters between frozen encoders",
+    "benefits": "what do better models buy?",
     "captions": "does a caption that says more align better?",
     "color": "is the geometry of color the same to eyes, in pixels and in words?",
     "competence": "do better models agree more?",

@@ -16,6 +16,8 @@ from core.training.attributes import ATTRIBUTES
 
 Tier = Literal["starter", "core", "family"]
 Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer"]
+IMAGES = 40_960  # events that are drawn for training
+EVENTS = 65_536  # told in passages, the drawn ones first
 IMAGE = 48  # pixels: 36 patches of 8
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole

@@ -23,13 +23,11 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import draw_event
 from core.training.attributes import ATTRIBUTES, answers
-from core.training.configs import CONTEXT, IMAGE, VOCABULARY
+from core.training.configs import CONTEXT, EVENTS, IMAGE, IMAGES, VOCABULARY
 from core.training.rows import SPLIT, Captions, Passages, Rows, fill, pixels, texts
 from core.training.tokenizer import VERSION as TOKENIZER
 from core.training.tokenizer import build_tokenizer
 
-IMAGES = 40_960
-EVENTS = 65_536  # told in passages
 _SAMPLE = 64  # events that the digest and nothing else looks at
 _LEARNED = 8_192  # events whose captions the tokenizer is learned from
 

@@ -19,6 +19,7 @@ PAGES = {
     "/alignment": "agree more",
     "/competence": "better models",
     "/convergence": "come together",
+    "/benefits": "models buy",
     "/models": "are alike",
     "/metrics": "depend on the metric",
     "/dispersion": "carry over",

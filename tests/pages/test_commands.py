@@ -24,6 +24,7 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
     ("alignment", {}),
     ("competence", {}),
     ("convergence", {"by": "size"}),
+    ("benefits", {}),
     ("dispersion", {}),
     ("models", {"layout": "mds", "chosen": "gpt-2-m"}),
     ("models", {"view": "table", "targets": "language models"}),

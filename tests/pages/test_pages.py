@@ -25,6 +25,7 @@ PAGES = {
     "alignment": "agree more",
     "competence": "better models",
     "convergence": "come together",
+    "benefits": "models buy",
     "models": "are alike",
     "metrics": "depend on the metric",
     "dispersion": "carry over",
@@ -241,7 +242,7 @@ def test_a_dataset_without_models_says_how_to_embed(opened, tmp_path, page):
 def test_tiny_stores_have_a_look(opened, small, page, size):
     app = opened(small(size), page)
     assert_calm(app, page)
-    if page not in ("stimuli", "library"):
+    if page not in ("stimuli", "library", "benefits"):
         assert ("too few to compare neighbors" in said(app)) == (size < 3)
     app.query_params["stimulus"] = "0"
     app.run()

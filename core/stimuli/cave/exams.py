@@ -176,12 +176,12 @@ def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
     """
     dices = [event_rng(pair.event, purpose="companions") for pair in four]
     nouns = [
-        _pick(_own_wordings(pair.other.kind, KINDS), dice)
+        _pick(own_wordings(pair.other.kind, KINDS), dice)
         for pair, dice in zip(four, dices, strict=True)
     ]
     endings = [f" {with_article(noun)}." for noun in nouns]
     for place, (pair, dice) in enumerate(zip(four, dices, strict=True)):
-        scene = _pick(_own_wordings(pair.event.scene, SCENES), dice)
+        scene = _pick(own_wordings(pair.event.scene, SCENES), dice)
         opening = _fill(
             _pick([frame for frame in _OPENINGS if "{scene}" in frame], dice),
             pair.event,
@@ -248,7 +248,7 @@ def _noun(thing: Thing, event: Event, dice: np.random.Generator) -> str:
     return _pick([noun for noun in WORDINGS[thing.kind] if noun not in others], dice)
 
 
-def _own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
+def own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
     """Return the wordings of a concept that mean no other of its sort."""
     others = {wording for other in concepts if other != concept for wording in WORDINGS[other]}
     return [wording for wording in WORDINGS[concept] if wording not in others]

@@ -22,7 +22,7 @@ from core.stimuli.cave.words import PADS, WORDINGS, plural, with_article
 T = TypeVar("T")
 _COUNT_WORDS = ("one", "two", "three", "four")
 # where a plain "and" could extend a relation
-_JOINTS = (", and ", ", and also ", " and then ", ", and finally ")
+JOINTS = (", and ", ", and also ", " and then ", ", and finally ")
 _PAINTED = "a color after the noun"
 # probability of that: then kinds foretell colors, as colors foretell kinds before the noun
 _AFTER = 0.5
@@ -187,7 +187,7 @@ def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
             single.append(str(phrase))
         partner = bool(phrase.relation)
     *firsts, last = single + bound
-    joint = _pick(_JOINTS, dice) if bound else " and "
+    joint = _pick(JOINTS, dice) if bound else " and "
     return joint.join([", ".join(firsts), last]) if firsts else last
 
 

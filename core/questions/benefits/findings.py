@@ -1,0 +1,164 @@
+"""What better models buy, in plain sentences, whichever way it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.figures.numbers import p_text, share_text
+from core.questions.benefits.question import Bias, Hallucination, Transfer
+from core.questions.benefits.transfer import MEAN
+
+SURE = 0.05
+SEES = {"language": ("language models", "images"), "vision": ("vision models", "captions")}
+UNIT = {"language": "captions per image", "vision": "images per caption"}
+FEW = (
+    "Few seeds make wide intervals, and the learners are the smallest of the family: this shows"
+    " what transfer does here, not what it does in general."
+)
+Row = Mapping[Hashable, Any]
+
+
+def transfer_findings(_: Transfer, table: pd.DataFrame) -> list[str]:
+    """Say for each learner and share whether transfer helped, and what it was worth."""
+    if table.empty:
+        return ["No learner here was trained with and without transfer, so nothing is compared."]
+    means = table[table["seed"] == MEAN]
+    said = [
+        _helped(str(modality), rows) for modality, rows in means.groupby("modality", sort=False)
+    ]
+    worth = [
+        _worth(str(modality), rows) for modality, rows in means.groupby("modality", sort=False)
+    ]
+    return [*said, *worth, FEW]
+
+
+def _helped(modality: str, rows: pd.DataFrame) -> str:
+    who, what = SEES[modality]
+    parts = [
+        f"{_signed(row['gain'])}{_interval(row['gain_low'], row['gain_high'])} at"
+        f" {_share(row['share'])}"
+        for row in rows.to_dict("records")
+    ]
+    helped, hurt = (rows["gain_low"] > 0).sum(), (rows["gain_high"] < 0).sum()
+    sense = (
+        "helps at every share of the data"
+        if helped == len(rows)
+        else "hurts at every share of the data"
+        if hurt == len(rows)
+        else f"helps at {helped} of {len(rows)} shares of the data"
+        if helped and not hurt
+        else "is not shown to help"
+    )
+    return f"Transfer from {what} {sense} for {who}: {'; '.join(parts)}."
+
+
+def _worth(modality: str, rows: pd.DataFrame) -> str:
+    """Say what transfer is worth in data at each share where that is known."""
+    unit = UNIT[modality]
+    known = [
+        f"{_signed(row['rate'], 2)}{_interval(row['rate_low'], row['rate_high'], 2)} with"
+        f" {_share(row['share'])}"
+        for row in rows[rows["rate"].notna()].to_dict("records")
+    ]
+    unknown = rows[rows["rate"].isna()]
+    if unknown.empty:
+        return f"The exchange rate in {unit} is {'; '.join(known)}."
+    shares = " and ".join(_share(share) for share in unknown["share"])
+    why = "; ".join(dict.fromkeys(unknown["reason"]))
+    told = f"is {'; '.join(known)}, and " if known else ""
+    return f"The exchange rate in {unit} {told}is unknown with {shares} ({why})."
+
+
+def bias_findings(_: Bias, table: pd.DataFrame) -> list[str]:
+    """Say whether larger models are less biased."""
+    if table["value"].isna().all():
+        return [_nothing(table)]
+    first, second = _trends(table)
+    return [
+        _trend(first, "Larger language models expect the world's own colors more", falls=True),
+        f"A distance of 0 is the world's own law; here it is {_range(table, first)}. Amplification"
+        f" of the most common color {_change(second)}: above 0 a model exaggerates what is usual,"
+        " below 0 it blurs it.",
+    ]
+
+
+def hallucination_findings(_: Hallucination, table: pd.DataFrame) -> list[str]:
+    """Say whether larger models invent less."""
+    models = table[table["model"] != ""]
+    if models["value"].isna().all():
+        return [_nothing(models)]
+    first, second = _trends(models)
+    controls = table[table["model"] == ""]
+    checks = [
+        f"{row['title']}: {_measured(row)}"
+        for row in controls.to_dict("records")
+        if np.isfinite(row["value"])
+    ]
+    return [
+        _trend(
+            first, "Larger language models write fewer captions that no event can be", falls=True
+        ),
+        f"Texts that begin with no caption at all, {_range(models, second)} of them, are counted"
+        f" apart; their share {_change(second)}.",
+        f"As a check, {'; '.join(checks)}.",
+    ]
+
+
+def _measured(row: Row) -> str:
+    return f"{share_text(row['value'])} {row['measure']}"
+
+
+def _nothing(table: pd.DataFrame) -> str:
+    if table.empty:
+        return "No language model that finished a usual training is here, so none was measured."
+    row = table.iloc[0]
+    return f"No language model here could be measured; of {row['title']}: {row['reason']}."
+
+
+def _trends(table: pd.DataFrame) -> list[Row]:
+    return list(table.drop_duplicates("measure").to_dict("records"))
+
+
+def _trend(row: Row, claim: str, *, falls: bool) -> str:
+    if not np.isfinite(row["p"]):
+        return f"Whether size matters cannot be said: {row['trend_reason']}."
+    numbers = (
+        f"{row['measure']} {_signed(row['rise'])} as parameters grow tenfold"
+        f"{_interval(row['rise_low'], row['rise_high'])}, {p_text(row['p'])},"
+        f" {row['recipes']:.0f} recipes"
+    )
+    if row["p"] > SURE:
+        return f"Not shown here: {claim[:1].lower()}{claim[1:]} ({numbers})."
+    sense = claim if (row["rise"] < 0) == falls else "The reverse holds here"
+    return f"{sense} ({numbers})."
+
+
+def _change(row: Row) -> str:
+    if not np.isfinite(row["p"]):
+        return f"has no trend ({row['trend_reason']})"
+    sense = "rises" if row["rise"] > 0 else "falls"
+    sure = sense if row["p"] <= SURE else "is not shown to change"
+    return f"{sure} with size ({_signed(row['rise'])} per tenfold, {p_text(row['p'])})"
+
+
+def _range(table: pd.DataFrame, row: Row) -> str:
+    values = table.loc[table["measure"] == row["measure"], "value"].dropna()
+    return f"{values.min():.2f} to {values.max():.2f}"
+
+
+def _share(share: float) -> str:
+    return "all the data" if share == 1 else f"1/{round(1 / share)} of the data"
+
+
+def _signed(value: float, digits: int = 3) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _interval(low: float, high: float, digits: int = 3) -> str:
+    if not np.isfinite(low):
+        return ""
+    return f" (95 % interval {_signed(low, digits)} to {_signed(high, digits)})"

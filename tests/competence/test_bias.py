@@ -1,0 +1,52 @@
+"""What models expect and write, against the code lengths that they themselves give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import make_language
+
+from core.competence.language import bias
+from core.competence.language.completions import code_endings
+from core.competence.language.sampling import sample_texts
+from core.encoders.encoder import Encoder
+from core.encoders.language import open_language
+from core.errors import EncoderError
+from core.stimuli.cave.events import COLORS
+from core.stimuli.cave.exams import Item
+from core.stimuli.cave.words import WORDINGS
+
+CPU = torch.device("cpu")
+
+
+def opened(folder: Path, kind: str) -> Encoder:
+    return open_language(f"hf:{make_language(folder / kind, kind)}", device=CPU)
+
+
+def test_guesses_are_the_models_own_probabilities(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(bias, "KINDS", ("car",))
+    monkeypatch.setattr(bias, "own_wordings", lambda *_: ["car"])
+    encoder = opened(tmp_path, "bloom")
+    table = bias.guess_colors(encoder)
+    endings = tuple(f" {word}." for color in COLORS for word in WORDINGS[color])
+    bits = code_endings(encoder, [Item("", 0, "There is a car painted", endings, 0)])[0]
+    wanted = np.exp2(-bits).reshape(8, -1).sum(1)
+    assert table["guess"].to_numpy() == pytest.approx(wanted / wanted.sum())
+    assert table["law"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bloom", "llama"])
+def test_texts_are_drawn_again_from_the_same_seed(tmp_path: Path, kind: str) -> None:
+    encoder = opened(tmp_path, kind)
+    texts = sample_texts(encoder, count=8, tokens=6, seed=1)
+    assert texts == sample_texts(encoder, count=8, tokens=6, seed=1)
+    assert texts != sample_texts(encoder, count=8, tokens=6, seed=2)
+    assert len(texts) == 8
+
+
+def test_a_model_that_is_not_causal_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match="writes none"):
+        sample_texts(opened(tmp_path, "roberta"), count=2, tokens=3, seed=0)

@@ -1,0 +1,134 @@
+"""Exchange rates, trends over size and sentences over hand-made tables whose answers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.competence.language.bias import amplification, distance
+from core.competence.language.hallucination import judge
+from core.questions.benefits.answer import IMPOSSIBLE, NO_CAPTION, shares
+from core.questions.benefits.findings import bias_findings, transfer_findings
+from core.questions.benefits.question import Bias, Transfer
+from core.questions.benefits.sizes import with_trends
+from core.questions.benefits.transfer import (
+    BELOW,
+    BEYOND,
+    MEAN,
+    Learner,
+    equal_share,
+    exchange,
+    t_interval,
+)
+
+SHARES = np.array([1 / 16, 1 / 4, 1.0])
+
+
+def test_equal_share_lies_on_the_curve_and_never_beyond_it() -> None:
+    curve = np.array([0.1, 0.3, 0.4])
+    assert equal_share(SHARES, curve, 0.2, 1 / 16) == (pytest.approx(1 / 8), "")
+    assert equal_share(SHARES, curve, 0.3, 1 / 16)[0] == pytest.approx(1 / 4)
+    assert equal_share(SHARES, curve, 0.41, 1 / 4)[1] == BEYOND
+    assert equal_share(SHARES, curve, 0.09, 1 / 4)[1] == BELOW
+    assert np.isnan(equal_share(SHARES, curve, np.nan, 1 / 4)[0])
+
+
+def test_equal_share_is_the_nearest_where_a_curve_is_flat_or_falls() -> None:
+    assert equal_share(SHARES, np.array([0.1, 0.1, 0.1]), 0.1, 1 / 4)[0] == pytest.approx(1 / 4)
+    bent = np.array([0.1, 0.3, 0.1])
+    assert equal_share(SHARES, bent, 0.2, 1 / 16)[0] == pytest.approx(1 / 8)
+    assert equal_share(SHARES, bent, 0.2, 1.0)[0] == pytest.approx(1 / 2)
+
+
+def test_t_interval_is_students() -> None:
+    mean, low, high = t_interval(np.array([1.0, 2.0, 3.0]))
+    assert (mean, low) == (2.0, pytest.approx(2 - 4.302653 / np.sqrt(3), abs=1e-5))
+    assert high == pytest.approx(4 - low)
+    assert np.isnan(t_interval(np.array([1.0]))[1])
+
+
+def family(gain: float) -> tuple[list[Learner], pd.Series]:
+    """Return vision learners at three shares and seeds, each `gain` better with transfer."""
+    every, values = [], {}
+    for seed in range(3):
+        for place, share in enumerate(SHARES):
+            for teacher in ("", "gpt"):
+                name = f"{share}{teacher}#{seed}"
+                every.append(Learner(name, "vision", "ViT", float(share), seed, teacher))
+                values[name] = 0.2 + 0.1 * place + 0.001 * seed + (gain if teacher else 0.0)
+    return every, pd.Series(values)
+
+
+def test_exchange_rate_is_data_per_event_shown() -> None:
+    table = exchange(*family(0.05))
+    means = table[table["seed"] == MEAN].set_index("share")
+    assert means["gain"].to_numpy() == pytest.approx([0.05] * 3)
+    assert means["rate"].to_numpy()[:2] == pytest.approx([1.0, 1.0])  # half-way in log N: twice N
+    assert means["reason"].iloc[2] == f"3 of 3 seeds: {BEYOND}"
+    assert (means["events"] == means["shown"]).all()
+    said = transfer_findings(Transfer(), table)
+    assert said[0].startswith("Transfer from captions helps at every share of the data for vision")
+    assert said[1].startswith("The exchange rate in images per caption is +1.00")
+    assert f"is unknown with all the data (3 of 3 seeds: {BEYOND})" in said[1]
+
+
+def test_no_gain_and_harm_are_called_so() -> None:
+    rng = np.random.default_rng(0)
+    every, values = family(0.0)
+    noisy = values + rng.normal(0, 0.01, len(values))
+    assert "is not shown to help" in transfer_findings(Transfer(), exchange(every, noisy))[0]
+    harmed = transfer_findings(Transfer(), exchange(*family(-0.05)))
+    assert "hurts at every share" in harmed[0]
+    assert transfer_findings(Transfer(), exchange([], values))[0].startswith("No learner here")
+
+
+def sized(rise: float) -> pd.DataFrame:
+    """Return three families in three sizes and two seeds, `rise` more per tenfold."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "measure": "distance",
+            "model": f"{line}-{size}#{seed}",
+            "title": line,
+            "line": line,
+            "recipe": f"{line}-{size}",
+            "parameters": 10.0**size,
+            "value": 0.5 + rise * (size - 5) + rng.normal(0, 0.01),
+            "reason": "",
+        }
+        for line in ("a", "b", "c")
+        for size in (5.0, 5.5, 6.0)
+        for seed in range(2)
+    ]
+    second = [row | {"measure": "amplification", "value": 0.0} for row in rows]
+    return with_trends(pd.DataFrame(rows + second), draws=199, seed=0)
+
+
+def test_trends_take_one_value_per_recipe() -> None:
+    table = sized(-0.2)
+    row = table.iloc[0]
+    assert row["rise"] == pytest.approx(-0.2, abs=0.03)
+    assert row["recipes"] == 9
+    assert row["p"] <= 0.05
+    assert bias_findings(Bias(), table)[0].startswith("Larger language models expect")
+    assert bias_findings(Bias(), sized(0.2))[0].startswith("The reverse")
+    assert bias_findings(Bias(), sized(0.0))[0].startswith("Not shown here")
+
+
+def test_distance_and_amplification() -> None:
+    law = np.array([0.4, 0.4, 0.2])
+    assert distance(law, law) == 0
+    assert distance(np.array([1.0, 0, 0]), law) == pytest.approx(0.6)
+    assert amplification(np.array([0.5, 0.5, 0.0]), law) == pytest.approx(0.2)
+    assert amplification(np.ones(3) / 3, law) == pytest.approx(-2 / 15)
+
+
+def test_the_first_caption_of_a_text_is_judged() -> None:
+    judged = judge("A red car. Three cars and two boats. At dawn, a ca")
+    assert (judged.text, judged.verdict) == ("A red car.", "possible")
+    assert judge("Three cars and two boats. A red car.").why == "number"
+    assert judge("Red a car. A boat.").verdict == "no caption"
+    verdicts = pd.Series(["possible", "possible", "impossible", "no caption"])
+    assert shares(verdicts) == {IMPOSSIBLE: pytest.approx(1 / 3), NO_CAPTION: 0.25}
+    assert np.isnan(shares(pd.Series(["no caption"]))[IMPOSSIBLE])
