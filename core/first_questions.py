@@ -21,6 +21,7 @@ from core.questions.convergence.question import (
     Hypotheses,
     Levels,
     Replicates,
+    Summary,
 )
 from core.questions.dispersion.question import (
     DispersionPredictors,
@@ -58,6 +59,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Hypotheses,
     Replicates,
     FineTuned,
+    Summary,
     ModelMap,
     ModelPairs,
     ModelProfiles,

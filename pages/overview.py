@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,10 +16,14 @@ from core.questions.alignment.points import trend_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
+from core.questions.convergence.evidence import Lead, Side, choose_lead, weigh
+from core.questions.convergence.figures import levels
+from core.questions.convergence.question import Levels, Replicates, Summary
 from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.questions.overview.question import Overview
 from core.stimuli.dataset import DatasetCard
+from core.study.ceilings import ceiling_between
 from core.study.models import is_reality, reads, trained, usual, without_variants
 from core.study.parts import Comparison
 from pages._shared import address, exportbar, frame, prose, queries
@@ -38,6 +44,10 @@ hypothesis; it does not prove it."""
 KNOWN = """Each mark is a model, a large one where the model is large. The factors that each event
 was made from are known here, and a model's representation can be compared with them: no published
 study can draw this."""
+SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
+RULE = """Evidence is every test whose sign the hypothesis predicts, at the 5 % level; the surest
+stands first in each column. Of the trend over competence and the levels of competence, the figure
+whose test is surer opens the page."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
@@ -55,15 +65,23 @@ def show(at: Place) -> None:
     """
     card, every = queries.card(at), queries.models(at)
     models = without_variants(every[~every["copy"]])
-    answer = st.container()
+    answer, lead = st.container(), st.container()
     st.markdown(f"{WHY} {_describe(card, models)}")
     frame.need_stimuli(at)
     question = Overview(at.scope, k=min(K, card.size - 1))
     reading, seeing = reads(models, "caption").any(), reads(models, "image").any()
     both = reading and seeing
-    if both:
-        show_headline(at, models, question, answer)
+    summary = queries.recall(at, Summary(at.scope)) if both else None
+    first: Lead = "trend" if summary is None else choose_lead(summary)
+    if first == "levels":
+        with lead:
+            show_levels(at, answer)
+    if summary is not None:
+        show_evidence(at, summary)
     show_doors()
+    if both:
+        with lead if first == "trend" else st.container():
+            show_headline(at, models, question, answer if first == "trend" else st.container())
     if not both and not ((reading or seeing) and REALITY in set(models["model"])):
         frame.need_readers(at, "caption", "image")
     show_ranking(at, models, question)
@@ -75,6 +93,40 @@ def show(at: Place) -> None:
         show_findings(at, question)
     if card.has_demo:
         st.markdown(f":material/toys: {MADE}")
+
+
+def show_levels(at: Place, answer: DeltaGenerator) -> None:
+    """Draw alignment of vision with language by thirds of competence."""
+    question = Levels(at.scope)
+    table = queries.ask(at, question)
+    across = table[table["pairs_of"] == "across"]
+    seeds = queries.ask(at, Replicates(at.scope))
+    ceiling = ceiling_between(seeds, "vision", "language")
+    with answer:
+        prose.answer(findings_of(question, across)[: prose.LEAD])
+    figure = levels(
+        across,
+        ceilings={"across": ceiling},
+        label=question.comparison.label,
+        chance=question.comparison.chance(queries.size(at)),
+        mode=frame.mode(),
+        narrow=frame.narrow(),
+    )
+    exportbar.draw(at, question, figure, key="lead", table=table)
+
+
+def show_evidence(at: Place, summary: pd.DataFrame) -> None:
+    """Draw what speaks for the hypothesis, against it, and for neither."""
+    st.header("What speaks for it, and what against?", anchor=False)
+    evidence = weigh(summary)
+    for place, (side, title) in zip(st.columns(len(SIDES)), SIDES.items(), strict=True):
+        rows = evidence[evidence["side"] == side]
+        with place:
+            st.markdown(f"**{title}** · {len(rows)}")
+            said = [f"- {text}" for text in rows["text"]] or ["None of them."]
+            st.markdown("\n".join(said))
+    exportbar.draw_table(at, Summary(at.scope), summary, key="evidence")
+    st.caption(RULE)
 
 
 def show_doors() -> None:

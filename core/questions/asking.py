@@ -21,7 +21,7 @@ from core.progress import Progress
 from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.registry import answer_of, nothing_more
 from core.recipe import Recipe
-from core.study.keeping import keep
+from core.study.keeping import keep, kept_table
 from core.study.parts import Measure
 from core.study.study import Study
 
@@ -52,6 +52,13 @@ def ask(
         return table
 
     return keep(study, recipe, make_unchanged)
+
+
+def recall(question: StudyQuestion, study: Study) -> pd.DataFrame | None:
+    """Return the kept answer to a question, None where it would have to be computed; raises what
+    makes the question impossible.
+    """
+    return kept_table(study, recipe_of(question, study))
 
 
 def recipe_of(question: Question, study: Study | None = None) -> Recipe:

@@ -19,12 +19,21 @@ def keep(study: Study, recipe: Recipe, make: Callable[[], pd.DataFrame]) -> pd.D
     """Return the table that the store holds under a recipe; where it holds none, make it and keep
     it there.
     """
-    name = f"answer-{recipe.digest}"
-    stored = study.store.result(study.dataset.name, name)
-    if stored and stored[1] == recipe:
-        return stored[0]
+    kept, name = kept_table(study, recipe), _name(recipe)
+    if kept is not None:
+        return kept
     table = make()
     # kept only to save time later: a store that cannot be written now still gives every answer
     with suppress(StoreWriteError, StoreBusyError):
         write_result(study.store.root, dataset=study.dataset, name=name, table=table, recipe=recipe)
     return table
+
+
+def kept_table(study: Study, recipe: Recipe) -> pd.DataFrame | None:
+    """Return the table that the store holds under a recipe, None where it holds none."""
+    stored = study.store.result(study.dataset.name, _name(recipe))
+    return stored[0] if stored and stored[1] == recipe else None
+
+
+def _name(recipe: Recipe) -> str:
+    return f"answer-{recipe.digest}"

@@ -101,6 +101,17 @@ def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
         return held[key]
 
 
+def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
+    """Return the kept answer to a question, None where it would have to be computed."""
+    held, key = _held(at), _key(at, question)
+    if key not in held:
+        table = asking.recall(question, study(at))
+        if table is None:
+            return None
+        _hold(held, key, table)
+    return held[key]
+
+
 @contextmanager
 def _alone(at: Place, key: Key) -> Iterator[None]:
     """Let one visitor at a time make a table; the others wait for it, and may leave meanwhile."""

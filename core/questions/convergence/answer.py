@@ -18,6 +18,7 @@ from core.questions.convergence.findings import (
     karenina_findings,
     level_findings,
     replicate_findings,
+    summary_findings,
 )
 from core.questions.convergence.fine_tuning import compare_copies
 from core.questions.convergence.hypotheses import Material, test_all
@@ -42,7 +43,7 @@ from core.questions.convergence.summary import (
 from core.questions.convergence.thirds import compare_thirds
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.overview.question import Overview
-from core.questions.registry import Answer, declare, never
+from core.questions.registry import Answer, declare
 from core.statistics.level_trends import level_means, level_trend
 from core.study.ceilings import align_replicates, replicated, summarize_replicates
 from core.study.comparison.pairing import check_pairing
@@ -234,7 +235,7 @@ declare(
         version=1,
         complete=complete,
         needs=(Levels, Hypotheses, AnnaKarenina, Overview, FineTuned, Replicates),
-        kept=never,
+        findings=summary_findings,
     ),
 )
 

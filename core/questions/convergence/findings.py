@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import p_text
+from core.questions.convergence.evidence import weigh
 from core.questions.convergence.fine_tuning import ALL
 from core.questions.convergence.levels import KINDS, SKILL_THIRDS
 from core.questions.convergence.question import (
@@ -17,6 +18,7 @@ from core.questions.convergence.question import (
     Hypotheses,
     Levels,
     Replicates,
+    Summary,
 )
 from core.questions.sentences import listed
 from core.study.ceilings import ceiling_of
@@ -27,6 +29,12 @@ RISING = {
     "size": "larger",
     "tasks": "trained on more tasks",
     "data": "trained on more data",
+}
+WHO: Mapping[str, str] = {
+    "all": "models",
+    "vision": "vision models",
+    "language": "language models",
+    "across": "vision and language models",
 }
 CAUTION = (
     "Levels are dealt among the recipes of one line, so the test asks whether models of the same"
@@ -51,18 +59,16 @@ def level_findings(question: Levels, table: pd.DataFrame) -> list[str]:
 
 
 def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
+    who = f"{WHO[row['pairs_of']]} that are {better}"
     if not np.isfinite(row["p"]):
-        return f"Whether models that are {better} agree more cannot be said: {row['reason']}."
+        return f"Whether {who} agree more cannot be said: {row['reason']}."
     recipes = table.loc[table["pairs_of"] == row["pairs_of"], "recipes"].sum()
     numbers = f"{_change(row)}{_interval(row)}, {p_text(row['p'])}, {recipes} recipes"
     if row["p"] > SURE:
-        return (
-            f"Not shown here: models that are {better} do not agree clearly more with each other"
-            f" ({numbers})."
-        )
+        return f"Not shown here: {who} do not agree clearly more with each other ({numbers})."
     sense = "Yes, here they do" if row["rise"] > 0 else "No, the reverse"
     more = "more" if row["rise"] > 0 else "less"
-    return f"{sense}: models that are {better} agree {more} with each other ({numbers})."
+    return f"{sense}: {who} agree {more} with each other ({numbers})."
 
 
 def _short(row: Mapping[Hashable, Any]) -> str:
@@ -146,6 +152,16 @@ def _verdict(row: Mapping[Hashable, Any]) -> str:
         f"{name}: {row['verdict']}. The {row['measured']} is {value}{interval},"
         f" {p_text(row['q'], 'q')}, over {row['recipes']} recipes."
     )
+
+
+def summary_findings(_: Summary, table: pd.DataFrame) -> list[str]:
+    """Say how many figures speak for the hypothesis, against it, and for neither."""
+    sides = weigh(table)["side"].value_counts()
+    counts = [int(sides.get(side, 0)) for side in ("for", "against", "open")]
+    return [
+        f"Of {sum(counts)} tests whose sign the hypothesis predicts, {counts[0]} support it,"
+        f" {counts[1]} contradict it and {counts[2]} show neither (5 % level)."
+    ]
 
 
 def replicate_findings(_: Replicates, table: pd.DataFrame) -> list[str]:

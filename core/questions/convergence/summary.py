@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 
 from core.questions.convergence.fine_tuning import ALL
+from core.questions.convergence.hypotheses import judge
 from core.questions.convergence.levels import KINDS
 from core.study.ceilings import ceiling_of
 
 COLUMNS = ("about", "what", "value", "low", "high", "p", "counted", "verdict", "reason")
+COMPETENCE, THIRDS, TRENDS = "levels of competence", "Anna Karenina", "figure 3"
+HYPOTHESIS, DECIDES = "hypothesis: ", " (decides; p is q)"
 
 
 def summarize_levels(by: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -21,12 +24,13 @@ def summarize_levels(by: str, table: pd.DataFrame) -> pd.DataFrame:
     return _rows(
         {
             "about": f"levels of {by}",
-            "what": "rise of alignment from the lowest to the highest, " + KINDS[row["pairs_of"]],
+            "what": "rise of alignment, " + KINDS[row["pairs_of"]],
             "value": row["rise"],
             "low": row["rise_low"],
             "high": row["rise_high"],
             "p": row["p"],
             "counted": _recipes(int(recipes[row["pairs_of"]])),
+            "verdict": judge(row["rise"], 1, row["p"]),
             "reason": row["reason"],
         }
         for row in rows.to_dict("records")
@@ -37,8 +41,8 @@ def summarize_hypotheses(table: pd.DataFrame) -> pd.DataFrame:
     """Return a row per test, with q for p where it decides. table: of `Hypotheses`."""
     return _rows(
         {
-            "about": f"hypothesis: {row['hypothesis']}",
-            "what": row["measured"] + (" (decides; p is q)" if row["decides"] else ""),
+            "about": HYPOTHESIS + row["hypothesis"],
+            "what": row["measured"] + DECIDES * bool(row["decides"]),
             **{name: row[name] for name in ("value", "low", "high", "verdict", "reason")},
             "p": row["q"] if row["decides"] else row["p"],
             "counted": _recipes(int(row["recipes"])),
@@ -51,11 +55,11 @@ def summarize_thirds(table: pd.DataFrame) -> pd.DataFrame:
     """Return a row per kind of pairs: what weak models share. table: of `AnnaKarenina`."""
     return _rows(
         {
-            "about": "Anna Karenina",
-            "what": "alignment of weak with weak − of weak with strong, " + KINDS[row["pairs_of"]],
+            "about": THIRDS,
+            "what": "weak with weak − weak with strong, " + KINDS[row["pairs_of"]],
             **{name: row[name] for name in ("low", "high", "p", "reason")},
             "value": row["contrast"],
-            "counted": "",
+            "verdict": judge(row["contrast"], -1, row["p"]),
         }
         for row in table.drop_duplicates("pairs_of").to_dict("records")
     )
@@ -66,10 +70,11 @@ def summarize_trends(table: pd.DataFrame) -> pd.DataFrame:
     trends = table[table["finding"].str.startswith("Spearman")]
     return _rows(
         {
-            "about": "figure 3",
-            "what": f"{row['finding']} {row['group']}",
+            "about": TRENDS,
+            "what": f"{row['finding']} {row['group']}".replace(", with", " with"),
             **{name: row[name] for name in ("value", "p", "reason")},
             "counted": f"{row['models']} models",
+            "verdict": judge(row["value"], 1, row["p"]),
         }
         for row in trends.to_dict("records")
     )

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.questions.convergence.evidence import choose_lead, weigh
 from core.questions.convergence.findings import (
     fine_tuned_findings,
     hypothesis_findings,
     karenina_findings,
     level_findings,
     replicate_findings,
+    summary_findings,
 )
 from core.questions.convergence.fine_tuning import ALL, compare_copies
 from core.questions.convergence.hypotheses import Material, judge
@@ -25,6 +27,7 @@ from core.questions.convergence.question import (
     Hypotheses,
     Levels,
     Replicates,
+    Summary,
 )
 from core.questions.convergence.summary import (
     summarize_ceilings,
@@ -395,4 +398,59 @@ def test_the_summary_holds_the_figures_of_its_tables_and_says_what_is_missing():
         [("Spearman of a, with", "MAE", 9, 0.5, 0.1, ""), ("mean of b", "XS", 3, 0.2, np.nan, "")],
         columns=["finding", "group", "models", "value", "p", "reason"],
     )
-    assert summarize_trends(trends)["what"].tolist() == ["Spearman of a, with MAE"]
+    assert summarize_trends(trends)["what"].tolist() == ["Spearman of a with MAE"]
+
+
+def summary(**p: float) -> pd.DataFrame:
+    """Return a summary with a p per kind of row, all of them rises but the contrast."""
+    about = {
+        "levels": ("levels of competence", "rise of alignment, vision with language"),
+        "inside": ("levels of competence", "rise of alignment, vision"),
+        "trend": ("figure 3", "Spearman of competence and alignment with reality"),
+        "solved": ("figure 3", "Spearman of vision tasks solved and alignment with reality"),
+        "decides": ("hypothesis: capacity", "rise (decides; p is q)"),
+        "beside": ("hypothesis: capacity", "another rise"),
+        "weak": ("Anna Karenina", "weak with weak − weak with strong, all pairs"),
+        "size": ("levels of size", "rise of alignment, all pairs"),
+    }
+    rows = [
+        (*about[kind], -0.1 if kind == "weak" else 0.1, one, "9 recipes", judge(0.1, 1, one), "")
+        for kind, one in p.items()
+    ]
+    names = ["about", "what", "value", "p", "counted", "verdict", "reason"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_evidence_is_what_the_hypothesis_predicts_the_surest_first():
+    table = summary(size=0.001, trend=0.2, weak=0.04, decides=0.01, beside=0.001)
+    evidence = weigh(table)
+    assert evidence["side"].tolist() == ["for", "for", "open"]
+    assert evidence["text"].tolist() == [
+        "Capacity: rise: **+0.1** (q = 0.01, 9 recipes).",
+        "Anna Karenina: weak with weak − weak with strong, all pairs: **−0.1** (p = 0.04, 9"
+        " recipes).",
+        "Spearman of competence and alignment with reality: **+0.1** (p = 0.2, 9 recipes).",
+    ]
+    assert summary_findings(Summary(), table) == [
+        "Of 3 tests whose sign the hypothesis predicts, 2 support it, 0 contradict it and 1 show"
+        " neither (5 % level)."
+    ]
+    against = table.assign(verdict="contradicted")
+    assert set(weigh(against)["side"]) == {"against"}
+    unknown = weigh(table.assign(p=np.nan, verdict="not tested", reason="too few trainings"))
+    assert unknown["text"].tolist()[0].endswith("with reality: too few trainings.")
+
+
+@pytest.mark.parametrize(
+    ("p", "lead"),
+    [
+        ({"levels": 0.01, "trend": 0.02}, "levels"),
+        ({"levels": 0.02, "trend": 0.02}, "trend"),
+        ({"levels": 0.02, "trend": 0.03, "solved": 0.001}, "levels"),
+        ({"levels": np.nan, "inside": 0.001, "trend": 0.9}, "trend"),
+        ({"levels": 0.4, "trend": np.nan}, "levels"),
+        ({"size": 0.4}, "trend"),
+    ],
+)
+def test_the_figure_whose_test_is_surer_stands_first(p, lead):
+    assert choose_lead(summary(**p)) == lead
