@@ -133,7 +133,7 @@ def show_doors() -> None:
     """Draw where to go on."""
     with st.container(horizontal=True):
         for page, question in DOORS.items():
-            with st.container(border=True, width=220, height="stretch"):
+            with st.container(border=True, width=210, height="stretch"):
                 st.page_link(f"pages/{page}.py", query_params=address.chosen("dataset"))
                 st.caption(question)
 

@@ -4,14 +4,10 @@ two exams for language.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from math import sqrt
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -36,6 +32,7 @@ from core.competence.records import (
     unmeasured,
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
+from core.embedding.side_by_side import count_jobs, map_models
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
 from core.progress import Progress
@@ -52,7 +49,6 @@ EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
     "counting": ("language", ("counting",)),
 }
 _Z = 1.959964  # 95 %
-_OPENING = Lock()  # loading a model changes settings of the whole process
 _MASKED = "this model does not predict text, so it has no bits per byte"
 
 
@@ -191,37 +187,22 @@ def _each_measured(
     device: torch.device,
     report: Progress | None,
 ) -> Iterator[tuple[ModelEntry, list[dict[str, Any]]]]:
-    """Yield the rows of each model in turn; on the CPU as many are measured side by side as it has
-    cores.
+    """Yield the rows of each model in turn; on the CPU several are measured side by side.
 
-    Small models leave most of a core idle when they share it, so each has its own. Progress is the
-    model's where there is one at a time, and else counts models.
+    Progress is the model's where there is one at a time, and else counts models.
     """
-    jobs = min(os.cpu_count() or 1, len(entries)) if device.type == "cpu" else 1
+    jobs = count_jobs(len(entries), device)
 
     def measure(entry: ModelEntry) -> list[dict[str, Any]]:
         return _measure(
             store, dataset, entry, pictures, device=device, report=None if jobs > 1 else report
         )
 
-    with _threads_shared(jobs), ThreadPoolExecutor(max(jobs, 1)) as pool:
-        for done, (entry, rows) in enumerate(
-            zip(entries, pool.map(measure, entries), strict=True), start=1
-        ):
-            yield entry, rows
-            if report and jobs > 1:
-                report(done, len(entries), "models measured")
-
-
-@contextmanager
-def _threads_shared(jobs: int) -> Iterator[None]:
-    """Give each of `jobs` its share of torch's threads for a while."""
-    all_threads = torch.get_num_threads()
-    torch.set_num_threads(max(1, all_threads // max(jobs, 1)))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(all_threads)
+    measured = zip(entries, map_models(measure, entries, device), strict=True)
+    for done, (entry, rows) in enumerate(measured, start=1):
+        yield entry, rows
+        if report and jobs > 1:
+            report(done, len(entries), "models measured")
 
 
 def _measure(
@@ -233,8 +214,7 @@ def _measure(
     device: torch.device,
     report: Progress | None,
 ) -> list[dict[str, Any]]:
-    with _OPENING:
-        encoder = reopen(entry, device)
+    encoder = reopen(entry, device)
     if modality_of(entry.card).reads == "image":
         features = {
             style: _features(encoder, rows, style, report=report)

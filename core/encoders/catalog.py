@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 
+_OPENING = Lock()  # loading a model changes settings of the whole process
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"
 
 
@@ -23,6 +25,11 @@ def open_encoder(spec: str, *, device: torch.device, pooling: Pooling = "mean") 
     pooling: of a language model's tokens. Raises EncoderError for another form of spec, and for a
     pooling that is not the model's to choose.
     """
+    with _OPENING:
+        return _open(spec, device=device, pooling=pooling)
+
+
+def _open(spec: str, *, device: torch.device, pooling: Pooling) -> Encoder:
     kind, colon, _ = spec.partition(":")
     if colon and kind == "timm":
         if pooling != "mean":
