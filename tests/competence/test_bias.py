@@ -50,3 +50,21 @@ def test_texts_are_drawn_again_from_the_same_seed(tmp_path: Path, kind: str) -> 
 def test_a_model_that_is_not_causal_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="writes none"):
         sample_texts(opened(tmp_path, "roberta"), count=2, tokens=3, seed=0)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bloom", "llama"])
+def test_each_token_is_drawn_from_what_the_model_makes_of_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    encoder = opened(tmp_path, kind)
+    drawn: list[torch.Tensor] = []
+
+    def likeliest(chances: torch.Tensor, *_: int, **__: torch.Generator) -> torch.Tensor:
+        drawn.append(chances)
+        return chances.argmax(1, keepdim=True)
+
+    monkeypatch.setattr(torch, "multinomial", likeliest)
+    sample_texts(encoder, count=1, tokens=5, seed=0)
+    ids = [encoder.tokenizer.bos_token_id, *(int(one.argmax()) for one in drawn)]
+    whole = encoder.model(input_ids=torch.tensor([ids])).logits[0].softmax(1)
+    torch.testing.assert_close(torch.cat(drawn), whole[:-1], rtol=1e-3, atol=1e-5)

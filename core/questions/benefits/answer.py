@@ -151,12 +151,12 @@ def check(question: Hallucination, study: Study, report: Progress | None) -> pd.
 
     rows = measure_models(study, question.names, (IMPOSSIBLE, NO_CAPTION), measure, report)
     table = with_trends(rows, draws=question.permutations, seed=question.seed)
-    controls = [
+    checks = [
         {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
-        for title, texts in _controls().items()
+        for title, texts in controls().items()
         for name, value in shares(pd.Series([judge(text).verdict for text in texts])).items()
     ]
-    return pd.concat([table, pd.DataFrame(controls)], ignore_index=True)
+    return pd.concat([table, pd.DataFrame(checks)], ignore_index=True)
 
 
 def shares(verdicts: pd.Series) -> dict[str, float]:
@@ -183,7 +183,8 @@ declare(
 )
 
 
-def _controls() -> dict[str, list[str]]:
+def controls() -> dict[str, list[str]]:
+    """Return texts whose verdicts are known: real captions, and their words shuffled."""
     real = [describe(event, level) for event in events("test", _CONTROLS) for level in LEVELS]
     return {REAL: real, SHUFFLED: list(_shuffled(real))}
 

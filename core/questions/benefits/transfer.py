@@ -59,12 +59,15 @@ def learners(study: Study) -> list[Learner]:
     differ in the share of data alone.
     """
     cards = [study.entry(name).card for name in study.models()["model"]]
-    every = [one for one in map(_learner, cards) if one is not None]
+    every = [one for one in map(learner_of, cards) if one is not None]
     kinds = {one.kind for one in every if one.teacher}
     return [one for one in every if one.kind in kinds]
 
 
-def _learner(card: ModelCard) -> Learner | None:
+def learner_of(card: ModelCard) -> Learner | None:
+    """Return what a card says of a finished training, None for one that differs from the usual in
+    anything but data and teacher.
+    """
     config = card.training.get("config") or {}
     if config.get("varies", "") not in ("", "data", "transfer") or not config.get("steps"):
         return None

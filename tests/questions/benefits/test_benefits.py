@@ -8,7 +8,15 @@ import pytest
 
 from core.competence.language.bias import amplification, distance
 from core.competence.language.hallucination import judge
-from core.questions.benefits.answer import IMPOSSIBLE, NO_CAPTION, shares
+from core.encoders.encoder import ModelCard
+from core.questions.benefits.answer import (
+    IMPOSSIBLE,
+    NO_CAPTION,
+    REAL,
+    SHUFFLED,
+    controls,
+    shares,
+)
 from core.questions.benefits.findings import bias_findings, transfer_findings
 from core.questions.benefits.question import Bias, Transfer
 from core.questions.benefits.sizes import with_trends
@@ -19,6 +27,7 @@ from core.questions.benefits.transfer import (
     Learner,
     equal_share,
     exchange,
+    learner_of,
     t_interval,
 )
 
@@ -132,3 +141,29 @@ def test_the_first_caption_of_a_text_is_judged() -> None:
     verdicts = pd.Series(["possible", "possible", "impossible", "no caption"])
     assert shares(verdicts) == {IMPOSSIBLE: pytest.approx(1 / 3), NO_CAPTION: 0.25}
     assert np.isnan(shares(pd.Series(["no caption"]))[IMPOSSIBLE])
+
+
+def test_controls_find_nothing_in_real_captions_and_no_caption_in_shuffled_words() -> None:
+    rates = {
+        title: shares(pd.Series([judge(text).verdict for text in texts]))
+        for title, texts in controls().items()
+    }
+    assert rates[REAL] == {IMPOSSIBLE: 0, NO_CAPTION: 0}
+    assert rates[SHUFFLED][NO_CAPTION] > 0.95
+
+
+def test_only_trainings_that_differ_in_data_and_teacher_are_compared() -> None:
+    def card(name: str, **config: object) -> ModelCard:
+        whole = {"name": name, "steps": 5, "size": "xs", **config}
+        training = {"steps": 5, "config": whole}
+        layers = ("embedding",)
+        return ModelCard(
+            name, name, "vision", f"timm:{name}", "ViT", "multitask", 1, "w", layers, training
+        )
+
+    about = learner_of(card("taught", teacher="gpt2-s", varies="transfer", data=0.25, seed=2))
+    assert about == Learner("taught", "vision", "ViT XS multitask", 0.25, 2, "gpt2-s")
+    assert learner_of(card("usual")) == Learner("usual", "vision", "ViT XS multitask", 1.0, 0, "")
+    assert learner_of(card("wide", varies="width")) is None
+    assert learner_of(card("copy", steps=9)) is None
+    assert learner_of(card("tuned", start="other")) is None
