@@ -51,6 +51,8 @@ def _helped(modality: str, rows: pd.DataFrame) -> str:
         if hurt == len(rows)
         else f"helps at {helped} of {len(rows)} shares of the data"
         if helped and not hurt
+        else f"hurts at {hurt} of {len(rows)} shares of the data"
+        if hurt and not helped
         else "is not shown to help"
     )
     return f"Transfer from {what} {sense} for {who}: {'; '.join(parts)}."

@@ -40,6 +40,7 @@ COLUMNS = (
 )
 BEYOND = "better than all the data without transfer"
 BELOW = "worse than the least data without transfer"
+SEVERAL = "as good as several amounts of data without transfer"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _rows(every: list[Learner], share: float, values: pd.Series) -> Iterator[dic
         value = float(values.get(one.model, np.nan))
         shares = np.array(sorted(alone))
         curve = np.array([alone[each] for each in sorted(alone)])
-        equal, reason = equal_share(shares, curve, value, share)
+        equal, reason = equal_share(shares, curve, value)
         yield {
             "modality": one.modality,
             "learner": one.kind,
@@ -136,12 +137,10 @@ def _rows(every: list[Learner], share: float, values: pd.Series) -> Iterator[dic
 
 
 def equal_share(
-    shares: Float64[np.ndarray, " s"], curve: Float64[np.ndarray, " s"], value: float, share: float
+    shares: Float64[np.ndarray, " s"], curve: Float64[np.ndarray, " s"], value: float
 ) -> tuple[float, str]:
     """Return the share of data at which a curve, linear in the logarithm, reaches a value; NaN with
-    a reason where it does nowhere.
-
-    Where it does so at several shares, the nearest to `share` counts.
+    a reason where it does so nowhere or, as the curve is flat or bends, at several.
     """
     if not np.isfinite([*curve, value]).all():
         return np.nan, "a learner was not measured"
@@ -151,18 +150,15 @@ def equal_share(
         return np.nan, BEYOND
     if value < curve.min():
         return np.nan, BELOW
-    logs = np.log(shares)
-    places = []
+    logs, places = np.log(shares), set()
     for left in range(len(curve) - 1):
-        low, high = curve[left], curve[left + 1]
+        (low, high), ends = curve[left : left + 2], logs[left : left + 2]
+        if low == high == value:
+            return np.nan, SEVERAL
         if min(low, high) <= value <= max(low, high):
-            ends = logs[left], logs[left + 1]
-            if low == high:  # the whole stretch is as good
-                places.append(float(np.clip(np.log(share), *ends)))
-            else:
-                places.append(ends[0] + (value - low) / (high - low) * (ends[1] - ends[0]))
-    nearest = min(places, key=lambda place: abs(place - np.log(share)))
-    return float(np.exp(nearest)), ""
+            place = ends[0] + (value - low) / (high - low) * (ends[1] - ends[0])
+            places.add(round(float(place), 9))
+    return (float(np.exp(places.pop())), "") if len(places) == 1 else (np.nan, SEVERAL)
 
 
 def _mean(seeds: pd.DataFrame) -> dict[str, object]:
@@ -190,12 +186,12 @@ def _mean(seeds: pd.DataFrame) -> dict[str, object]:
 
 def t_interval(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float]:
     """Return the mean and its 95 % interval by Student's t; NaN where a value is NaN, and no
-    interval of fewer than two.
+    interval of fewer than two or of equal ones, whose spread is unknown.
     """
     from scipy.stats import t  # a third of a second
 
     mean = float(values.mean())
-    if len(values) < 2 or not np.isfinite(mean):
+    if not np.isfinite(mean) or len(np.unique(values)) < 2:
         return mean, np.nan, np.nan
     reach = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return mean, mean - reach, mean + reach
