@@ -46,6 +46,7 @@ STYLE = """<style>
 }}
 @media (max-width: 640px) {{
   [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
+  .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */
 }}
 </style>"""
 WITHIN = """<style>/* a page within another has no toolbar to stay clear of */
