@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.metrics import METRICS, MetricSpec
+from core.modalities import find_modality
 from core.questions.alignment.layer_figures import Layers, layer_grid, layer_profiles
 from core.questions.alignment.question import Alignment
 from core.study.comparison.aligning import layer_matrix
@@ -20,7 +21,7 @@ from pages._shared.address import bind
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
-LABELS, KEYS = ("One model", "Compared with"), ("pair_x", "pair_y")
+KEYS = ("pair_x", "pair_y")
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 
@@ -34,10 +35,13 @@ def pick_pair(at: Place, points: pd.DataFrame, spec: MetricSpec) -> tuple[str, s
     sides = [models[models["model"].isin(points[side])] for side in ("model_x", "model_y")]
     pair = selection.pair(sides[0], sides[1], (best["model_x"], best["model_y"]))
     follow = bool(selection.chosen())
+    kinds = sides[0]["modality"].unique()
+    on_axis = find_modality(kinds[0]).title.capitalize() if len(kinds) == 1 else "One model"
+    labels = (on_axis, "Compared with")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         x, y = (
             controls.pick_model(label, side, key, default=start, follow=follow)
-            for label, side, key, start in zip(LABELS, sides, KEYS, pair, strict=True)
+            for label, side, key, start in zip(labels, sides, KEYS, pair, strict=True)
         )
     return x, y
 
