@@ -75,19 +75,6 @@ def _narrow() -> Iterator[Config]:
         yield vision("vit", "CLIP fine-tuned (one label)", size, label="tuned-narrow", start=start)
 
 
-def _nested_tasks() -> Iterator[Config]:
-    for count in TASK_COUNTS:
-        yield vision(
-            "vit",
-            "multitask",
-            "s",
-            label=f"{count}tasks",
-            title=f"{count} task{'s' * (count > 1)}",
-            options={"tasks": ALL_TASKS[:count]},
-            varies="tasks",
-        )
-
-
 def _task_sets() -> Iterator[Config]:
     for count in TASK_COUNTS:
         for number, tasks in enumerate(draw_tasks(count), 1):
@@ -211,7 +198,6 @@ def _table() -> dict[str, Config]:
     line, narrow = [*_vision_line(), *_language_line()], list(_narrow())
     reasons = [
         *narrow,
-        *_nested_tasks(),
         *_task_sets(),
         *_simplicity(),
         *_data(),

@@ -38,7 +38,7 @@ from core.questions.color.question import (
 from core.questions.color.sources.naming import name_sources, open_source, stamps
 from core.questions.registry import Answer, declare, never
 from core.statistics.discoveries import adjust
-from core.study.models import UNTRAINED
+from core.study.models import UNTRAINED, reads, without_variants
 from core.study.study import Study
 
 AXES = ("x", "y", "z")
@@ -166,7 +166,7 @@ def compare_models(
     question: ColorModels, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
     """Measure how well each language model knows perception, beside its size and competence; a row
-    per model.
+    per model; of a recipe one seed, and none that varies it.
 
     Columns: model, title, group, parameters, copy (taken before a training's end), untrained,
     competence, colors (how many), kendall, spearman, disparity, each with its p (see
@@ -175,7 +175,8 @@ def compare_models(
     """
     competence = study.competence().set_index("model")["value"]
     rows = []
-    names = study.readers("caption")
+    every = without_variants(study.models())
+    names = every.loc[reads(every, "caption"), "model"].tolist()
     for done, name in enumerate(names, start=1):
         row = {"model": name, "competence": competence.get(name, np.nan)}
         rows.append(row | _agreement_of(question, study, name))
