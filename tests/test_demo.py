@@ -12,16 +12,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
+from core.embedding.batches import encode_fitting
+from core.embedding.texts import read_texts
+from core.encoders.catalog import open_encoder
+from core.encoders.language import LanguageEncoder
+from core.encoders.vision import VisionEncoder
 from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
+from core.stimuli.cave import CaveDataset
+from core.stimuli.cave.densities import LEVELS
 from core.store import Store, locked
 from core.study.study import Study
 from tests.comparisons import align_models
+from tests.rounding import unround
 
 TAKEN = ("gpt2-xs", "vit-multitask-s")
 RETOLD = ("gpt2-xs~5", "gpt2-xs~10", "gpt2-xs~40")
@@ -152,3 +161,28 @@ def test_every_page_opens_over_the_demo_store(
     assert not app.exception
     assert not app.error
     assert len(app.main.markdown) + len(app.main.button) > 0
+
+
+def test_half_precision_moves_alignment_by_less_than_a_thousandth(store: Path) -> None:
+    """Any weights that would be rounded to the shipped ones align as these do."""
+    dataset, texts = CaveDataset(), read_texts(Store(store), "cave", LEVELS[0])
+    items = {
+        "gpt2-xs": [text for (text,) in texts],
+        "vit-multitask-s": [dataset.image(place) for place in range(dataset.card.size)],
+    }
+    study, specs = Study(Store(store), "cave", q=1.0), shipped_specs()
+    before = [study.spaces(name) for name in items]
+    after = []
+    for name, seen in items.items():
+        encoder = open_encoder(specs[name], device=torch.device("cpu"))
+        assert isinstance(encoder, VisionEncoder | LanguageEncoder)
+        unround(encoder.model, seed=1)
+        encoding, _ = encode_fitting(encoder, seen, limit=0)
+        after.append(encoding.layers)
+    metric = METRICS["mutual_knn"]
+    moved = [
+        metric(x, y, k=10) - metric(new_x, new_y, k=10)
+        for x, new_x in zip(before[0], after[0], strict=True)
+        for y, new_y in zip(before[1], after[1], strict=True)
+    ]
+    assert 0 < np.abs(moved).max() < 0.001
