@@ -115,18 +115,24 @@ def _embed(store: Path, dataset: Dataset, name: str, spec: str, device: torch.de
     embed(store, dataset, encoder, level=level, slot=Slot(replace=True))
 
 
-def measure_demo(store: Path) -> None:
-    """Measure the competence of every model that has none by the present tasks, with progress as in
-    `build_demo`.
+def missing_values(store: Path) -> list[str]:
+    """Return the models whose competence the demo lacks by the present tasks.
+
+    One seed of a recipe stands for all, and what varies in its tasks, weight decay or width is
+    compared by these.
     """
+    models = unmeasured(Store(store), "cave")
+    return [name for name in models if _is_measured(store, name)]
+
+
+def measure_demo(store: Path) -> None:
+    """Measure the competence of `missing_values`, with progress as in `build_demo`."""
     from core.competence.suite import measure_all
     from core.settings import choose_device
 
     with _noting(store) as note:
         report = _both(ConsoleProgress(), note)
-        measure_all(
-            store, "cave", unmeasured(Store(store), "cave"), device=choose_device(), report=report
-        )
+        measure_all(store, "cave", missing_values(store), device=choose_device(), report=report)
 
 
 def answer_demo(store: Path) -> None:
@@ -184,6 +190,13 @@ def _is_usual(folder: Path) -> bool:
     """Return whether a model finished the usual training of a recipe, and in its first seed."""
     config = json.loads((folder / "card.json").read_text(encoding="utf-8"))["training"]["config"]
     return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
+
+
+def _is_measured(store: Path, name: str) -> bool:
+    """Return whether a model's competence is measured as the demo is built."""
+    config = Store(store).model("cave", name).card.training.get("config") or {}
+    varies = config.get("varies", "")
+    return varies in ("data", "transfer") or not (varies or config.get("seed"))
 
 
 def _is_copy(config: Path) -> bool:

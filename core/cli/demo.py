@@ -32,13 +32,11 @@ def run_demo(arguments: argparse.Namespace) -> None:
     """Build the demo store, measure its models and answer what its pages ask first; what is there
     is not made again.
     """
-    from core.competence.records import unmeasured
-    from core.demo import answer_demo, build_demo, measure_demo, missing_specs
-    from core.store import Store
+    from core.demo import answer_demo, build_demo, measure_demo, missing_specs, missing_values
 
     if missing_specs(arguments.store):
         build_demo(arguments.store)
-    if unmeasured(Store(arguments.store), "cave"):
+    if missing_values(arguments.store):
         measure_demo(arguments.store)
     answer_demo(arguments.store)
     print(f"the demo store in {arguments.store} is complete", file=sys.stderr)

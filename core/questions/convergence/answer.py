@@ -118,7 +118,7 @@ declare(
     Levels,
     Answer(
         tabulate,
-        version=1,
+        version=2,
         complete=complete,
         needs=(ModelPairs, TasksSolved),
         findings=level_findings,
@@ -139,7 +139,7 @@ declare(
     AnnaKarenina,
     Answer(
         divide,
-        version=1,
+        version=2,
         complete=complete,
         needs=(ModelPairs, TasksSolved),
         findings=karenina_findings,

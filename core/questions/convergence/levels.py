@@ -114,12 +114,13 @@ def _sized(usual: pd.DataFrame) -> Leveled:
 
 
 def _thirds(usual: pd.DataFrame, values: pd.Series, names: Sequence[str]) -> Leveled:
-    """Order recipes by the mean over their seeds, within their modality, and cut them into
-    thirds.
+    """Order recipes by the mean over their seeds that have a value, within their modality, and cut
+    them into thirds.
     """
-    rows = usual.assign(value=usual["model"].map(values))
-    rows = rows[rows["value"].notna()]
-    means = rows.groupby(["modality", "recipe"])["value"].mean()
+    by = ["modality", "recipe"]
+    every = usual.assign(value=usual["model"].map(values))
+    rows = every[every.groupby(by)["value"].transform("count") > 0]
+    means = rows.groupby(by)["value"].mean()
     place = np.ceil(3 * means.groupby("modality").rank(pct=True)) - 1
     levels = [place[of] for of in zip(rows["modality"], rows["recipe"], strict=True)]
     return Leveled(rows, np.array(levels, dtype=float), names)

@@ -113,10 +113,10 @@ def test_without_named_sizes_parameters_are_cut_into_thirds_of_each_modality():
 def test_seeds_of_a_recipe_lie_on_one_third_of_competence():
     trainings = family()
     skill = pd.Series(np.arange(len(trainings), dtype=float), index=trainings["model"])
-    skill["mae-xs#0"] = np.nan
+    skill["mae-xs#0"] = skill["sup-m#0"] = skill["sup-m#1"] = np.nan
     leveled = put_on_levels(trainings, "competence", skill)
     placed = leveled.rows.assign(level=leveled.levels)
-    assert "mae-xs#0" not in set(placed["model"])
+    assert set(trainings["model"]) - set(placed["model"]) == {"sup-m#0", "sup-m#1"}
     assert (placed.groupby("recipe")["level"].nunique() == 1).all()
     assert (placed.drop_duplicates("recipe").groupby(["modality", "level"]).size() >= 2).all()
 
