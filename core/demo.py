@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
@@ -21,12 +20,8 @@ from core.encoders.encoder import REALITY, ModelCard
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
-from core.stimuli.dataset import Dataset
 from core.store import Store, add_dataset, is_locked, locked
 from core.study.models import UNTRAINED
-
-if TYPE_CHECKING:
-    import torch
 
 NOTE = "demo.json"  # in the store, beside its lock
 EMBEDDING = "models embedded"
@@ -82,7 +77,10 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     and in the store's note.
     """
     from core.embedding.features import embed_world
+    from core.embedding.runner import Slot, embed
     from core.embedding.side_by_side import map_models
+    from core.encoders.catalog import open_encoder
+    from core.encoders.prepared import PreparedPictures
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
     from core.study.study import Study
@@ -94,25 +92,19 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         if REALITY in missing:
             embed_world(store, dataset)
 
+        prepared = PreparedPictures()
+
         def add(name: str) -> None:
             if name != REALITY:
-                _embed(store, dataset, name, missing[name], device)
+                encoder = prepared.shared_by(open_encoder(missing[name], device=device))
+                level = name.partition("~")[2] or None
+                embed(store, dataset, encoder, level=level, slot=Slot(replace=True))
             # kept in the store, so that the first page need not find them
             Study(Store(store), dataset.card.name).neighbors(name)
 
         report(0, len(missing), EMBEDDING)
         for done, _ in enumerate(map_models(add, list(missing), device), start=1):
             report(done, len(missing), EMBEDDING)
-
-
-def _embed(store: Path, dataset: Dataset, name: str, spec: str, device: torch.device) -> None:
-    """Embed the dataset with a shipped model; a name `NAME~LEVEL` says which captions it reads."""
-    from core.embedding.runner import Slot, embed
-    from core.encoders.catalog import open_encoder
-
-    level = name.partition("~")[2] or None
-    encoder = open_encoder(spec, device=device)
-    embed(store, dataset, encoder, level=level, slot=Slot(replace=True))
 
 
 def missing_values(store: Path) -> list[str]:

@@ -34,6 +34,7 @@ from core.competence.records import (
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.embedding.side_by_side import count_jobs, map_models
 from core.encoders.encoder import Encoder, modality_of
+from core.encoders.prepared import PreparedPictures
 from core.errors import EncoderError, FeatureError, InputError
 from core.progress import Progress
 from core.stimuli.cave import exams, tasks
@@ -191,12 +192,15 @@ def _each_measured(
 
     Progress is the model's where there is one at a time, and else counts models.
     """
-    jobs = count_jobs(len(entries), device)
+    jobs, prepared = count_jobs(len(entries), device), PreparedPictures()
 
     def measure(entry: ModelEntry) -> list[dict[str, Any]]:
-        return _measure(
-            store, dataset, entry, pictures, device=device, report=None if jobs > 1 else report
-        )
+        encoder = prepared.shared_by(reopen(entry, device))
+        shown = None if jobs > 1 else report
+        if modality_of(entry.card).reads == "image":
+            return _probe(encoder, pictures, device=device, report=shown)
+        costs = store.text_costs(dataset, entry.card.name)
+        return [*bits_per_byte(costs), *sit_exams(encoder, report=shown)]
 
     measured = zip(entries, map_models(measure, entries, device), strict=True)
     for done, (entry, rows) in enumerate(measured, start=1):
@@ -205,26 +209,13 @@ def _each_measured(
             report(done, len(entries), "models measured")
 
 
-def _measure(
-    store: Store,
-    dataset: str,
-    entry: ModelEntry,
-    pictures: Pictures,
-    *,
-    device: torch.device,
-    report: Progress | None,
+def _probe(
+    encoder: Encoder, pictures: Pictures, *, device: torch.device, report: Progress | None
 ) -> list[dict[str, Any]]:
-    encoder = reopen(entry, device)
-    if modality_of(entry.card).reads == "image":
-        features = {
-            style: _features(encoder, rows, style, report=report)
-            for style, rows in pictures.items()
-        }
-        return probe_tasks(features, device=device, report=report)
-    return [
-        *bits_per_byte(store.text_costs(dataset, entry.card.name)),
-        *sit_exams(encoder, report=report),
-    ]
+    features = {
+        style: _features(encoder, rows, style, report=report) for style, rows in pictures.items()
+    }
+    return probe_tasks(features, device=device, report=report)
 
 
 def _features(

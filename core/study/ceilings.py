@@ -18,11 +18,13 @@ COLUMNS = ("recipe", "title", "modality", "size", "seeds", "pairs", "mean", "low
 
 
 def replicated(trainings: pd.DataFrame) -> pd.DataFrame:
-    """Return the trainings whose recipe was trained with several seeds.
+    """Return the trainings of usual recipes that were trained with several seeds: of such as are
+    compared where nothing else is asked.
 
     trainings: rows of `core.study.trainings.describe_trainings`.
     """
-    return trainings[trainings.duplicated("recipe", keep=False)]
+    usual = trainings[trainings["varies"] == ""]
+    return usual[usual.duplicated("recipe", keep=False)]
 
 
 def align_replicates(

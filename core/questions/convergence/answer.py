@@ -185,7 +185,7 @@ declare(
     Replicates,
     Answer(
         replicate,
-        version=1,
+        version=2,
         complete=complete_replicates,
         findings=replicate_findings,
         kept=lambda question: bool(question.names),

@@ -37,7 +37,12 @@ from core.questions.convergence.summary import (
     summarize_trends,
 )
 from core.questions.convergence.thirds import compare_thirds
-from core.study.ceilings import ceiling_between, ceiling_of, summarize_replicates
+from core.study.ceilings import (
+    ceiling_between,
+    ceiling_of,
+    replicated,
+    summarize_replicates,
+)
 from core.study.trainings import kinship
 
 SIZES = {"XS": 1.0, "S": 2.0, "M": 3.0}
@@ -185,6 +190,8 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert ceiling_between(table, "vision", "language") == pytest.approx((vision * language) ** 0.5)
     (said,) = replicate_findings(Replicates(), table.reset_index())
     assert f"{vision:.3f} for vision models" in said
+    assert replicated(trainings.assign(varies="width")).empty
+    assert len(replicated(trainings)) == len(trainings)
     alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
     assert replicate_findings(Replicates(), alone)[0].startswith("No recipe was trained with")
     assert np.isnan(ceiling_of(alone, "vision"))
