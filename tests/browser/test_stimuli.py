@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 MAP = "/stimuli?map=residuals"
 DOTS = """() => {
   const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
+  if (!chart?._fullLayout) return [];  // it is drawn anew in this moment
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
   return chart._fullData.filter((one) => one.customdata).flatMap((trace) =>
     trace.customdata.map(([id], i) => ({ id,
