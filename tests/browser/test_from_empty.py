@@ -88,7 +88,7 @@ def add_model(
     form.get_by_role("radio", name="Folder on the server").click()
     form.get_by_role("textbox", name="Folder").fill(str(folder))
     form.get_by_role("textbox", name="Folder").press("Enter")
-    form.get_by_text("platoscope embed").wait_for()
+    form.locator("code", has_text=folder.name).wait_for()  # of this model, not of one before
     keep(page, "models")
     form.get_by_role("button", name="Embed").click()
     form.wait_for(state="detached")
