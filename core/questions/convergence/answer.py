@@ -202,7 +202,7 @@ def compare(question: FineTuned, study: Study, report: Progress | None) -> pd.Da
 declare(
     FineTuned,
     Answer(
-        compare, version=1, complete=complete, needs=(ModelPairs,), findings=fine_tuned_findings
+        compare, version=2, complete=complete, needs=(ModelPairs,), findings=fine_tuned_findings
     ),
 )
 

@@ -21,14 +21,14 @@ LEVEL = 0.95
 def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Return how alignment with language changes as vision models are fine-tuned, with COLUMNS.
 
-    A row per line of copies and language recipe, and one with the mean over all of these. before,
-    after: mean alignment of the models and of their copies. change: mean over models of after −
-    before, with Student's 95 % interval and the p of a t-test over the pairs of model and copy,
-    which are trainings of several sizes and seeds. reason: why these are NaN.
+    A row per line of copies and usual language recipe, and one with the mean over all of these.
+    before, after: mean alignment of the models and of their copies. change: mean over models of
+    after − before, with Student's 95 % interval and the p of a t-test over the pairs of model and
+    copy, which are trainings of several sizes and seeds. reason: why these are NaN.
     """
     names = list(trainings["model"])
     reads = trainings["modality"].map(lambda name: MODALITIES[name].reads)
-    language = trainings[reads == "caption"]
+    language = trainings[(reads == "caption") & (trainings["varies"] == "")]
     copies = trainings[(reads == "image") & trainings["start"].isin(names)]
     if copies.empty or language.empty:
         return pd.DataFrame(columns=list(COLUMNS))

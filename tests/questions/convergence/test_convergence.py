@@ -225,6 +225,9 @@ def test_a_copy_is_compared_with_the_very_model_that_it_was_made_from():
     low, high = test.confidence_interval()
     got = table.loc[ALL, ["change", "low", "high", "p"]].astype(float)
     assert got.tolist() == pytest.approx([changes.mean(), low, high, test.pvalue])
+    trainings, pairs = copies(-0.05)
+    varied = trainings["varies"].mask(trainings["model"] == "gpt-s", "data")
+    assert set(compare_copies(trainings.assign(varies=varied), pairs)["with"]) == {ALL, "llama-s"}
     said = fine_tuned_findings(FineTuned(), table.reset_index())
     assert said[0].startswith("ViT tuned: alignment with language falls (−0.0")
 
