@@ -77,10 +77,10 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     and in the store's note.
     """
     from core.embedding.features import embed_world
+    from core.embedding.prepared import PreparedPictures
     from core.embedding.runner import Slot, embed
     from core.embedding.side_by_side import map_models
     from core.encoders.catalog import open_encoder
-    from core.encoders.prepared import PreparedPictures
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
     from core.study.study import Study

@@ -32,9 +32,9 @@ from core.competence.records import (
     unmeasured,
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
+from core.embedding.prepared import PreparedPictures
 from core.embedding.side_by_side import count_jobs, map_models
 from core.encoders.encoder import Encoder, modality_of
-from core.encoders.prepared import PreparedPictures
 from core.errors import EncoderError, FeatureError, InputError
 from core.progress import Progress
 from core.stimuli.cave import exams, tasks

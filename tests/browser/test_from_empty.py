@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
 
 from core.jobs import queue
 from core.jobs.states import process_of
@@ -110,9 +110,13 @@ def type_command(page: Page, command: str) -> None:
     form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
     if not form.get_by_role("textbox").is_visible():
         form.locator("summary").click()
-    form.get_by_role("textbox").fill(command)
-    form.get_by_role("button", name="Queue").click()
-    page.get_by_text("Queued as job").first.wait_for()
+    for patience in (20_000, 90_000):  # what is typed while the page is drawn anew may be lost
+        form.get_by_role("textbox").fill(command)
+        form.get_by_role("button", name="Queue").click()
+        with suppress(TimeoutError):
+            page.get_by_text("Queued as job").first.wait_for(timeout=patience)
+            return
+    raise AssertionError(f"{command} was not queued")
 
 
 @contextmanager

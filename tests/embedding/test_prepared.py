@@ -9,9 +9,9 @@ import pytest
 import torch
 from PIL import Image
 
-from core.encoders import prepared
+from core.embedding import prepared
+from core.embedding.prepared import PreparedPictures
 from core.encoders.catalog import open_encoder, spec_of_folder
-from core.encoders.prepared import PreparedPictures
 from core.encoders.vision import VisionEncoder
 from core.settings import CAVE_WEIGHTS
 
