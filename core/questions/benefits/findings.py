@@ -43,36 +43,35 @@ def _helped(modality: str, rows: pd.DataFrame) -> str:
         f" {_share(row['share'])}"
         for row in rows.to_dict("records")
     ]
-    helped, hurt = (rows["gain_low"] > 0).sum(), (rows["gain_high"] < 0).sum()
-    sense = (
-        "helps at every share of the data"
-        if helped == len(rows)
-        else "hurts at every share of the data"
-        if hurt == len(rows)
-        else f"helps at {helped} of {len(rows)} shares of the data"
-        if helped and not hurt
-        else f"hurts at {hurt} of {len(rows)} shares of the data"
-        if hurt and not helped
-        else "is not shown to help"
-    )
-    return f"Transfer from {what} {sense} for {who}: {'; '.join(parts)}."
+    helped, hurt = (int(one.sum()) for one in (rows["gain_low"] > 0, rows["gain_high"] < 0))
+    if helped and not hurt:
+        sense = f"helps {who} at {_shares(helped, len(rows))}"
+    elif hurt and not helped:
+        sense = f"hurts {who} at {_shares(hurt, len(rows))}"
+    else:
+        sense = f"is not shown to help {who}"
+    return f"Transfer from {what} {sense}: {'; '.join(parts)}."
+
+
+def _shares(count: int, every: int) -> str:
+    return f"{'every share' if count == every else f'{count} of {every} shares'} of the data"
 
 
 def _worth(modality: str, rows: pd.DataFrame) -> str:
     """Say what transfer is worth in data at each share where that is known."""
     unit = UNIT[modality]
-    known = [
+    rates = [
         f"{_signed(row['rate'], 2)}{_interval(row['rate_low'], row['rate_high'], 2)} with"
         f" {_share(row['share'])}"
         for row in rows[rows["rate"].notna()].to_dict("records")
     ]
     unknown = rows[rows["rate"].isna()]
     if unknown.empty:
-        return f"The exchange rate in {unit} is {'; '.join(known)}."
+        return f"The exchange rate in {unit} is {'; '.join(rates)}."
     shares = " and ".join(_share(share) for share in unknown["share"])
     why = "; ".join(dict.fromkeys(unknown["reason"]))
-    told = f"is {'; '.join(known)}, and " if known else ""
-    return f"The exchange rate in {unit} {told}is unknown with {shares} ({why})."
+    first = f"is {'; '.join(rates)}, and " if rates else ""
+    return f"The exchange rate in {unit} {first}is unknown with {shares} ({why})."
 
 
 def bias_findings(_: Bias, table: pd.DataFrame) -> list[str]:

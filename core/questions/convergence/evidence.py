@@ -21,7 +21,8 @@ SIDES: Mapping[str, Side] = {
     "not tested": "open",
 }
 Lead = Literal["trend", "levels"]
-DRAWN = "Spearman of competence"  # the trends of the figure; others are of vision models alone
+COMPETENT = "Spearman of competence"  # of language models; others are of vision models
+TARGETS = ("with all vision models", "with reality")  # the panels of the figure
 
 
 def weigh(summary: pd.DataFrame) -> pd.DataFrame:
@@ -44,9 +45,8 @@ def choose_lead(summary: pd.DataFrame) -> Lead:
     and with reality, or alignment across modalities by levels of competence. The one whose surest
     test has the smaller p does, the trend where they are equal or neither is known.
     """
-    trends = summary.loc[
-        (summary["about"] == TRENDS) & summary["what"].str.startswith(DRAWN), "p"
-    ].min()
+    drawn = summary["what"].str.startswith(COMPETENT) & summary["what"].str.endswith(TARGETS)
+    trends = summary.loc[(summary["about"] == TRENDS) & drawn, "p"].min()
     levels = summary.loc[
         (summary["about"] == COMPETENCE) & summary["what"].str.endswith(KINDS["across"]), "p"
     ].min()

@@ -105,9 +105,9 @@ def summarize_ceilings(table: pd.DataFrame, chance: float) -> pd.DataFrame:
         }
         for modality, rows in table.groupby("modality")
     ]
-    known = "" if np.isfinite(chance) else "no formula gives it for this metric"
+    reason = "" if np.isfinite(chance) else "no formula gives it for this metric"
     what = "alignment of two layers of unrelated models"
-    return _rows([{"about": "chance", "what": what, "value": chance, "reason": known}, *ceilings])
+    return _rows([{"about": "chance", "what": what, "value": chance, "reason": reason}, *ceilings])
 
 
 def _recipes(count: int) -> str:

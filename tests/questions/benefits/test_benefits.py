@@ -86,7 +86,9 @@ def test_exchange_rate_is_data_per_event_shown() -> None:
     assert means["reason"].iloc[2] == f"3 of 3 seeds: {BEYOND}"
     assert (means["events"] == means["shown"]).all()
     said = transfer_findings(Transfer(), table)
-    assert said[0].startswith("Transfer from captions helps at every share of the data for vision")
+    assert said[0].startswith(
+        "Transfer from captions helps vision models at every share of the data"
+    )
     assert said[1].startswith("The exchange rate in images per caption is +1.00")
     assert f"is unknown with all the data (3 of 3 seeds: {BEYOND})" in said[1]
 
@@ -97,7 +99,7 @@ def test_no_gain_and_harm_are_called_so() -> None:
     noisy = values + rng.normal(0, 0.01, len(values))
     assert "is not shown to help" in transfer_findings(Transfer(), exchange(every, noisy))[0]
     harmed = transfer_findings(Transfer(), exchange(*family(-0.05)))
-    assert "hurts at every share" in harmed[0]
+    assert "hurts vision models at every share" in harmed[0]
     assert transfer_findings(Transfer(), exchange([], values))[0].startswith("No learner here")
 
 

@@ -417,6 +417,7 @@ def summary(**p: float) -> pd.DataFrame:
         "levels": ("levels of competence", "rise of alignment, vision with language"),
         "inside": ("levels of competence", "rise of alignment, vision"),
         "trend": ("figure 3", "Spearman of competence and alignment with reality"),
+        "one": ("figure 3", "Spearman of competence and alignment with CLIP"),
         "solved": ("figure 3", "Spearman of vision tasks solved and alignment with reality"),
         "decides": ("hypothesis: capacity", "rise (decides; p is q)"),
         "beside": ("hypothesis: capacity", "another rise"),
@@ -456,7 +457,7 @@ def test_evidence_is_what_the_hypothesis_predicts_the_surest_first():
     [
         ({"levels": 0.01, "trend": 0.02}, "levels"),
         ({"levels": 0.02, "trend": 0.02}, "trend"),
-        ({"levels": 0.02, "trend": 0.03, "solved": 0.001}, "levels"),
+        ({"levels": 0.02, "trend": 0.03, "solved": 0.001, "one": 0.001}, "levels"),
         ({"levels": np.nan, "inside": 0.001, "trend": 0.9}, "trend"),
         ({"levels": 0.4, "trend": np.nan}, "levels"),
         ({"size": 0.4}, "trend"),
