@@ -20,7 +20,7 @@ from core.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, u
 from core.embedding.batches import encode_fitting
 from core.embedding.texts import read_texts
 from core.encoders.catalog import open_encoder
-from core.encoders.language import LanguageEncoder
+from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.vision import VisionEncoder
 from core.errors import StoreBusyError
 from core.metrics import METRICS

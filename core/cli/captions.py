@@ -44,7 +44,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     --caption-level`.
     """
     from core.embedding.summaries import summarize
-    from core.encoders.chat import open_chat
+    from core.encoders.language.chat import open_chat
     from core.progress import ConsoleProgress
     from core.store import Store
 

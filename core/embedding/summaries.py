@@ -38,7 +38,7 @@ TOKENS_PER_WORD, MORE_TOKENS = 3, 16  # an answer is cut behind them
 
 @runtime_checkable  # tests check arguments against it
 class Writer(Protocol):
-    """What answers texts under an instruction; see `core.encoders.chat.Chat`."""
+    """What answers texts under an instruction; see `core.encoders.language.chat.Chat`."""
 
     @property
     def name(self) -> str: ...

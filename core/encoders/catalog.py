@@ -42,7 +42,7 @@ def _open(spec: str, *, device: torch.device, pooling: Pooling) -> Encoder:
 
         return open_vision(spec, device=device)
     if colon and kind == "hf":
-        from core.encoders.language import open_language  # as above
+        from core.encoders.language.encoder import open_language  # as above
 
         return open_language(spec, device=device, pooling=pooling)
     raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")

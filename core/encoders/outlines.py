@@ -112,7 +112,7 @@ def _of_transformers(folder: Path, download: Download) -> Outline:
     import torch  # as above
     from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
-    from core.encoders.transformers_folder import is_causal, quiet
+    from core.encoders.language.folder import is_causal, quiet
 
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)

@@ -13,7 +13,7 @@ from core.competence.language import bias
 from core.competence.language.completions import code_endings
 from core.competence.language.sampling import sample_texts
 from core.encoders.encoder import Encoder
-from core.encoders.language import open_language
+from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
 from core.stimuli.cave.events import COLORS
 from core.stimuli.cave.exams import Item

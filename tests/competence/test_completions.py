@@ -11,7 +11,7 @@ from tiny_models import make_language
 
 from core.competence.language.completions import choose, code_endings
 from core.encoders.encoder import Encoder
-from core.encoders.language import open_language
+from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
 from core.stimuli.cave.exams import Item, items
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_models import make_language
 
-from core.encoders.chat import Chat, open_chat, pad_left
+from core.encoders.language.chat import Chat, open_chat, pad_left
 from core.errors import EncoderError
 
 PLAIN = "{% for m in messages %}<x>{{ m.role }}: {{ m.content }}\n{% endfor %}<x>assistant:"

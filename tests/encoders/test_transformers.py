@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import CAUSAL, CONFIGS, make_language, put_in_cache, save_tokenizer
 
 from core.encoders.catalog import open_encoder
-from core.encoders.language import open_language
+from core.encoders.language.encoder import open_language
 from core.errors import EncoderError, OfflineError
 
 CPU = torch.device("cpu")
@@ -398,7 +398,8 @@ def test_a_forward_in_half_precision_is_pooled_and_given_in_float32(folders, mon
     encoder = open_language(f"hf:{folders[kind]}", device=CPU)
     exact = encoder.encode(TEXTS)
     monkeypatch.setattr(
-        "core.encoders.language.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16)
+        "core.encoders.language.encoder.forward_on",
+        lambda _: torch.autocast("cpu", dtype=torch.bfloat16),
     )
     rounded = encoder.encode(TEXTS)
     for layer, wanted in zip(rounded.layers, exact.layers, strict=True):

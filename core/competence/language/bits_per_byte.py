@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from core.encoders.language import LanguageEncoder, count_bits, pad
+from core.encoders.language.encoder import LanguageEncoder, count_bits, pad
 from core.encoders.precision import forward_on
 from core.errors import EncoderError, InputError
 from core.progress import Progress

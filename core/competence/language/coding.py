@@ -18,9 +18,9 @@ from core.competence.opened import entries_to_measure, reopen
 from core.competence.records import BITS, COLUMNS, measured_name
 from core.competence.suite import bits_per_byte
 from core.encoders.encoder import Encoder
-from core.encoders.language import LanguageEncoder
+from core.encoders.language.encoder import LanguageEncoder
+from core.encoders.language.folder import is_causal
 from core.encoders.precision import precision
-from core.encoders.transformers_folder import is_causal
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store

@@ -22,9 +22,9 @@ from torch import Tensor
 
 from core.competence.probes import Score, wilson
 from core.encoders.encoder import Encoder
-from core.encoders.language import LanguageEncoder, pad
+from core.encoders.language.encoder import LanguageEncoder, pad
+from core.encoders.language.folder import is_causal
 from core.encoders.precision import forward_on
-from core.encoders.transformers_folder import is_causal
 from core.errors import EncoderError
 from core.progress import Progress
 from core.stimuli.cave.exams import Item

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from core.encoders.encoder import Encoder
-from core.encoders.language import LanguageEncoder
+from core.encoders.language.encoder import LanguageEncoder
+from core.encoders.language.folder import is_causal
 from core.encoders.precision import forward_on
-from core.encoders.transformers_folder import is_causal
 from core.errors import EncoderError
 
 

@@ -19,9 +19,7 @@ from torch import Tensor, nn
 from core.encoders import naming
 from core.encoders.checkpoint import digest_files, read_notes, store_name
 from core.encoders.encoder import Encoding, ModelCard
-from core.encoders.precision import forward_on, precision
-from core.encoders.requests import Pooling
-from core.encoders.transformers_folder import (
+from core.encoders.language.folder import (
     find_folder,
     find_weights,
     is_causal,
@@ -29,6 +27,8 @@ from core.encoders.transformers_folder import (
     load_tokenizer,
     tokenizer_files,
 )
+from core.encoders.precision import forward_on, precision
+from core.encoders.requests import Pooling
 from core.errors import EncoderError
 from core.modalities import LANGUAGE
 

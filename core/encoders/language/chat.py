@@ -13,8 +13,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from core.encoders.checkpoint import digest_files, store_name
-from core.encoders.precision import forward_on
-from core.encoders.transformers_folder import (
+from core.encoders.language.folder import (
     find_folder,
     find_weights,
     is_causal,
@@ -22,6 +21,7 @@ from core.encoders.transformers_folder import (
     load_tokenizer,
     tokenizer_files,
 )
+from core.encoders.precision import forward_on
 from core.errors import EncoderError
 
 
