@@ -34,17 +34,20 @@ ENDS = {  # modalities of the pairs that have a ceiling
     "language": ("language", "language"),
     "across": ("vision", "language"),
 }
-READING = """Each diamond is the mean alignment of all pairs of models on one level, each **bar**
-its 95 % interval over recipes. Two seeds of a recipe never make a pair, nor do a model and its
-fine-tuned copy; they make the **ceiling**: how alike two trainings are that differ in nothing but
-their seed. The heading says how much alignment changes from the lowest level to the highest,
-between the same two lines (objectives or families), since levels differ in which lines they hold;
-**p** is how often levels dealt anew among the recipes of each line change it as much."""
-KARENINA = """All strong models are alike; each weak model is weak in its own way, says the
-published work after Tolstoy. Models are cut into thirds of competence within their modality; each
-cell is the mean alignment of all pairs of two thirds. **Weak** above each panel is how much less
-(−) weak models agree with each other than with strong ones, among pairs of the same two lines;
-**p** is how often thirds dealt anew among the recipes of each line differ as much."""
+READING = """Each diamond is the **adjusted mean** alignment of the pairs of models on one level:
+what the mean would be if every level held the same mix of pairs of objectives and families (none
+where a level shares no such pairs with others). Its **bar** is the 95 % interval over recipes; the
+circle is the raw mean. Two seeds of a recipe never make a pair, nor do a model and its fine-tuned
+copy: seeds make the **ceiling**, how alike two trainings are that differ only in their seed. The
+heading gives the change from the lowest level to the highest, fitted within pairs of the same
+objectives or families; **p** is how often a change at least as large appears when levels are
+shuffled among the recipes of each."""
+KARENINA = """The published work, after Tolstoy: all strong models are alike; each weak model is
+weak in its own way. Models are cut into thirds of competence within their modality. Each cell is
+the adjusted mean alignment of all pairs of two thirds, with the mix of objectives and families held
+fixed. **Weak** above each panel is how much less (−) weak models agree with each other than with
+strong ones, among pairs of the same two objectives or families; **p** is how often a difference at
+least as large appears when thirds are shuffled among the recipes of each."""
 WHY = "Why do they come together?"
 PREDICTIONS = {
     "multitask": "A model that must solve more tasks has fewer ways to do so.",
@@ -91,6 +94,7 @@ def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="convergence", table=table)
+    st.caption(figures.ADJUSTED)
     replicates = findings_of(Replicates(at.scope, (), question.comparison), seeds)
     prose.explain(READING, [*said[prose.LEAD :], *replicates])
 

@@ -17,7 +17,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.convergence.evidence import Lead, Side, choose_lead, weigh
-from core.questions.convergence.figures import levels
+from core.questions.convergence.figures import ADJUSTED, levels
 from core.questions.convergence.question import Levels, Replicates, Summary
 from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
@@ -113,6 +113,7 @@ def show_levels(at: Place, answer: DeltaGenerator) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="lead", table=table)
+    st.caption(ADJUSTED)
 
 
 def show_evidence(at: Place, summary: pd.DataFrame) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from core.errors import InputError
+from core.statistics.adjusted_means import adjusted_means
 from core.statistics.dealing import DRAWS, ROUNDING, beyond_mean
 from core.statistics.level_trends import FEWEST, Pairs, Trainings, deal_levels, jackknife
 
@@ -19,11 +20,16 @@ TOO_FEW = "no two lines have pairs both within the lowest level and from it to t
 
 @dataclass(frozen=True)
 class GridMean:
-    """The mean score of the pairs of one training on level `low` and one on level `high`."""
+    """The mean score of the pairs of one training on level `low` and one on level `high`.
+
+    adjusted: the mean, had each two levels the same share of pairs of every two lines; NaN where
+    these share no two lines with other levels.
+    """
 
     low: float
     high: float
     mean: float
+    adjusted: float
     recipes: int
     pairs: int
 
@@ -44,15 +50,15 @@ class Contrast:
 def grid_means(trainings: Trainings) -> list[GridMean]:
     """Return the mean score between each two levels, and within each, the lowest first."""
     pairs, levels = Pairs.of(trainings), trainings.levels
+    ends = np.sort(np.stack([levels[pairs.x], levels[pairs.y]]), axis=0)
+    cells, place = np.unique(ends, axis=1, return_inverse=True)
+    adjusted = adjusted_means(pairs.scores, place, pairs.between)
     means = []
-    steps = np.unique(levels)
-    for place, low in enumerate(steps):
-        for high in steps[place:]:
-            on = _between(pairs, levels, float(low), float(high))
-            if on.any():
-                recipes = trainings.recipes[np.concatenate([pairs.x[on], pairs.y[on]])]
-                count, mean = len(np.unique(recipes)), float(pairs.scores[on].mean())
-                means.append(GridMean(float(low), float(high), mean, count, int(on.sum())))
+    for cell, (low, high) in enumerate(cells.T):
+        on = pairs.where(place == cell)
+        count = len(np.unique(trainings.recipes[np.union1d(on.x, on.y)]))
+        numbers = float(on.scores.mean()), float(adjusted[cell])
+        means.append(GridMean(float(low), float(high), *numbers, count, len(on.scores)))
     return means
 
 
@@ -87,7 +93,8 @@ def _interval(value: float, pairs: Pairs, trainings: Trainings) -> tuple[float, 
     if len(counted) < FEWEST:
         return np.nan, np.nan
     x, y = recipes[pairs.x], recipes[pairs.y]
-    return jackknife(value, [_contrast(pairs, levels, (x != one) & (y != one)) for one in counted])
+    without = [_contrast(pairs, levels, (x != one) & (y != one)) for one in counted]
+    return jackknife(value, np.array(without), freedom=len(without) - 1)
 
 
 def _contrast(

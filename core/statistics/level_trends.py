@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from core.errors import InputError
+from core.statistics.adjusted_means import adjusted_means
 from core.statistics.dealing import DRAWS, LEVEL, ROUNDING, DealtTrend, beyond_mean, deal, invert
 
 FEWEST = 4  # recipes; of fewer a jackknife says nothing
@@ -68,6 +69,10 @@ class Pairs:
         between = lines[0] * (trainings.lines.max(initial=0) + 1) + lines[1]
         return cls(x, y, trainings.scores[x, y], between)
 
+    def where(self, kept: Bool[np.ndarray, " n"]) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(self.x[kept], self.y[kept], self.scores[kept], self.between[kept])
+
     def rise(self, levels: Float64[np.ndarray, " m"], values: Float64[np.ndarray, " n"]) -> float:
         """Return the slope of the pairs' values over level among the pairs on one level, each set
         of pairs between two lines with a mean of its own; NaN where none spans two levels.
@@ -83,10 +88,16 @@ class Pairs:
 
 @dataclass(frozen=True)
 class LevelMean:
-    """The mean score of the pairs on one level, and its 95 % interval over recipes."""
+    """The mean score of the pairs on one level.
+
+    adjusted: the mean, had each level the same share of pairs of every two lines: what the trend is
+    fitted to; NaN where no two lines have pairs on this level and another. low, high: its 95 %
+    interval over recipes.
+    """
 
     level: float
     mean: float
+    adjusted: float
     low: float
     high: float
     trainings: int
@@ -124,14 +135,46 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
 
 def level_means(trainings: Trainings) -> list[LevelMean]:
     """Return the mean of the pairs on each level that has some, the lowest first."""
-    pairs, levels = Pairs.of(trainings), trainings.levels
-    means = []
-    for level in np.unique(levels):
-        on = (levels[pairs.x] == level) & (levels[pairs.y] == level)
-        if on.any():
-            x, y, scores = pairs.x[on], pairs.y[on], pairs.scores[on]
-            means.append(_mean(float(level), trainings.recipes, x, y, scores))
-    return means
+    every, levels = Pairs.of(trainings), trainings.levels
+    pairs = every.where(levels[every.x] == levels[every.y])
+    steps, place = np.unique(levels[pairs.x], return_inverse=True)
+    adjusted = adjusted_means(pairs.scores, place, pairs.between)
+    without = _leave_out(pairs, place, trainings.recipes)
+    return [
+        _level_mean(float(level), pairs.where(place == step), trainings.recipes, *of_step)
+        for step, (level, of_step) in enumerate(
+            zip(steps, zip(adjusted, without.T, strict=True), strict=True)
+        )
+    ]
+
+
+def _leave_out(
+    pairs: Pairs, place: Int64[np.ndarray, " n"], recipes: Members
+) -> Float64[np.ndarray, "r l"]:
+    """Return the adjusted mean of each level with each recipe left out."""
+    x, y = recipes[pairs.x], recipes[pairs.y]
+    members = np.union1d(x, y)
+    without = np.full((len(members), place.max(initial=-1) + 1), np.nan)
+    for row, recipe in zip(without, members, strict=True):
+        kept = (x != recipe) & (y != recipe)
+        means = adjusted_means(pairs.scores[kept], place[kept], pairs.between[kept])
+        row[: len(means)] = means
+    return without
+
+
+def _level_mean(
+    level: float,
+    pairs: Pairs,
+    recipes: Members,
+    adjusted: float,
+    without: Float64[np.ndarray, " r"],
+) -> LevelMean:
+    among = np.union1d(pairs.x, pairs.y)
+    count, low, high = len(np.unique(recipes[among])), np.nan, np.nan
+    if count >= FEWEST:
+        low, high = jackknife(float(adjusted), without, freedom=count - 1)
+    mean = float(pairs.scores.mean())
+    return LevelMean(level, mean, float(adjusted), low, high, len(among), count, len(pairs.scores))
 
 
 def deal_levels(
@@ -143,29 +186,15 @@ def deal_levels(
         yield dealt[place]
 
 
-def _mean(
-    level: float,
-    recipes: Members,
-    x: Int64[np.ndarray, " n"],
-    y: Int64[np.ndarray, " n"],
-    scores: Float64[np.ndarray, " n"],
-) -> LevelMean:
-    of = np.unique(recipes[np.concatenate([x, y])])
-    trainings, mean = len(np.unique(np.concatenate([x, y]))), float(scores.mean())
-    low, high = np.nan, np.nan
-    if len(of) >= FEWEST:
-        left = [scores[(recipes[x] != recipe) & (recipes[y] != recipe)] for recipe in of]
-        low, high = jackknife(mean, [one.mean() if len(one) else np.nan for one in left])
-    return LevelMean(level, mean, low, high, trainings, len(of), len(scores))
-
-
-def jackknife(value: float, without: list[float]) -> tuple[float, float]:
-    """Return the jackknife's interval of a value from those with one recipe left out; NaN where one
-    of these is.
+def jackknife(
+    value: float, without: Float64[np.ndarray, " r"], *, freedom: int
+) -> tuple[float, float]:
+    """Return the jackknife's interval of a value from those with one recipe left out each; NaN
+    where one of these is. freedom: the degrees of freedom of Student's t.
     """
     from scipy.stats import t  # a third of a second
 
-    count, left = len(without), np.array(without)
-    error = float(np.sqrt((count - 1) / count * ((left - left.mean()) ** 2).sum()))
-    reach = float(t.ppf((1 + LEVEL) / 2, count - 1)) * error
+    count = len(without)
+    error = float(np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum()))
+    reach = float(t.ppf((1 + LEVEL) / 2, freedom)) * error
     return value - reach, value + reach

@@ -28,12 +28,12 @@ def explain(how: str, findings: Sequence[str] = ()) -> None:
     first time.
     """
     first = _first_visit()
-    with st.container(horizontal=True, vertical_alignment="top"):
-        with st.expander("How to read it", expanded=first):
-            st.markdown(how)
-        if findings:
-            with st.expander("What is seen", expanded=first):
-                st.markdown(plain(" ".join(findings)))
+    reading, *seeing = st.columns(2 if findings else 1)  # one below the other on a phone
+    with reading, st.expander("How to read it", expanded=first):
+        st.markdown(how)
+    for place in seeing:
+        with place, st.expander("What is seen", expanded=first):
+            st.markdown(plain(" ".join(findings)))
 
 
 def derive(formulas: Sequence[str]) -> None:

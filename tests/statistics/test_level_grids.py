@@ -67,6 +67,15 @@ def test_means_are_those_of_the_pairs_between_two_levels():
         assert (mean.mean, mean.pairs) == (pytest.approx(np.mean(pairs)), len(pairs))
 
 
+def test_adjusted_means_hold_fixed_which_lines_are_paired():
+    one = world(2, lines=3, effect=0.1, noise=0)
+    far = np.where(one.lines == 0, 5.0, 0.0)
+    shifted = replace(one, scores=one.scores + far[:, None] + far[None, :])
+    adjusted = [mean.adjusted for mean in grid_means(shifted)]
+    rises = [0, 0.025, 0.05, 0.05, 0.075, 0.1]
+    assert np.subtract(adjusted, adjusted[0]) == pytest.approx(rises)
+
+
 def test_without_an_effect_one_world_in_twenty_is_sure_and_with_one_four_in_five():
     idle = [weak_contrast(world(seed), draws=39, seed=seed).p <= 0.05 for seed in range(150)]
     assert np.mean(idle) <= 0.05 + 2 * 0.0178

@@ -127,7 +127,29 @@ def test_means_are_those_of_the_pairs_on_a_level():
         assert mean.mean == pytest.approx(np.mean(pairs))
         assert (mean.pairs, mean.trainings, mean.recipes) == (len(pairs), 6, 3)
         assert np.isnan(mean.low)  # three recipes are too few for an interval
-    assert all(mean.low < mean.mean < mean.high for mean in level_means(world(4)))
+    assert all(mean.low < mean.adjusted < mean.high for mean in level_means(world(4)))
+
+
+def test_the_interval_of_a_mean_holds_it_in_nine_worlds_of_ten():
+    means = [mean for seed in range(20) for mean in level_means(world(seed, effect=0.1))]
+    assert np.mean([one.low <= 0.3 + 0.1 * one.level <= one.high for one in means]) >= 0.9
+
+
+def test_adjusted_means_differ_as_the_trend_says_where_levels_differ_in_their_lines():
+    one = world(4, lines=3, effect=0.1, noise=0)
+    far = np.where(one.lines == 0, 5.0, 0.0)
+    apart = (one.lines != 0) | (one.levels < 1)  # the highest level lacks the line that is far
+    few = Trainings(
+        (one.scores + far[:, None] + far[None, :])[np.ix_(apart, apart)],
+        one.levels[apart],
+        one.recipes[apart],
+        one.lines[apart],
+        one.kin[np.ix_(apart, apart)],
+    )
+    means = level_means(few)
+    assert means[-1].mean < means[0].mean
+    assert means[-1].adjusted - means[0].adjusted == pytest.approx(0.1)
+    assert level_trend(few, draws=9).rise == pytest.approx(0.1)
 
 
 def test_what_cannot_be_said_is_nan_with_a_reason():

@@ -73,8 +73,9 @@ def tabulate(question: Levels, study: Study, report: Progress | None) -> pd.Data
     """Return the mean alignment of pairs on each level, with the trend over the levels.
 
     A row per kind of pairs and level: pairs_of, level, place (0 the lowest), trainings, recipes,
-    pairs, mean, low, high: its 95 % interval over recipes; and of the kind's trend rise, from the
-    lowest level to the highest, rise_low, rise_high, p, and reason: why these are NaN.
+    pairs, mean, adjusted: the mean with lines held fixed, as the trend is; low, high: its 95 %
+    interval over recipes; and of the kind's trend rise, from the lowest level to the highest,
+    rise_low, rise_high, p, and reason: why these are NaN.
     """
     trainings, pairs = gather(question, study, report)
     skill = _skill(question, study) if question.by == "competence" else pd.Series(dtype=float)
@@ -105,6 +106,7 @@ LEVEL_COLUMNS = (
     "recipes",
     "pairs",
     "mean",
+    "adjusted",
     "low",
     "high",
     "rise",
@@ -118,7 +120,7 @@ declare(
     Levels,
     Answer(
         tabulate,
-        version=2,
+        version=3,
         complete=complete,
         needs=(ModelPairs, TasksSolved),
         findings=level_findings,
@@ -139,7 +141,7 @@ declare(
     AnnaKarenina,
     Answer(
         divide,
-        version=2,
+        version=3,
         complete=complete,
         needs=(ModelPairs, TasksSolved),
         findings=karenina_findings,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -16,6 +17,10 @@ from core.figures.theme import INK, Mode, blank, clear, hover_card, hue, plain, 
 from core.questions.convergence.fine_tuning import ALL
 from core.questions.convergence.levels import KINDS, Kind
 
+ADJUSTED = (  # one line under the figure
+    "Diamonds and the stated change hold the mix of objectives and families fixed; circles are raw"
+    " means."
+)
 NEAR = 3  # a ceiling above so many times the highest mean would flatten all else
 
 
@@ -28,8 +33,8 @@ def levels(
     mode: Mode,
     narrow: bool = False,
 ) -> go.Figure:
-    """Draw the mean alignment of the pairs on each level with its interval over recipes, a panel
-    per kind of pairs.
+    """Draw the adjusted mean alignment of the pairs on each level with its interval over recipes,
+    the raw mean faint beside it, a panel per kind of pairs.
 
     table: rows of `Levels`. ceilings: by kind of pairs, how alike two seeds of a recipe are.
     chance: NaN where no formula gives it.
@@ -43,7 +48,8 @@ def levels(
         at, rows = cell(place, columns), table[table["pairs_of"] == kind]
         add_chance(figure, _ends(rows), chance, mode, at, named=place == 0)
         _add_ceiling(figure, rows, ceilings.get(kind, math.nan), mode, at)
-        figure.add_scatter(**_means(rows, mode), showlegend=place == 0, **at)
+        figure.add_scatter(**_raw(rows, mode), showlegend=place == 0, **at)
+        figure.add_scatter(**_adjusted(rows, mode), showlegend=place == 0, **at)
     figure.update_yaxes(rangemode="tozero", matches=None, showticklabels=True)
     names = table.drop_duplicates("place")
     figure.update_xaxes(
@@ -70,7 +76,8 @@ def _add_ceiling(
     """
     if math.isnan(ceiling):
         return
-    if ceiling > NEAR * rows["mean"].max():
+    highest = max(rows["mean"].max(), rows["adjusted"].fillna(0.0).max())
+    if ceiling > NEAR * highest:
         look = {"showarrow": False, "font": {"size": 12, "color": INK[mode].soft}}
         text = f"ceiling: {ceiling:.2f}"
         figure.add_annotation(
@@ -90,29 +97,48 @@ def _is_named(figure: Drawing, group: str) -> bool:
     return any(trace.get("legendgroup") == group for trace in figure.data)
 
 
-def _means(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _adjusted(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ink = INK[mode].text
     bars = {"color": clear(ink, 0.6), "thickness": 1.5, "width": 5}
     texts = [
-        hover_card(
-            f"<b>{plain(row['level'])}</b>",
-            f"mean alignment {row['mean']:.3f}{_between(row['low'], row['high'])}",
-            ids=f"{counted(row['pairs'], 'pair', 'pairs')} of {row['trainings']} models, of"
-            f" {counted(row['recipes'], 'recipe', 'recipes')}",
-        )
+        _card(row, f"adjusted mean {row['adjusted']:.3f}{_between(row['low'], row['high'])}")
         for row in rows.to_dict("records")
     ]
     return {
         "x": rows["place"],
-        "y": rows["mean"],
+        "y": rows["adjusted"],
         "mode": "lines+markers",
+        "connectgaps": True,
         **cards(texts),
         "marker": {"color": ink, "size": 10, "symbol": "diamond"},
         "line": {"color": ink, "width": 2},
-        "error_y": interval(rows["mean"], rows["low"], rows["high"], **bars),
-        "name": "mean of the pairs on a level, 95 % interval",
-        "legendgroup": "means",
+        "error_y": interval(rows["adjusted"], rows["low"], rows["high"], **bars),
+        "name": "adjusted mean, 95 % interval",
+        "legendgroup": "adjusted",
     }
+
+
+def _raw(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    edge = {"color": clear(INK[mode].text, 0.5), "width": 1.5}
+    texts = [_card(row, f"raw mean {row['mean']:.3f}") for row in rows.to_dict("records")]
+    return {
+        "x": rows["place"],
+        "y": rows["mean"],
+        "mode": "markers",
+        **cards(texts),
+        "marker": {"color": clear(INK[mode].text, 0.0), "size": 9, "line": edge},
+        "name": "raw mean of the pairs",
+        "legendgroup": "raw",
+    }
+
+
+def _card(row: Mapping[Hashable, Any], number: str) -> str:
+    return hover_card(
+        f"<b>{plain(row['level'])}</b>",
+        number,
+        ids=f"{counted(row['pairs'], 'pair', 'pairs')} of {row['trainings']} models, of"
+        f" {counted(row['recipes'], 'recipe', 'recipes')}",
+    )
 
 
 def _between(low: float, high: float) -> str:

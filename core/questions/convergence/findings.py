@@ -98,13 +98,14 @@ def karenina_findings(_: AnnaKarenina, table: pd.DataFrame) -> list[str]:
     said = [f"{text} {_means_at(table, *place)}" for text, place in places.items()]
     contrasts = table.drop_duplicates("pairs_of").to_dict("records")
     lead = next((row for row in contrasts if row["pairs_of"] == "all"), contrasts[0])
-    return [f"Mean alignment {'; '.join(said)}.", _weakness(lead)]
+    return [f"Adjusted mean alignment {'; '.join(said)}.", _weakness(lead)]
 
 
 def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
-    """Return the mean alignment of two thirds by kind of pairs, other than all together."""
+    """Return the adjusted mean of two thirds by kind of pairs, other than all together."""
     rows = table[(table["one"] == one) & (table["other"] == other) & (table["pairs_of"] != "all")]
-    means = [f"{row['mean']:.3f} ({KINDS[row['pairs_of']]})" for row in rows.to_dict("records")]
+    rows = rows.dropna(subset="adjusted")
+    means = [f"{row['adjusted']:.3f} ({KINDS[row['pairs_of']]})" for row in rows.to_dict("records")]
     return ", ".join(means) or "unknown"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -12,8 +15,8 @@ from core.questions.convergence.levels import KINDS, SKILL_THIRDS, Kind
 
 
 def thirds(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
-    """Draw the mean alignment of each two thirds, a panel per kind of pairs, each with its own
-    colors.
+    """Draw the adjusted mean alignment of each two thirds, a panel per kind of pairs, each with its
+    own colors.
 
     table: rows of `AnnaKarenina`.
     """
@@ -43,19 +46,14 @@ def _head(table: pd.DataFrame, kind: Kind) -> str:
 
 
 def _means(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    """Return the cells of a panel; both orders of two thirds show the same mean."""
+    """Return the cells of a panel; both orders of two thirds show the same adjusted mean."""
     turned = rows.rename(columns={"one": "other", "other": "one"})
     both = pd.concat([rows, turned[turned["one"] != turned["other"]]])
-    places = both.assign(
-        card=[
-            f"{plain(row['one'])} × {plain(row['other'])}<br>mean {row['mean']:.3f} over"
-            f" {row['pairs']} pairs of {row['recipes']} recipes"
-            for row in both.to_dict("records")
-        ]
-    ).set_index(["one", "other"])
+    cards = [_card(row) for row in both.to_dict("records")]
+    places = both.assign(card=cards).set_index(["one", "other"])
     whole = pd.MultiIndex.from_product([SKILL_THIRDS, SKILL_THIRDS])
     count = len(SKILL_THIRDS)
-    means = places["mean"].reindex(whole).to_numpy(float).reshape(count, count)
+    means = places["adjusted"].reindex(whole).to_numpy(float).reshape(count, count)
     texts = places["card"].reindex(whole).fillna("no pairs").to_numpy().reshape(count, count)
     return {
         "z": means,
@@ -68,3 +66,11 @@ def _means(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "xgap": 2,
         "ygap": 2,
     }
+
+
+def _card(row: Mapping[Hashable, Any]) -> str:
+    adjusted = "none" if pd.isna(row["adjusted"]) else f"{row['adjusted']:.3f}"
+    return (
+        f"{plain(row['one'])} × {plain(row['other'])}<br>adjusted mean {adjusted}, raw mean"
+        f" {row['mean']:.3f}<br>{row['pairs']} pairs of {row['recipes']} recipes"
+    )

@@ -18,6 +18,7 @@ COLUMNS = (
     "one",
     "other",
     "mean",
+    "adjusted",
     "recipes",
     "pairs",
     "contrast",
@@ -31,7 +32,8 @@ COLUMNS = (
 def compare_thirds(leveled: Leveled, pairs: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
     """Return the mean alignment between each two thirds, with COLUMNS.
 
-    one, other: the names of the two levels, the lower first. contrast, low, high, p, reason: the
+    one, other: the names of the two levels, the lower first. adjusted: see
+    `core.statistics.level_grids.GridMean`. contrast, low, high, p, reason: the
     same in all rows of a kind of pairs, see `core.statistics.level_grids.weak_contrast`. pairs: of
     `ModelPairs`.
     """
@@ -48,4 +50,4 @@ def _rows(
     top = len(leveled.names) - 1
     for mean in grid_means(arranged):
         one, other = (leveled.names[round(level * top)] for level in (mean.low, mean.high))
-        yield kind, one, other, mean.mean, mean.recipes, mean.pairs, *about
+        yield kind, one, other, mean.mean, mean.adjusted, mean.recipes, mean.pairs, *about

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.questions.convergence.answer import LEVEL_COLUMNS
 from core.questions.convergence.evidence import choose_lead, weigh
 from core.questions.convergence.findings import (
     fine_tuned_findings,
@@ -325,14 +326,24 @@ def test_a_verdict_needs_p_and_the_predicted_direction():
 
 def levels(rise: float, p: float) -> pd.DataFrame:
     rows = [
-        (kind, level, place, 6, 3, 9, 0.2 + rise * place, 0.1, 0.3, rise, rise - 0.01, rise + 0.01)
+        (
+            kind,
+            level,
+            place,
+            6,
+            3,
+            9,
+            *[0.2 + rise * place] * 2,
+            0.1,
+            0.3,
+            rise,
+            rise - 0.01,
+            rise + 0.01,
+        )
         for kind in ("all", "across")
         for place, level in enumerate(("XS", "M"))
     ]
-    names = ["pairs_of", "level", "place", "trainings", "recipes", "pairs", "mean", "low", "high"]
-    return pd.DataFrame(rows, columns=[*names, "rise", "rise_low", "rise_high"]).assign(
-        p=p, reason=""
-    )
+    return pd.DataFrame(rows, columns=list(LEVEL_COLUMNS[:-2])).assign(p=p, reason="")
 
 
 @pytest.mark.parametrize(
@@ -356,7 +367,7 @@ def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
 def thirds_of(table: pd.DataFrame) -> pd.DataFrame:
     """Return the means of vision as a table of thirds by thirds."""
     vision = table[table["pairs_of"] == "vision"]
-    return vision.pivot(index="one", columns="other", values="mean")
+    return vision.pivot(index="one", columns="other", values="adjusted")
 
 
 def test_thirds_are_compared_with_each_other_and_in_a_sentence():
