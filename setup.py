@@ -20,6 +20,7 @@ setup(
             "data/color/*",
             "data/fonts/*",
             "data/published/*",
+            "data/studies/*",
         ]
     },
 )

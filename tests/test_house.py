@@ -31,6 +31,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.theory",),
     ("core.first_questions",),
     ("core.demo", "core.catalog", "core.jobs"),
+    ("core.plans",),
     ("core.cli", "pages"),
     ("app", "core.__main__"),
 )
@@ -94,6 +95,7 @@ TIDY = (
     "core.metrics",
     "core.options",
     "core.pairs",
+    "core.plans",
     "core.progress",
     "core.spaces",
     "core.statistics",

@@ -20,12 +20,12 @@ from core.cli import (
     demo,
     jobs,
     library,
-    metrics,
+    listings,
     models,
     probe,
     questions,
+    study,
     train,
-    views,
 )
 from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
@@ -40,12 +40,12 @@ GROUPS = (
     questions,
     captions,
     adapt,
-    metrics,
+    listings,
     probe,
     competence,
+    study,
     train,
     jobs,
-    views,
 )
 INTERRUPTED = 130
 

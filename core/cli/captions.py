@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from core.cli.shared import add_command, count
@@ -36,6 +37,12 @@ def add(commands: Any) -> None:
         metavar="L",
         help="which captions to summarize (the dataset's first level)",
     )
+    summarize.add_argument(
+        "--instruction",
+        type=Path,
+        metavar="FILE",
+        help="what the model is told, {words} in place of the number (an instruction of our own)",
+    )
     summarize.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
 
 
@@ -43,7 +50,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     """Write captions of each number of words and print the names of their levels, for `embed
     --caption-level`.
     """
-    from core.embedding.summaries import summarize
+    from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
     from core.encoders.language.chat import open_chat
     from core.progress import ConsoleProgress
     from core.store import Store
@@ -51,6 +58,8 @@ def run_summarize(arguments: argparse.Namespace) -> None:
     Store(arguments.store).dataset(
         arguments.dataset
     )  # a wrong name is refused before a model is opened
+    file = arguments.instruction
+    instruction = read_instruction(file) if file else INSTRUCTION
     writer = open_chat(arguments.model, device=choose_device(arguments.device))
     for words in dict.fromkeys(arguments.words):
         print(
@@ -60,6 +69,7 @@ def run_summarize(arguments: argparse.Namespace) -> None:
                 writer,
                 words=words,
                 level=arguments.caption_level,
+                instruction=instruction,
                 report=ConsoleProgress(),
             )
         )

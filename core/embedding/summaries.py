@@ -32,6 +32,7 @@ INSTRUCTION = (
     " same image. Keep as much of what can be seen as {words} words allow, what is told first above"
     " all. Answer with nothing but the new description, on one line."
 )
+NUMBER = "{words}"  # in an instruction, the number of words
 BATCH = 16
 TOKENS_PER_WORD, MORE_TOKENS = 3, 16  # an answer is cut behind them
 
@@ -56,14 +57,16 @@ def summarize(
     *,
     words: int,
     level: str | None = None,
+    instruction: str = INSTRUCTION,
     report: Progress | None = None,
 ) -> str:
     """Put every caption into about `words` words, 1 or more, and store them as a level; return its
     name; see `level_name`.
 
-    level: the captions that are summarized, the dataset's default where None. What is there by the
-    same recipe stays. Raises UnknownNameError for the dataset or level, InputError below one word,
-    EncoderError where an answer is empty, StoreBusyError where another process writes the same.
+    level: the captions that are summarized, the dataset's default where None. instruction: what the
+    writer is told, {words} in place of the number. What is there by the same recipe stays. Raises
+    UnknownNameError for the dataset or level, InputError below one word, EncoderError where an
+    answer is empty, StoreBusyError where another process writes the same.
     """
     if words < 1:
         raise InputError(f"expected captions of one word or more; got {words}")
@@ -72,22 +75,43 @@ def summarize(
     source = level or card.levels[0]
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)
-    recipe = _recipe(card, source, writer, words=words, texts=written.get(source))
+    recipe = _recipe(card, source, writer, instruction, words=words, texts=written.get(source))
     if written.get(name) == recipe:
         return name
     texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
     target = result_file(store, dataset, f"{SUMMARY}{name}")
     part = target.with_name(f"{target.stem}.part.jsonl")
     with locked(part):
-        said = _answers(part, recipe, writer, texts, words=words, report=report)
+        said = _answers(part, recipe, writer, texts, report=report)
         table = pd.DataFrame({"index": range(card.size), "level": name, "text": said})
         write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
         part.unlink(missing_ok=True)
     return name
 
 
+def read_instruction(place: Path) -> str:
+    """Read what a writer is told; raises InputError for a file without {words}, which stands for
+    their number.
+    """
+    try:
+        text = place.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{place} cannot be read: {error}; name a UTF-8 text file") from error
+    if NUMBER not in text:
+        raise InputError(
+            f"{place} does not say how many words are wanted; write {NUMBER} in place of the number"
+        )
+    return text
+
+
 def _recipe(
-    card: DatasetCard, level: str, writer: Writer, *, words: int, texts: Recipe | None
+    card: DatasetCard,
+    level: str,
+    writer: Writer,
+    instruction: str,
+    *,
+    words: int,
+    texts: Recipe | None,
 ) -> Recipe:
     """Return what the captions depend on; texts: how those of the level were written, where they
     are not the dataset's own.
@@ -101,7 +125,7 @@ def _recipe(
         weights=writer.weights,
         level=level,
         words=words,
-        instruction=INSTRUCTION,
+        instruction=instruction,
         decoding="greedy",
         **texts_of,
     )
@@ -127,12 +151,13 @@ def _answers(
     writer: Writer,
     texts: Sequence[str],
     *,
-    words: int,
     report: Progress | None,
 ) -> list[str]:
     """Ask for what is not on the disk yet, batch by batch, and return all answers."""
     said = _resume(part, recipe, most=len(texts))
-    instruction, limit = INSTRUCTION.format(words=words), TOKENS_PER_WORD * words + MORE_TOKENS
+    words = recipe.choices["words"]
+    instruction = recipe.choices["instruction"].replace(NUMBER, f"{words}")
+    limit = TOKENS_PER_WORD * words + MORE_TOKENS
     with writing(part), part.open("a", encoding="utf-8") as file:
         for start in range(len(said), len(texts), BATCH):
             answers = writer.answer(instruction, texts[start : start + BATCH], limit=limit)

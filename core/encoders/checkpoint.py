@@ -17,13 +17,18 @@ from safetensors.torch import load_file
 
 from core.errors import EncoderError
 
-FORMATS = (".safetensors", ".pt", ".pth")
+FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
 WRAPPERS = (
     "state_dict_ema",
     "model_ema",
     "state_dict",
     "model",
 )  # where training scripts keep the weights, best first
+
+
+# MoCo's trained encoder stands beside its slow copy and its queue; its projection is no part of it
+MOCO = ("encoder_q.", "base_encoder.")
+PROJECTIONS = ("fc.", "head.")
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
@@ -83,7 +88,19 @@ def _state_dict(tensors: Any, path: Path) -> dict[str, torch.Tensor]:
             f"{path} holds no state dict; expected tensors by parameter name, bare or under"
             f" {', '.join(WRAPPERS)}"
         )
-    return {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in tensors.items()}
+    bare = {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in tensors.items()}
+    return _of_moco(bare)
+
+
+def _of_moco(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the trained encoder alone where MoCo wrote the tensors, else all of them."""
+    prefix = next((one for one in MOCO if any(name.startswith(one) for name in tensors)), "")
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if not prefix
+        or (name.startswith(prefix) and not name.removeprefix(prefix).startswith(PROJECTIONS))
+    }
 
 
 def read_json(path: Path) -> dict[str, Any]:

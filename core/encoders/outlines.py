@@ -54,6 +54,20 @@ def outline(spec: str) -> Outline:
     return _of_transformers(Path(folder), ON_THIS_MACHINE) if is_here else _of_hub(place)
 
 
+def weights_of(spec: str) -> Download:
+    """Return what is still to be fetched of `timm:NAME` or `hf:ID`, without building the model;
+    nothing of a checkpoint or folder on this machine. Raises as `outline`.
+    """
+    kind, _, place = spec.partition(":")
+    if "@" in place or os.path.exists(os.path.expanduser(place)):
+        return ON_THIS_MACHINE
+    if kind == "hf":
+        return download_of(place, (WEIGHTS,))
+    import timm  # as below
+
+    return _download_of_timm(place, timm.models.get_pretrained_cfg(place, allow_unregistered=True))
+
+
 def _of_timm(name: str, folder: Path | None) -> Outline:
     import timm  # seconds that a page without it must not pay
     import torch

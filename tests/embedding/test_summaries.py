@@ -83,9 +83,7 @@ def test_another_level_can_be_summarized(store: Path) -> None:
         {"instruction": "{words}?"},
     ],
 )
-def test_each_choice_is_in_the_recipe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
-) -> None:
+def test_each_choice_is_in_the_recipe(tmp_path: Path, changed: dict[str, Any]) -> None:
     def write(
         *,
         words: int = 7,
@@ -93,15 +91,15 @@ def test_each_choice_is_in_the_recipe(
         revision: str = "r1",
         dataset: str = "counted",
         writer: Clerk | None = None,
+        instruction: str = INSTRUCTION,
     ):
         root = tmp_path / f"{revision}-{dataset}"
         add_dataset(root, CountedDataset(N, name=dataset, revision=revision))
-        name = summarize(root, dataset, writer or Clerk(), words=words, level=level)
+        choices = {"words": words, "level": level, "instruction": instruction}
+        name = summarize(root, dataset, writer or Clerk(), **choices)
         return Store(root).summaries(dataset)[name]
 
-    first, instruction = write(), changed.pop("instruction", INSTRUCTION)
-    monkeypatch.setattr("core.embedding.summaries.INSTRUCTION", instruction)
-    assert first != write(**changed)
+    assert write() != write(**changed)
 
 
 def test_a_summary_of_a_level_that_was_written_again_is_written_again(store: Path) -> None:

@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.competence.images.labeled import LIMIT, ImageSet, Sample, Samples, as_set, digest, draw
+from core.competence.images.labeled import (
+    LIMIT,
+    ImageSet,
+    Limit,
+    Sample,
+    Samples,
+    as_set,
+    digest,
+    draw,
+)
 from core.competence.images.shards import has_shards, read_shards
 from core.errors import StimuliError
 from core.progress import Progress
@@ -27,7 +36,7 @@ FORMS = (
 )
 
 
-def open_folder(folder: Path, *, limit: int = LIMIT, report: Progress | None = None) -> ImageSet:
+def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
     """Open a folder of labeled images as the task `folder NAME`, at most `limit` of them.
 
     Raises StimuliError for a folder in none of the forms above, and what `draw` raises.

@@ -18,6 +18,7 @@ from core.competence.probes import Split, split
 from core.errors import InputError, StimuliError
 from core.stimuli.images import load_image
 
+Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
 LIMIT = 10_000  # samples of a task at most
 LEAST = 6  # samples: three to train, one to validate, two to test
 SEED = 0  # of the draw
@@ -84,7 +85,7 @@ class ImageSet:
     questions: tuple[Question, ...]
 
 
-def draw(samples: Samples, *, limit: int = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
+def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[list[Sample], Split]:
     """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to
     test.
 
@@ -93,17 +94,13 @@ def draw(samples: Samples, *, limit: int = LIMIT, seed: int = SEED) -> tuple[lis
     empty; StimuliError for a single class.
     """
     dice = np.random.default_rng(seed)
-    if limit < LEAST:
-        raise InputError(
-            f"a probe takes at least {LEAST} samples to train, validate and test, not {limit};"
-            " raise --limit"
-        )
+    most_learned, most_tested = _limits(limit)
     if not samples.test:
-        kept = _some(samples.train, limit, dice)
+        kept = _some(samples.train, most_learned + most_tested, dice)
         parts = split(len(kept))
     else:
-        test = _some(samples.test, round(limit * _TEST), dice)
-        learned = _some(samples.train, limit - round(limit * _TEST), dice)
+        test = _some(samples.test, most_tested, dice)
+        learned = _some(samples.train, most_learned, dice)
         kept = [*learned, *test]
         first = len(learned) - round(len(learned) * _VALIDATION)
         ends = (0, first), (first, len(learned)), (len(learned), len(kept))
@@ -143,6 +140,20 @@ def digest(samples: Sequence[Sample]) -> str:
     for sample in samples:
         total.update(f"{sample.label} {hashlib.sha256(sample.read()).hexdigest()}\n".encode())
     return total.hexdigest()
+
+
+def _limits(limit: Limit) -> tuple[int, int]:
+    """Return how many samples at most are learned from, and how many tested on; raises InputError
+    for too few.
+    """
+    if isinstance(limit, int):
+        limit = limit - round(limit * _TEST), round(limit * _TEST)
+    if sum(limit) < LEAST:
+        raise InputError(
+            f"a probe takes at least {LEAST} samples to train, validate and test, not {sum(limit)};"
+            " raise --limit"
+        )
+    return limit
 
 
 def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> list[Sample]:

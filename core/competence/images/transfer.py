@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float32
 
 from core.competence.images.folders import open_folder
-from core.competence.images.labeled import LIMIT, ImageSet, Question
+from core.competence.images.labeled import LIMIT, ImageSet, Limit, Question
 from core.competence.images.vtab import ALL, open_vtab, task_names
 from core.competence.keeping import keep_rows, kept_rows
 from core.competence.opened import entries_to_measure, reopen
@@ -35,7 +35,7 @@ Layers = Literal["last", "all"]
 
 
 def open_tasks(
-    names: Sequence[str], *, limit: int = LIMIT, report: Progress | None = None
+    names: Sequence[str], *, limit: Limit = LIMIT, report: Progress | None = None
 ) -> list[ImageSet]:
     """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at
     most `limit` samples of each.
@@ -95,7 +95,7 @@ def probe_models(
     return pd.concat(tables, ignore_index=True) if tables else empty
 
 
-def _open_task(name: str, limit: int, report: Progress | None) -> ImageSet:
+def _open_task(name: str, limit: Limit, report: Progress | None) -> ImageSet:
     if name in task_names():
         return open_vtab(name, limit=limit, report=report)
     if not (name and Path(name).expanduser().exists()):  # "" would be the folder that one stands in

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.competence.images.labeled import LIMIT, SEED, ImageSet, Sample, Samples, as_set, draw
+from core.competence.images.labeled import (
+    LIMIT,
+    SEED,
+    ImageSet,
+    Limit,
+    Sample,
+    Samples,
+    as_set,
+    draw,
+)
 from core.competence.images.shards import COUNT, read_shards
 from core.competence.published import vtab_tasks
 from core.errors import StimuliError, UnknownNameError
@@ -26,7 +35,7 @@ def task_names() -> list[str]:
     return vtab_tasks()["task"].tolist()
 
 
-def open_vtab(name: str, *, limit: int = LIMIT, report: Progress | None = None) -> ImageSet:
+def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
     """Open a task by its name; its data set is fetched whole on the first time, and at most `limit`
     samples are drawn.
 

@@ -1,0 +1,217 @@
+"""`platoscope study`: whole studies from one file, published ones or a person's own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.cli.shared import (
+    USER_MISTAKE,
+    add_command,
+    add_json,
+    group,
+    print_object,
+    print_table,
+)
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.plans.plan import Plan
+    from core.plans.sizes import Totals
+
+NAME = "a published study's name, or a TOML file"
+
+
+def add(commands: Any) -> None:
+    """Add `study list`, `show` and `run`."""
+    kinds = group(commands, "study")
+    listing = add_command(kinds, "list", run_list, "list the published studies", store=False)
+    add_json(listing)
+    show = add_command(
+        kinds, "show", run_show, "say what a study takes, before anything is fetched"
+    )
+    _add_choices(show)
+    add_json(show)
+    run = add_command(
+        kinds,
+        "run",
+        run_run,
+        "run a study: dataset, models, competence, figures; what is there already stays",
+        job=True,
+    )
+    _add_choices(run)
+    run.add_argument("--dry-run", action="store_true", help="say what it takes, and do nothing")
+    run.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="where the figures go (the study's name)"
+    )
+    run.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    run.set_defaults(json=False)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME", help=NAME)
+    command.add_argument(
+        "--only", nargs="+", action="extend", metavar="GROUP", help="only the models of a group"
+    )
+    command.add_argument("--data", metavar="DIR", help="the folder that holds the dataset")
+    command.add_argument(
+        "--models",
+        nargs="+",
+        action="extend",
+        metavar="GROUP=SPEC",
+        help="more models of a group: timm:NAME, hf:ID, or a folder of local checkpoints",
+    )
+    command.add_argument(
+        "--writer", metavar="SPEC", help="the model that puts captions into fewer words"
+    )
+
+
+def run_list(arguments: argparse.Namespace) -> None:
+    """Print one row per published study."""
+    import pandas as pd  # a third of a second, which parsing must not cost
+
+    from core.plans.reading import open_plan, shipped
+
+    plans = [open_plan(name) for name in shipped()]
+    rows = [
+        {
+            "name": plan.name,
+            "title": plan.title,
+            "dataset": plan.dataset.name,
+            "stimuli": plan.dataset.size,
+            "models": sum(len(one.models) for one in plan.groups),
+            "figures": len(plan.figures),
+            "source": plan.source,
+        }
+        for plan in plans
+    ]
+    table = pd.DataFrame(rows).astype({"stimuli": "Int64"})
+    shown = table if arguments.json else table.drop(columns="source")
+    print_table(shown, as_json=arguments.json)
+
+
+def run_show(arguments: argparse.Namespace) -> None:
+    """Print what a study takes: a row per model, then sums and what is missing."""
+    from core.plans.sizes import ask_hub, sizes, totals
+
+    plan = _open(arguments)
+    table = sizes(plan, arguments.store, only=_only(arguments), ask=ask_hub())
+    if arguments.json:
+        print_object(vars(totals(table)), table)
+        return
+    print(plan.title)
+    if plan.about:
+        print(plan.about)
+    print_table(_readable(table), as_json=False)
+    for sentence in _sentences(plan, table, totals(table)):
+        print(sentence, file=sys.stderr)
+
+
+def run_run(arguments: argparse.Namespace) -> int:
+    """Run a study, and say at the end what failed."""
+    if arguments.dry_run:
+        run_show(arguments)
+        return 0
+    plan = _open(arguments)
+    from core.plans.figures import draw_figures  # torch, which a dry run must not cost
+    from core.plans.measuring import measure_models
+    from core.plans.models import embed_models
+    from core.plans.report import write_report
+    from core.plans.run import Run
+    from core.progress import ConsoleProgress
+    from core.settings import choose_device
+
+    device = choose_device(arguments.device)
+    run = Run(plan, arguments.store, device, ConsoleProgress(), _tell, _only(arguments))
+    embed_models(run)
+    measure_models(run)
+    drawn = draw_figures(run)
+    for one in drawn:
+        print(one.figure.name)
+    print(write_report(run, drawn, arguments.to or Path(plan.name)))
+    for sentence in (*run.notes, *(f"{one.step}: {one.reason}" for one in run.failures)):
+        print(sentence, file=sys.stderr)
+    return USER_MISTAKE if run.failures else 0
+
+
+def _tell(step: str) -> None:
+    print(step, file=sys.stderr)
+
+
+def _only(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(arguments.only or ())
+
+
+def _open(arguments: argparse.Namespace) -> Plan:
+    """Return the study that is meant, with what the person names in it."""
+    from core.plans.plan import put_models
+    from core.plans.reading import open_plan
+
+    plan = open_plan(arguments.name)
+    for name in _only(arguments):
+        plan.group(name)
+    for text in arguments.models or ():
+        name, equals, place = text.partition("=")
+        if not (equals and place):
+            raise InputError(f"expected --models GROUP=SPEC or GROUP=FOLDER; got {text!r}")
+        plan = put_models(plan, name, place)
+    if arguments.data:
+        plan = replace(plan, dataset=replace(plan.dataset, folder=arguments.data, hub=""))
+    if arguments.writer:
+        if plan.summaries is None:
+            raise InputError(f"{plan.name} has no captions to be written; leave --writer out")
+        plan = replace(plan, summaries=replace(plan.summaries, writer=arguments.writer))
+    return plan
+
+
+def _readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models for people."""
+    from core.figures.numbers import count_text
+
+    shown = table[["group", "model"]].assign(
+        parameters=table["parameters"].map(count_text),
+        layers=table["layers"].astype("Int64"),
+    )
+    for column in ("download", "room", "memory"):
+        shown[column] = table[column].map(_size)
+    shown["gated"] = table["gated"].replace("", "not known")
+    return shown.assign(embedded=table["embedded"].replace("", "no"))
+
+
+def _size(size: float) -> str:
+    from core.figures.numbers import size_text
+
+    return "not known" if size != size else size_text(int(size))
+
+
+def _sentences(plan: Plan, table: pd.DataFrame, sums: Totals) -> list[str]:
+    """Return the sums, and what is missing or cannot be had."""
+    data = plan.dataset
+    place = data.hub or data.folder or data.missing or "must be in the store already"
+    lines = [
+        f"Dataset {data.name}: {place}.",
+        f"Embedded: {sums.embedded} of {sums.models} models.",
+        f"To fetch: {_sum(sums.download, sums.download_unknown)}.",
+        f"In the store: {_sum(sums.room, sums.room_unknown)}.",
+        f"In memory: up to {_size(sums.memory)} of weights, in float32.",
+    ]
+    lines += [f"Group {one.name}: {one.missing}." for one in plan.groups if one.missing]
+    if plan.summaries and plan.summaries.missing and not plan.summaries.writer:
+        lines.append(f"Captions in fewer words: {plan.summaries.missing}.")
+    lines += list(dict.fromkeys(note for note in table["note"] if note))
+    lines += [f"Figure {one.name}: platoscope {one.ask}" for one in plan.figures]
+    return lines
+
+
+def _sum(size: int, unknown: int) -> str:
+    """Return a sum of bytes, and of how many models it lacks theirs."""
+    if not unknown:
+        return _size(float(size))
+    if not size:
+        return "not known"
+    return f"{_size(float(size))}, not counting {unknown} models of unknown size"

@@ -1,0 +1,107 @@
+"""Answers a plan's figures: each is a table, a picture where there is one, and what it says beside
+what was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plans.pictures import picture
+from core.plans.plan import Figure, Finding
+from core.plans.run import Run
+from core.plans.wording import MARK, UnknownModelsError, question_of
+from core.questions.asking import ask, findings_of, recipe_of
+from core.questions.words import to_command
+from core.recipe import Recipe
+from core.store import Store
+
+COMPARED = ("figure", "what", "published", "here", "reason", "source")
+Names = Mapping[str, Sequence[str]]  # of models in the store, by group
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was answered: its table, picture (None where its question has none here),
+    findings and recipe.
+    """
+
+    figure: Figure
+    command: str
+    table: pd.DataFrame
+    picture: go.Figure | None
+    findings: Sequence[str]
+    recipe: Recipe
+
+
+def draw_figures(run: Run) -> list[Drawn]:
+    """Answer every figure of the plan over the models that are embedded. One whose groups are not
+    there is noted, one that cannot be answered fails.
+    """
+    names, drawn = run.names(), list[Drawn]()
+    for at, figure in enumerate(run.plan.figures, start=1):
+        with run.step(f"figure {at} of {len(run.plan.figures)}: {figure.name}"):
+            try:
+                drawn.append(_draw(run, figure, names))
+            except UnknownModelsError as error:
+                run.notes.append(f"Figure {figure.name} is left out: {error}.")
+    return drawn
+
+
+def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
+    question = question_of(run.plan, figure, names)
+    study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
+    table = ask(question, study, run.report)
+    return Drawn(
+        figure,
+        to_command(question),
+        table,
+        picture(question, table, study),
+        findings_of(question, table),
+        recipe_of(question, study),
+    )
+
+
+def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:
+    """Return a row per published finding: COMPARED. here is one's own value, NaN with a reason
+    where there is none; published is NaN where the source gives a direction alone.
+    """
+    tables = {one.figure.name: one.table for one in drawn}
+    names, rows = run.names(), []
+    for finding in run.plan.published:
+        here, reason = own_value(finding, tables.get(finding.figure), names)
+        published = np.nan if finding.value is None else finding.value
+        row = (finding.figure, finding.what, published, here, reason, finding.source)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(COMPARED)).astype(
+        {"published": "float64", "here": "float64"}
+    )
+
+
+def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tuple[float, str]:
+    """Return one's own value of a finding, and why it is NaN."""
+    if table is None:
+        return np.nan, f"figure {finding.figure} was not drawn"
+    if not finding.column:
+        return np.nan, "the source gives no number"
+    if unknown := [name for name in (finding.column, *finding.where) if name not in table]:
+        return np.nan, f"the table of {finding.figure} has no column {unknown[0]}"
+    rows = table
+    for column, wanted in finding.where.items():
+        rows = rows[[_fits(cell, wanted, names) for cell in rows[column]]]
+    values = rows[finding.column].astype("float64").dropna()
+    if values.empty or (finding.pick == "only" and len(values) > 1):
+        return np.nan, f"{len(values)} rows of {finding.figure} fit"
+    return float(values.iloc[0] if finding.pick == "only" else values.agg(finding.pick)), ""
+
+
+def _fits(cell: object, wanted: str, names: Names) -> bool:
+    """Return whether a cell is what is wanted, or of `@GROUP` one of its models or their layers."""
+    if not wanted.startswith(MARK):
+        return f"{cell}" == wanted
+    there = names.get(wanted.removeprefix(MARK), ())
+    return f"{cell}" in there or f"{cell}".rpartition(":")[0] in there

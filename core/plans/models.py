@@ -1,0 +1,121 @@
+"""Adds a plan's dataset, writes its captions and embeds its models: what is in the store already is
+left alone, so that a second run takes up what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from core.embedding.runner import embed
+from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
+from core.encoders.catalog import open_encoder
+from core.errors import InputError
+from core.plans.plan import Group, Plan, PlannedData, PlannedModel
+from core.plans.run import Run
+from core.stimuli.addition import Addition, open_addition
+from core.stimuli.catalog import open_dataset
+from core.stimuli.dataset import Dataset
+from core.store import Store, add_dataset
+
+if TYPE_CHECKING:
+    from core.encoders.encoder import Encoder
+
+Levels = tuple[str | None, ...]  # of captions; None is the dataset's default
+
+
+def embed_models(run: Run) -> None:
+    """Add the dataset, write captions in fewer words and embed every model.
+
+    Raises what keeps the dataset from being added: without it there is no study.
+    """
+    dataset = hold_data(run)
+    levels: Levels = (*(run.plan.levels or (None,)), *_write_captions(run))
+    members = list(run.plan.members(run.only))
+    for at, (group, model) in enumerate(members, start=1):
+        with run.step(f"model {at} of {len(members)}: {model.spec}"):
+            embed_model(run, dataset, group, model, levels)
+    for group in run.plan.groups:
+        if group.missing and group.name in (run.only or [group.name]):
+            run.notes.append(f"Group {group.name} is not complete: {group.missing}")
+
+
+def hold_data(run: Run) -> Dataset:
+    """Return the plan's dataset, added to the store where it is not there yet; raises InputError
+    where nobody has said where it is.
+    """
+    data = run.plan.dataset
+    run.tell(f"dataset {data.name}")
+    held = {card.name: card for card in Store(run.store).datasets()}
+    if data.name in held:
+        dataset = open_dataset(held[data.name])
+    elif data.hub or data.folder:
+        dataset = open_addition(_addition(data))
+        add_dataset(run.store, dataset, report=run.report)
+    else:
+        why = data.missing or "it is not in the store, and the study names no place to find it"
+        raise InputError(f"dataset {data.name}: {why}; name a folder with --data DIR")
+    size = dataset.card.size
+    if data.size and size != data.size:
+        run.notes.append(f"The study had {data.size:,} stimuli; {data.name} has {size:,} here.")
+    return dataset
+
+
+def _addition(data: PlannedData) -> Addition:
+    values = vars(data)
+    return Addition(
+        **{one.name: values[one.name] for one in fields(Addition) if one.name in values}
+    )
+
+
+def embed_model(
+    run: Run, dataset: Dataset, group: Group, model: PlannedModel, levels: Levels
+) -> None:
+    """Embed a dataset with a model at every caption level; one that is there is not opened."""
+    wanted: Levels = (None,) if group.modality == "vision" else levels
+    missing = [level for level in wanted if run.held(model, level) is None]
+    if not missing:
+        return
+    pooling = run.plan.pooling if group.modality == "language" else "mean"
+    encoder = _described(open_encoder(model.spec, device=run.device, pooling=pooling), group)
+    for level in missing:
+        embed(run.store, dataset, encoder, level=level, report=run.report)
+
+
+def _described(encoder: Any, group: Group) -> Encoder:
+    """Return an encoder whose card says the group's family and objective."""
+    said = {name: text for name in ("family", "objective") if (text := getattr(group, name))}
+    described: Encoder = replace(encoder, card=replace(encoder.card, **said))
+    return described
+
+
+def _write_captions(run: Run) -> list[str]:
+    """Return the levels of captions in fewer words, written where they are not there yet."""
+    plan, summaries, levels = run.plan, run.plan.summaries, list[str]()
+    if summaries and not summaries.writer:
+        why = summaries.missing or "no model is named that writes them"
+        run.notes.append(f"There are no captions in fewer words: {why}")
+    elif summaries:
+        with run.step(f"captions in fewer words, by {summaries.writer}"):
+            from core.encoders.language.chat import (
+                open_chat,
+            )  # seconds that other studies need not pay
+
+            writer = open_chat(summaries.writer, device=run.device)
+            for words in summaries.words:
+                level = summarize(
+                    run.store,
+                    plan.dataset.name,
+                    writer,
+                    words=words,
+                    instruction=_instruction(plan),
+                    report=run.report,
+                )
+                levels.append(level)
+    return levels
+
+
+def _instruction(plan: Plan) -> str:
+    """Return what the writer of captions is told."""
+    file = plan.summaries.instruction if plan.summaries else ""
+    return read_instruction(plan.place.parent / file) if file else INSTRUCTION

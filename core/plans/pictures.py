@@ -1,0 +1,177 @@
+"""The picture of a question's table, where it has one: as its page draws it, in light colors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.competence.records import SKILL
+from core.encoders.encoder import REALITY
+from core.figures import palette
+from core.questions.adapters.gain_figures import before_after
+from core.questions.adapters.question import Adaptation
+from core.questions.alignment.axes import find_axis
+from core.questions.alignment.figures import trend
+from core.questions.alignment.points import calibrated_points, fits, trend_points
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.captions.figures import by_words
+from core.questions.captions.points import language_lines, level_points, panel_trends, panels
+from core.questions.captions.question import CaptionAlignment
+from core.questions.competence.answer import skill_of
+from core.questions.competence.bin_figures import bins
+from core.questions.competence.bins import assign_bins, bin_pairs
+from core.questions.competence.figures import downstream
+from core.questions.competence.findings import pair_kinds
+from core.questions.competence.points import bin_points, ranked
+from core.questions.competence.prediction import predict
+from core.questions.competence.question import Bins, CompetenceScores, Downstream, TasksSolved
+from core.questions.dispersion.figures import drop, effect
+from core.questions.dispersion.held_out_figures import held_out
+from core.questions.dispersion.points import effect_points
+from core.questions.dispersion.question import DropEffect, HeldOutFits, HeldOutPoints, SetEffect
+from core.questions.metrics.figures import agreement
+from core.questions.metrics.question import MetricAgreement
+from core.questions.models.figures import model_map
+from core.questions.models.points import map_points
+from core.questions.models.question import ModelMap, ModelPairs, Roster
+from core.questions.question import StudyQuestion
+from core.questions.registry import answer_of
+from core.study.models import groups_by_age
+from core.study.parts import Scope
+from core.study.scores import known_scores
+from core.study.spaces import describe_spaces
+from core.study.study import Study
+
+Draw = Callable[[Any, pd.DataFrame, Study], go.Figure]
+
+
+def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Figure | None:
+    """Return the picture of a question's table, None where it has none here."""
+    draw = DRAWS.get(type(question))
+    if draw is None:
+        return None
+    complete = answer_of(type(question)).complete(question, study)
+    entries = study.store.models(study.dataset.name)
+    made_at = {entry.card.name: entry.made_at for entry in entries}
+    palette.show(palette.assign(groups_by_age(study.models(), made_at)))
+    return draw(complete, table, study)
+
+
+def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
+    models = study.models()
+    axis = find_axis(question.axis, question.axis_models, _unit(question.axis, study))
+    points = trend_points(table, models)
+    points = calibrated_points(points) if question.calibration.null else points
+    lines = fits(points, models, axis)
+    return trend(points, lines, label=question.label, mode="light", axis=axis)
+
+
+def _unit(name: str, study: Study) -> str:
+    """Return the unit of a score by its name, "" of what is none."""
+    scores = known_scores(_scores(study), set(study.models()["model"]))
+    return next((score.unit for score in scores if score.name == name), "")
+
+
+def _bins(question: Bins, table: pd.DataFrame, study: Study) -> go.Figure:
+    binning, names, models = question.binning, question.contenders.names, study.models()
+    skill = skill_of(ask(TasksSolved(question.scope, question.solving), study), names)
+    pairs = ask(ModelPairs(question.scope, Roster(names=names), question.comparison), study)
+    placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
+    group = models.set_index("model")[binning.by]
+    return bins(
+        bin_points(bin_pairs(pairs, skill, group, placed), models),
+        table,
+        kinds=pair_kinds(binning.by),
+        label=question.comparison.label,
+        chance=question.comparison.chance(study.size),
+        mode="light",
+    )
+
+
+def _downstream(question: Downstream, table: pd.DataFrame, study: Study) -> go.Figure:
+    title = str(study.models().set_index("model").loc[question.target, "title"])
+    coded = study.competence().set_index("model")["value"]
+    prediction = predict(table)
+    return downstream(
+        ranked(table, coded),
+        prediction.fits,
+        label=f"{question.comparison.label} with {title}",
+        score=f"{question.score}, {table['unit'].iloc[0]}",
+        rank=SKILL,
+        note=f"Spearman {prediction.order.value:.2f} · {prediction.order.n} models",
+        mode="light",
+    )
+
+
+def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:
+    solved = ask(TasksSolved(question.scope), study)
+    points = map_points(table, study.models(), study.competence(), solved)
+    distance = "−log(alignment)" if question.comparison.spec.higher_is_more_aligned else ""
+    shown = distance if question.layout == "mds" else ""
+    return model_map(points, color="group", distance=shown, named=(REALITY,), mode="light")
+
+
+def _effect(question: SetEffect, table: pd.DataFrame, study: Study) -> go.Figure:
+    chance = question.measure.chance(question.size or study.size)
+    points = effect_points(table, study.models())
+    return effect(points, label=question.label, chance=chance, mode="light")
+
+
+def _drop(question: DropEffect, table: pd.DataFrame, study: Study) -> go.Figure:
+    chance = question.measure.chance(study.size)
+    points = effect_points(table, study.models())
+    return drop(points, label=question.label, chance=chance, mode="light")
+
+
+def _held_out(question: HeldOutFits, table: pd.DataFrame, study: Study) -> go.Figure:
+    points = ask(HeldOutPoints(question.scope, question.joint), study)
+    looks = describe_spaces(question.joint.spaces, study.models())[["space", "title", "group"]]
+    return held_out(points.merge(looks, on="space"), table, mode="light")
+
+
+def _by_words(question: CaptionAlignment, table: pd.DataFrame, study: Study) -> go.Figure:
+    models, spec = study.models(), question.comparison.spec
+    facets = panels(models, question.by)
+    scores = ask(question.scores, study)
+    return by_words(
+        level_points(ask(replace(question, by="model"), study), models, facets),
+        language_lines(scores, models, facets).head(0),
+        panel_trends(table),
+        mode="light",
+        label=question.comparison.label.replace(spec.title, spec.short),
+    )
+
+
+def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure:
+    about = describe_spaces(question.spaces, study.models())
+    titles, groups = (
+        dict(zip(about["space"], about[column], strict=True)) for column in ("title", "group")
+    )
+    return before_after(table, titles, groups, label=question.label, mode="light")
+
+
+def _agreement(question: MetricAgreement, table: pd.DataFrame, study: Study) -> go.Figure:
+    return agreement(table, size=question.size or study.size, mode="light")
+
+
+def _scores(study: Study) -> pd.DataFrame:
+    return ask(CompetenceScores(Scope(study.dataset.name)), study)
+
+
+DRAWS: Mapping[type[StudyQuestion], Draw] = {
+    Alignment: _trend,
+    Bins: _bins,
+    Downstream: _downstream,
+    ModelMap: _map,
+    SetEffect: _effect,
+    DropEffect: _drop,
+    HeldOutFits: _held_out,
+    CaptionAlignment: _by_words,
+    Adaptation: _gains,
+    MetricAgreement: _agreement,
+}

@@ -1,0 +1,214 @@
+"""What a plan says: a dataset, groups of models, how they are compared, measured and drawn, and
+what was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from core.encoders.requests import Pooling
+from core.errors import InputError, UnknownNameError
+
+Modality = Literal["vision", "language"]
+Reduction = Literal["only", "mean", "max", "min"]
+
+
+@dataclass(frozen=True)
+class PlannedData:
+    """A dataset. size: the stimuli that the study had, None where no source says. missing: why no
+    place is named, and what to name. The rest is as in `core.stimuli.addition.Addition`.
+    """
+
+    name: str
+    source: str = ""
+    size: int | None = None
+    hub: str = ""
+    folder: str = ""
+    table: str = ""
+    revision: str = ""
+    split: str = ""
+    image_column: str = ""
+    text_column: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedModel:
+    """A model by its spec, with the source that names it. gated: whether its terms have to be
+    accepted on the hub, in the source's words.
+    """
+
+    spec: str
+    source: str = ""
+    gated: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Models that belong together, named by `@NAME` in the words of figures.
+
+    family, objective: what the store says of its models, where they do not say it better
+    themselves. folder: of local checkpoints of `architecture`. missing: which models no source
+    names, and what a person can name in their place.
+    """
+
+    name: str
+    modality: Modality
+    source: str = ""
+    family: str = ""
+    objective: str = ""
+    models: tuple[PlannedModel, ...] = ()
+    folder: str = ""
+    architecture: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """Captions in fewer words: a level for each number of `words`. writer: the spec of the model
+    that writes them. instruction: a file beside the plan, {words} in place of the number.
+    """
+
+    words: tuple[int, ...]
+    writer: str = ""
+    instruction: str = ""
+    missing: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """Bits per byte of language models over texts, as `platoscope bits-per-byte` measures them."""
+
+    groups: tuple[str, ...]
+    text: str = "owt"
+    tokens: int = 4_000_000
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Probing:
+    """Linear probes of vision models on labeled images, as `platoscope probe --task` measures
+    them. train, test: samples of a task at most, to learn from and to be tested on.
+    """
+
+    groups: tuple[str, ...]
+    tasks: tuple[str, ...]
+    train: int = 6_667
+    test: int = 3_333
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How spaces are prepared and compared where a figure does not say otherwise; None for the
+    question's own default.
+    """
+
+    q: float | None = None
+    metric: str | None = None
+    k: int | None = None
+    layers: str | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: a question in the words of its command, without `--dataset`; `@GROUP` stands for
+    the models of a group.
+    """
+
+    name: str
+    ask: str
+    title: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A published finding, to stand beside one's own.
+
+    value: None where the source gives a direction alone. column: of the figure's table; where: the
+    rows, by column; pick: how several rows become one number.
+    """
+
+    figure: str
+    what: str
+    source: str
+    value: float | None = None
+    column: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+    pick: Reduction = "only"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study as data. place: the file it was read from. levels: caption levels that language
+    models read, the dataset's default where none is named.
+    """
+
+    name: str
+    title: str
+    place: Path
+    dataset: PlannedData
+    groups: tuple[Group, ...]
+    source: str = ""
+    about: str = ""
+    pooling: Pooling = "mean"
+    levels: tuple[str, ...] = ()
+    preparation: Preparation = Preparation()
+    summaries: Summaries | None = None
+    coding: Coding | None = None
+    probing: Probing | None = None
+    figures: tuple[Figure, ...] = ()
+    published: tuple[Finding, ...] = ()
+
+    def group(self, name: str) -> Group:
+        """Return a group by its name; raises UnknownNameError."""
+        groups = {group.name: group for group in self.groups}
+        if name not in groups:
+            raise UnknownNameError("group", name, groups)
+        return groups[name]
+
+    def members(self, only: tuple[str, ...] = ()) -> Iterator[tuple[Group, PlannedModel]]:
+        """Yield every model with its group, those of the groups in `only` alone where any is
+        named; the models of a group's folder are found there.
+        """
+        for group in [self.group(name) for name in only] or self.groups:
+            for model in (*group.models, *checkpoints(group)):
+                yield group, model
+
+
+def checkpoints(group: Group) -> list[PlannedModel]:
+    """Return the models in a group's folder, by name: each file or folder is one.
+
+    Raises InputError where there is no such folder or it holds none.
+    """
+    if not group.folder:
+        return []
+    folder = Path(group.folder).expanduser()
+    places = sorted(folder.glob("[!.]*")) if folder.is_dir() else []
+    if not places:
+        raise InputError(
+            f"group {group.name} has no checkpoint in {folder}; expected a folder with a file or"
+            " folder of weights for each model"
+        )
+    head = f"timm:{group.architecture}@" if group.architecture else "hf:"
+    return [PlannedModel(f"{head}{place}", "a checkpoint on this machine") for place in places]
+
+
+def put_models(plan: Plan, name: str, place: str) -> Plan:
+    """Return the plan with models in a group: those of a folder, or one by its spec.
+
+    Raises UnknownNameError for the group.
+    """
+    group = plan.group(name)
+    if place.startswith(("timm:", "hf:")):
+        models = (*group.models, PlannedModel(place, "named by you"))
+        named = replace(group, models=models, missing="")
+    else:
+        named = replace(group, folder=place, missing="")
+    groups = tuple(named if one is group else one for one in plan.groups)
+    return replace(plan, groups=groups)

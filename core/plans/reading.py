@@ -1,0 +1,134 @@
+"""From a TOML file to a plan: every key and type is checked, and every error says where."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from core.errors import InputError, UnknownNameError
+from core.plans.plan import Plan
+from core.plans.wording import check_words
+from core.settings import ROOT
+
+FOLDER = ROOT / "data" / "studies"
+KEYS = {"groups": "group", "figures": "figure"}  # [[group]] is one group
+TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+
+T = TypeVar("T")
+
+
+def shipped() -> dict[str, Path]:
+    """Return the files of the published studies, by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def open_plan(name: str) -> Plan:
+    """Return the plan of a published study by its name, or of a file by its path.
+
+    Raises InputError for what is neither, and for a file that is no plan.
+    """
+    places = shipped()
+    place = places.get(name) or Path(name).expanduser()
+    if not place.is_file():
+        raise InputError(
+            f"no study named {name!r} and no such file; there are {', '.join(places)}, or name a"
+            " TOML file of your own"
+        )
+    return read_plan(place)
+
+
+def read_plan(place: Path) -> Plan:
+    """Read a plan; raises InputError that says where the file is wrong."""
+    try:
+        values = tomllib.loads(place.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{place} cannot be read as TOML: {error}") from error
+    known = {"name": place.stem, "place": place}
+    if taken := known.keys() & values.keys():
+        raise InputError(f"{place}: {min(taken)} is the file's own; leave it out")
+    plan: Plan = _table(Plan, values, str(place), known)
+    try:
+        _check(plan)
+    except UnknownNameError as error:
+        raise InputError(f"{place}: {error}") from error
+    return plan
+
+
+def _check(plan: Plan) -> None:
+    """Raise InputError where names within a plan do not fit each other."""
+    for kind, names in (
+        ("group", [group.name for group in plan.groups]),
+        ("figure", [figure.name for figure in plan.figures]),
+    ):
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise InputError(f"{plan.place}: two {kind}s are named {min(twice)}; rename one")
+        if wrong := [name for name in names if not name.replace("-", "").isalnum()]:
+            raise InputError(
+                f"{plan.place}: {kind} {wrong[0]!r} needs a name of letters, digits and hyphens"
+            )
+    measured = [part.groups for part in (plan.coding, plan.probing) if part]
+    for name in (name for names in measured for name in names):
+        plan.group(name)
+    for figure in plan.figures:
+        check_words(plan, figure)
+    drawn = {figure.name for figure in plan.figures}
+    for finding in plan.published:
+        if finding.figure not in drawn:
+            raise InputError(f"{plan.place}: no figure named {finding.figure!r} for {finding.what}")
+
+
+def _table(
+    kind: type[T], values: Mapping[str, Any], where: str, known: Mapping[str, Any] | None = None
+) -> T:
+    """Make a dataclass of a table's values; raises InputError for an unknown or missing key."""
+    known, hints = known or {}, get_type_hints(kind)
+    keys = KEYS if kind is Plan else {}
+    wanted = {keys.get(one.name, one.name): one for one in fields(kind)}  # type: ignore[arg-type]
+    if strange := sorted(values.keys() - wanted.keys()):
+        near = get_close_matches(strange[0], wanted, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(wanted)}"
+        raise InputError(f"{where}: unknown key {strange[0]!r}; {hint}")
+    made = dict(known)
+    for key, one in wanted.items():
+        if key in values:
+            made[one.name] = _value(hints[one.name], values[key], f"{where}: {key}")
+        elif one.name not in made and one.default is one.default_factory is MISSING:
+            raise InputError(f"{where}: the key {key!r} is missing")
+    return kind(**made)
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    """Return a value as its type says; raises InputError for another type."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return _value(next(one for one in inner if one is not NoneType), value, where)
+    if origin is tuple:
+        return _values(inner[0], value, where)
+    if origin is Literal:
+        if value not in inner:
+            raise InputError(f"{where}: expected one of {', '.join(inner)}; got {value!r}")
+        return value
+    if is_dataclass(hint) or origin is Mapping:
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: expected a table; got {value!r}")
+        return _texts(value, where) if origin else _table(hint, value, where)
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        raise InputError(f"{where}: expected {TYPES[hint]}; got {value!r}")
+    return value
+
+
+def _values(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise InputError(f"{where}: expected a list; got {value!r}")
+    return tuple(_value(hint, one, f"{where} {at}") for at, one in enumerate(value, start=1))
+
+
+def _texts(value: Mapping[str, Any], where: str) -> dict[str, str]:
+    return {key: _value(str, one, f"{where}: {key}") for key, one in value.items()}

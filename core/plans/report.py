@@ -1,0 +1,101 @@
+"""Writes what a run found into a folder: a table per figure as CSV, its picture as HTML, what was
+published beside one's own values, and a report. The same results give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from core.errors import InputError
+from core.figures.exports import to_csv, to_html
+from core.figures.numbers import counted
+from core.plans.figures import Drawn, compare
+from core.plans.run import Run
+from core.store import Store
+
+REPORT, COMPARISON, MODELS = "report.md", "published.csv", "models.csv"
+
+
+def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
+    """Write a run's results into a folder, made where it is not there, and return the report's
+    file; raises InputError where they cannot be written.
+    """
+    compared, models = compare(run, drawn), _models(run)
+    files: dict[str, bytes] = {MODELS: to_csv(models), COMPARISON: to_csv(compared)}
+    for one in drawn:
+        files[f"{one.figure.name}.csv"] = to_csv(one.table)
+        if one.picture is not None:
+            title = one.figure.title or one.figure.name
+            files[f"{one.figure.name}.html"] = to_html(one.picture, one.recipe, title=title)
+    files[REPORT] = ("\n".join(_lines(run, drawn, models, compared)) + "\n").encode()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be written ({error.strerror}); name another folder with --to"
+        ) from error
+    return folder / REPORT
+
+
+def _models(run: Run) -> pd.DataFrame:
+    """Return a row per model of the plan, with its name in the store where it is there."""
+    reader, there = Store(run.store), run.names()
+    cards = {entry.card.spec: entry.card for entry in reader.embeddings(run.plan.dataset.name)}
+    rows = []
+    for group, model in run.plan.members():
+        card = cards.get(model.spec)
+        name = card.name if card and card.name in there.get(group.name, []) else ""
+        parameters = card.parameters if card else None
+        rows.append((group.name, model.spec, name, parameters, model.source or group.source))
+    columns = ["group", "spec", "model", "parameters", "source"]
+    return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
+
+
+def _lines(
+    run: Run, drawn: Sequence[Drawn], models: pd.DataFrame, compared: pd.DataFrame
+) -> Iterator[str]:
+    plan, there = run.plan, int((models["model"] != "").sum())
+    yield from (f"# {plan.title}", "")
+    yield from (f"Published by {plan.source}.", "") if plan.source else ()
+    size = Store(run.store).dataset(plan.dataset.name).size
+    stimuli = counted(size, "stimulus", "stimuli")
+    yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
+    for heading, sentences in (
+        ("What is missing", run.notes),
+        ("What failed", [f"{one.step}: {one.reason}" for one in run.failures]),
+    ):
+        yield from _listed(heading, sentences)
+    for one in drawn:
+        yield from _figure(one)
+    yield from _compared(compared)
+
+
+def _listed(heading: str, sentences: Sequence[str]) -> Iterator[str]:
+    if sentences:
+        yield from ("", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences))
+
+
+def _figure(one: Drawn) -> Iterator[str]:
+    name = one.figure.name
+    yield from _listed(one.figure.title or name, one.findings or ["No finding is written for it."])
+    picture = f" and [picture]({name}.html)" if one.picture is not None else ""
+    source = f" {one.figure.source}." if one.figure.source else ""
+    yield from ("", f"[Table]({name}.csv){picture}; recipe {one.recipe.digest}.{source}")
+    yield from ("", f"    {one.command}")
+
+
+def _compared(compared: pd.DataFrame) -> Iterator[str]:
+    """Yield what was published beside one's own values."""
+    if compared.empty:
+        return
+    yield from ("", "## Published and here", "", "| figure | what | published | here | source |")
+    yield "|---|---|---|---|---|"
+    for row in compared.to_dict("records"):
+        published = "" if pd.isna(row["published"]) else f"{row['published']:.3g}"
+        here = row["reason"] if pd.isna(row["here"]) else f"{row['here']:.3g}"
+        yield f"| {row['figure']} | {row['what']} | {published} | {here} | {row['source']} |"

@@ -1,0 +1,74 @@
+"""A run of a plan: where it stands, and what went wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import PlatoscopeError
+from core.plans.plan import Plan, PlannedModel
+from core.progress import Progress
+from core.store import ModelEntry, Store
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A step that could not be done, and why, in a sentence."""
+
+    step: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run has done so far.
+
+    tell: says which step begins. only: the groups whose models are embedded and measured, all where
+    none is named. failures: the steps that could not be done. notes: what was left out, and why.
+    """
+
+    plan: Plan
+    store: Path
+    device: torch.device
+    report: Progress
+    tell: Callable[[str], None]
+    only: tuple[str, ...] = ()
+    failures: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Do a step; what fails is named, and the run goes on."""
+        self.tell(name)
+        try:
+            yield
+        except PlatoscopeError as error:
+            self.failures.append(Failure(name, f"{error}"))
+            self.tell(f"{name}: {error}")
+
+    def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
+        """Return a model's embedding at a caption level, None where there is none.
+
+        level: None for the dataset's default, and for models that read images.
+        """
+        reader, name = Store(self.store), self.plan.dataset.name
+        wanted = (level or reader.dataset(name).levels[0], None)
+        for entry in reader.embeddings(name):
+            if entry.card.spec == model.spec and entry.level in wanted:
+                return entry
+        return None
+
+    def names(self) -> dict[str, list[str]]:
+        """Return the store's names of the models that are there, by group."""
+        first = self.plan.levels[0] if self.plan.levels else None
+        names: dict[str, list[str]] = {}
+        for group, model in self.plan.members():
+            if entry := self.held(model, first if group.modality == "language" else None):
+                names.setdefault(group.name, []).append(entry.card.name)
+        return names

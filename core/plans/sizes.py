@@ -1,0 +1,171 @@
+"""What a plan will take, before anything is fetched: a row per model, from published facts and the
+hub's own counts. What nobody states is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from core.competence.published import published_models
+from core.embedding.forecast import room_for
+from core.encoders.downloads import SILENT, Download
+from core.errors import OfflineError, PlatoscopeError
+from core.plans.plan import Group, Plan, PlannedModel
+from core.store import Store
+
+FLOAT = 4  # bytes of a weight in memory
+COLUMNS = (
+    "group",
+    "model",
+    "parameters",
+    "layers",
+    "width",
+    "download",
+    "room",
+    "memory",
+    "gated",
+    "embedded",
+    "note",
+)
+Ask = Callable[[str], Download]
+Shape = tuple[int | None, tuple[int, ...]]  # parameters, the width of each layer
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the models that are not embedded yet take together, in bytes, and of how many of them it
+    is not known. memory: of the largest of them, NaN where none is known.
+    """
+
+    models: int
+    embedded: int
+    download: int
+    download_unknown: int
+    room: int
+    room_unknown: int
+    memory: float
+
+
+def sizes(plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask) -> pd.DataFrame:
+    """Return a row per model: COLUMNS. Bytes and counts are NaN where they are unknown.
+
+    download: bytes still to be fetched; ask: says them for a spec, as `ask_hub` does. room: bytes
+    in the store, at all caption levels. memory: bytes of the weights on the device. embedded: the
+    model's name in the store, "" where it is not there yet. note: why the model cannot be had.
+    """
+    held, facts = _held(plan, store), _published()
+    rows = [
+        _row(plan, group, model, facts, ask) | {"embedded": held.get(model.spec, "")}
+        for group, model in plan.members(only)
+    ]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    numbers = ["parameters", "layers", "width", "download", "room", "memory"]
+    return table.astype(dict.fromkeys(numbers, "float64"))
+
+
+def ask_hub() -> Ask:
+    """Return what asks the hub for the size of a download, and no more once it has not answered."""
+    silence: list[Download] = []
+
+    @cache
+    def ask(spec: str) -> Download:
+        from core.encoders.outlines import weights_of  # seconds that a page need not pay
+
+        if silence:
+            return silence[0]
+        try:
+            download = weights_of(spec)
+        except OfflineError:
+            download = Download(None, SILENT)
+        if download.why == SILENT:
+            silence.append(download)
+        return download
+
+    return ask
+
+
+def totals(table: pd.DataFrame) -> Totals:
+    """Return the sums over the rows of `sizes`."""
+    left = table[table["embedded"] == ""]
+    return Totals(
+        models=len(table),
+        embedded=len(table) - len(left),
+        download=int(left["download"].sum()),
+        download_unknown=int(left["download"].isna().sum()),
+        room=int(left["room"].sum()),
+        room_unknown=int(left["room"].isna().sum()),
+        memory=float(left["memory"].max()),
+    )
+
+
+def _row(
+    plan: Plan, group: Group, model: PlannedModel, facts: Mapping[str, Shape], ask: Ask
+) -> dict[str, object]:
+    named = {"group": group.name, "model": model.spec, "gated": model.gated}
+    try:
+        parameters, widths = _shape(model.spec, facts)
+        download = ask(model.spec)
+    except PlatoscopeError as error:
+        return {**named, "note": f"{error}"}
+    levels = _levels(plan, group)
+    room = room_for(widths, plan.dataset.size) if plan.dataset.size else None
+    return {
+        **named,
+        "parameters": parameters,
+        "layers": len(widths) or None,
+        "width": max(widths, default=None),
+        "download": download.size,
+        "room": None if room is None else room * levels,
+        "memory": None if parameters is None else FLOAT * parameters,
+        "note": download.why,
+    }
+
+
+def _levels(plan: Plan, group: Group) -> int:
+    """Return at how many caption levels a group's models are embedded."""
+    if group.modality == "vision":
+        return 1
+    return max(1, len(plan.levels)) + (len(plan.summaries.words) if plan.summaries else 0)
+
+
+def _shape(spec: str, facts: Mapping[str, Shape]) -> Shape:
+    """Return a model's parameters and the width of each layer: published, or read from a folder on
+    this machine.
+    """
+    if spec in facts:
+        return facts[spec]
+    if not _is_here(spec):
+        return None, ()
+    from core.encoders.outlines import outline  # as above
+
+    made = outline(spec)
+    return made.parameters, made.widths
+
+
+def _published() -> dict[str, Shape]:
+    """Return what is published of each model, by spec."""
+    shapes: dict[str, Shape] = {}
+    for row in published_models().to_dict("records"):
+        layers = int(row["depth"]) + (row["modality"] == "language")  # its embedding is one
+        shapes[f"{row['model']}"] = int(row["parameters"]), (int(row["width"]),) * layers
+    return shapes
+
+
+def _is_here(spec: str) -> bool:
+    """Return whether a spec names a folder on this machine that says what model it holds."""
+    kind, _, place = spec.partition(":")
+    name = place.partition("@")[2] if kind == "timm" else place
+    return bool(name) and (Path(name).expanduser() / "config.json").is_file()
+
+
+def _held(plan: Plan, store: Path) -> dict[str, str]:
+    """Return the store's name of each embedded model by its spec."""
+    reader = Store(store)
+    if plan.dataset.name not in {card.name for card in reader.datasets()}:
+        return {}
+    return {entry.card.spec: entry.card.name for entry in reader.models(plan.dataset.name)}

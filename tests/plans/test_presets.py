@@ -1,0 +1,110 @@
+"""The published studies: every id has a source, every figure is a question, and a dry run of each
+needs no network.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.cli import main
+from core.competence.published import published_models, vtab_tasks
+from core.embedding.summaries import read_instruction
+from core.encoders import downloads
+from core.encoders.downloads import Download
+from core.plans.plan import Plan
+from core.plans.reading import open_plan, shipped
+from core.plans.sizes import sizes
+from core.settings import ROOT
+from core.stimuli.hub import PRESETS
+
+NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
+SHARED = ROOT.parent / "shared"
+PLANS = [open_plan(name) for name in shipped()]
+PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
+
+
+def test_the_published_studies_are_there():
+    assert {plan.name for plan in PLANS} == NAMES
+
+
+@PARAMETRIZED
+def test_every_model_has_a_source_and_a_size(plan: Plan):
+    known = set(published_models()["model"])
+    members = list(plan.members())
+    assert members
+    for group, model in members:
+        assert model.source, model
+        assert model.gated, model
+        assert model.spec in known, model
+        assert (model.spec.split(":")[0] == "timm") == (group.modality == "vision")
+
+
+@PARAMETRIZED
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the facts and papers are not here")
+def test_every_id_stands_in_the_facts_or_the_papers(plan: Plan):
+    places = [*SHARED.glob("facts/*.csv"), *SHARED.glob("papers/*.txt")]
+    text = "\n".join(path.read_text(errors="replace") for path in places)
+    for _, model in plan.members():
+        assert model.spec.partition(":")[2] in text, model
+
+
+@PARAMETRIZED
+def test_what_is_not_known_says_what_to_name(plan: Plan):
+    assert plan.dataset.source
+    assert plan.dataset.hub in PRESETS or "--data" in plan.dataset.missing
+    for group in plan.groups:
+        assert group.models or (group.source and f"--models {group.name}=" in group.missing)
+    assert all(figure.source for figure in plan.figures)
+    if plan.summaries and not plan.summaries.writer:
+        assert "--writer" in plan.summaries.missing
+        place = plan.place.parent / plan.summaries.instruction
+        assert read_instruction(place).count("{words}") == 2
+
+
+def test_the_studies_have_their_published_extent():
+    by_name = {plan.name: plan for plan in PLANS}
+    first = [len(by_name["prh-vision-language"].group(name).models) for name in LANGUAGE]
+    assert sum(first) == 12
+    seen = [one for one in by_name["prh-vision"].groups if one.models]
+    assert sum(len(one.models) for one in seen) == 17
+    four = [one for one in by_name["dispersion"].groups if one.modality == "vision"]
+    assert [len(one.models) for one in four] == [1, 1, 1, 1]
+    assert by_name["dispersion"].preparation.q == 1.0
+    values = [one.value for one in by_name["dispersion"].published if one.column == "pearson"]
+    assert values == [0.33, 0.21, 0.43, 0.26]
+    ask = by_name["prh-vision"].figures[0].ask
+    assert all(task in ask for task in vtab_tasks()["task"])
+
+
+LANGUAGE = ("bloom", "openllama", "llama")
+
+
+@PARAMETRIZED
+def test_a_dry_run_needs_no_network(
+    plan: Plan,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(downloads, "download_of", lambda *_: Download(None, downloads.SILENT))
+    words = ["study", "show", plan.name, "--json", "--store", str(tmp_path / "store")]
+    assert main(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["models"] == len(list(plan.members()))
+    assert said["embedded"] == 0
+    assert said["room"] > 0 or plan.dataset.size is None
+    assert not (tmp_path / "store").exists()
+
+
+def test_sizes_are_counted_from_published_facts(tmp_path: Path):
+    plan = open_plan("dispersion")
+    table = sizes(plan, tmp_path, only=("dinov2",), ask=lambda _: Download(7))
+    row = table.iloc[0]
+    assert (row["parameters"], row["layers"], row["width"]) == (1_136_479_232, 40, 1536)
+    assert row["memory"] == 4 * row["parameters"]
+    assert row["room"] == 40 * 1024 * 1536 * 4
+    assert row["download"] == 7
