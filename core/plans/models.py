@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from core.embedding.runner import embed
+from core.embedding.runner import Slot, embed
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
@@ -79,7 +79,8 @@ def embed_model(
     pooling = run.plan.pooling if group.modality == "language" else "mean"
     encoder = _described(open_encoder(model.spec, device=run.device, pooling=pooling), group)
     for level in missing:
-        embed(run.store, dataset, encoder, level=level, report=run.report)
+        slot = Slot(model.name or None)
+        embed(run.store, dataset, encoder, level=level, slot=slot, report=run.report)
 
 
 def _described(encoder: Any, group: Group) -> Encoder:

@@ -13,6 +13,7 @@ from core.encoders.requests import Pooling
 from core.errors import InputError, UnknownNameError
 
 Modality = Literal["vision", "language"]
+HERE = "a checkpoint on this machine"
 Reduction = Literal["only", "mean", "max", "min"]
 
 
@@ -38,12 +39,13 @@ class PlannedData:
 @dataclass(frozen=True)
 class PlannedModel:
     """A model by its spec, with the source that names it. gated: whether its terms have to be
-    accepted on the hub, in the source's words.
+    accepted on the hub, in the source's words. name: in the store, where it is not the model's own.
     """
 
     spec: str
     source: str = ""
     gated: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class Plan:
 
 
 def checkpoints(group: Group) -> list[PlannedModel]:
-    """Return the models in a group's folder, by name: each file or folder is one.
+    """Return the models in a group's folder, by name: each file or folder is one, called by it.
 
     Raises InputError where there is no such folder or it holds none.
     """
@@ -196,7 +198,16 @@ def checkpoints(group: Group) -> list[PlannedModel]:
             " folder of weights for each model"
         )
     head = f"timm:{group.architecture}@" if group.architecture else "hf:"
-    return [PlannedModel(f"{head}{place}", "a checkpoint on this machine") for place in places]
+    return [
+        PlannedModel(f"{head}{_weights(place)}", HERE, "no", place.name.partition(".")[0])
+        for place in places
+    ]
+
+
+def _weights(place: Path) -> Path:
+    """Return the only file of a folder that does not say what it holds, else the place itself."""
+    files = sorted(place.glob("[!.]*"))
+    return files[0] if len(files) == 1 and files[0].name != "config.json" else place
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:
@@ -206,7 +217,7 @@ def put_models(plan: Plan, name: str, place: str) -> Plan:
     """
     group = plan.group(name)
     if place.startswith(("timm:", "hf:")):
-        models = (*group.models, PlannedModel(place, "named by you"))
+        models = (*group.models, PlannedModel(place, "named by the person who runs it"))
         named = replace(group, models=models, missing="")
     else:
         named = replace(group, folder=place, missing="")

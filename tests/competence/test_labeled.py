@@ -48,6 +48,12 @@ def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit
     assert len(parts.test) == min(asked, round(limit / 3))
 
 
+def test_what_is_learned_from_and_what_is_tested_on_may_have_limits_of_their_own():
+    kept, parts = draw(Samples(samples(90), samples(50, "test")), limit=(40, 30))
+    assert (len(kept), len(parts.test)) == (70, 30)
+    assert (len(parts.train), len(parts.validation)) == (30, 10)
+
+
 def test_draws_that_could_measure_nothing_are_refused():
     with pytest.raises(InputError, match=r"at least 6 samples .* not 5; raise --limit"):
         draw(Samples(samples(100)), limit=5)

@@ -11,7 +11,13 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import embed
-from core.embedding.summaries import BATCH, INSTRUCTION, level_name, summarize
+from core.embedding.summaries import (
+    BATCH,
+    INSTRUCTION,
+    level_name,
+    read_instruction,
+    summarize,
+)
 from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.store import Store, add_dataset
@@ -202,3 +208,13 @@ def test_a_file_that_no_run_left_is_begun_anew(store: Path, left: bytes) -> None
     clerk = Clerk()
     summarize(store, "counted", clerk, words=7)
     assert len(clerk.asked) == N
+
+
+def test_an_instruction_says_how_many_words(tmp_path: Path, store: Path) -> None:
+    place, clerk = tmp_path / "told.txt", Clerk()
+    place.write_text("Use {words} words, {not more}.\n")
+    summarize(store, "counted", clerk, words=7, instruction=read_instruction(place))
+    assert clerk.asked[0][0] == "Use 7 words, {not more}."
+    place.write_text("Be short.")
+    with pytest.raises(InputError, match=r"write \{words\} in place of the number"):
+        read_instruction(place)

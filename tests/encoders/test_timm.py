@@ -269,6 +269,20 @@ def test_one_weights_file_is_enough(tmp_path, resnet, name):
     assert encoder.card.name == ("deep" if name.startswith("model") else "w")
 
 
+@pytest.mark.parametrize("prefix", ["module.encoder_q.", "module.base_encoder."])
+def test_the_trained_encoder_of_moco_is_read_alone(tmp_path, prefix):
+    state = timm.create_model("test_resnet", num_classes=0).state_dict()
+    kept = {f"{prefix}{key}": value for key, value in state.items()}
+    others = {
+        f"{prefix}fc.0.weight": torch.ones(2, 2),
+        "module.encoder_k.conv1.weight": torch.ones(1),
+    }
+    path = tmp_path / "checkpoint_0199.pth.tar"
+    torch.save({"state_dict": {**kept, **others, "module.queue": torch.ones(2)}, "epoch": 3}, path)
+    encoder = open_vision(f"timm:test_resnet@{path}", device=CPU)
+    assert digest_state(encoder.model.state_dict()) == digest_state(state)
+
+
 def assert_refused(spec, message):
     with pytest.raises(EncoderError, match=message):
         open_vision(spec, device=CPU)

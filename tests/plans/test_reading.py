@@ -94,11 +94,12 @@ def test_a_group_takes_a_spec_and_a_folder_of_checkpoints(place: Path, tmp_path:
     assert named.group("g").missing == ""
     folder = tmp_path / "moco"
     (folder / "leaves").mkdir(parents=True)
+    (folder / "leaves" / "checkpoint_0199.pth.tar").touch()
     (folder / "noise.pth.tar").touch()
-    group = put_models(plan, "g", str(folder)).group("g")
-    assert [model.spec for model in checkpoints(group)] == [
-        f"timm:resnet50@{folder / 'leaves'}",
-        f"timm:resnet50@{folder / 'noise.pth.tar'}",
-    ]
+    found = checkpoints(put_models(plan, "g", str(folder)).group("g"))
+    assert {model.name: model.spec for model in found} == {
+        "leaves": f"timm:resnet50@{folder / 'leaves' / 'checkpoint_0199.pth.tar'}",
+        "noise": f"timm:resnet50@{folder / 'noise.pth.tar'}",
+    }
     with pytest.raises(InputError, match="has no checkpoint in"):
         checkpoints(put_models(plan, "g", str(tmp_path / "nowhere")).group("g"))

@@ -90,8 +90,9 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
     test.
 
     Where the source has a test part, the test samples are drawn from it and all others from its
-    training part. Raises InputError for a limit, and StimuliError for a source, that leaves a part
-    empty; StimuliError for a single class.
+    training part; of two limits, the first is of those to learn from, a quarter of which validates,
+    the second of those to be tested on. Raises InputError for a limit, and StimuliError for a
+    source, that leaves a part empty; StimuliError for a single class.
     """
     dice = np.random.default_rng(seed)
     most_learned, most_tested = _limits(limit)
