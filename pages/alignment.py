@@ -11,7 +11,7 @@ from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options import options_of
 from core.questions.alignment import figures
-from core.questions.alignment.axes import AXES, Axis
+from core.questions.alignment.axes import AXES, Axis, find_axis
 from core.questions.alignment.findings import pair_findings, trend_findings
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
@@ -23,6 +23,7 @@ from pages._parts.alignment.looks import Look
 from pages._shared import address, bar, comparing, controls, exportbar, frame, prose, queries, scope
 from pages._shared.queries import Place
 
+RISING = {"parameters": "size", "step": "training"}  # in the page's question
 COLUMNS = {
     "title_y": "compared with",
     "score": "alignment",
@@ -62,6 +63,15 @@ DRAWS = (
     "Resamples the stimuli and shows the 95 % interval of each score, in the table and on the hover"
     " card."
 )
+
+
+def ask_in_words() -> str:
+    """Return the page's question for what is on the axis."""
+    axis = address.peek("axis", COMPETENCE)
+    if axis != COMPETENCE:
+        return f"Does alignment rise with {RISING.get(axis, axis)}?"
+    side = find_axis(axis, "vision" if address.peek("axis_models", "") == "vision" else "language")
+    return f"Do better {side.models} agree more with {side.targets}?"
 
 
 def show(at: Place) -> None:
@@ -228,4 +238,4 @@ def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
     st.caption(f"Not drawn: {frame.plain(left_out)}.")
 
 
-frame.draw("Do better language models agree more with vision models?", show)
+frame.draw(ask_in_words(), show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -11,11 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted
 from core.modalities import Item, find_modality
+from core.questions.alignment.axes import Axis, axis_labels, offered_axes
 from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.points import trend_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
-from core.questions.competence.question import TasksSolved
+from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.convergence.evidence import Lead, Side, choose_lead, weigh
 from core.questions.convergence.figures import ADJUSTED, levels
 from core.questions.convergence.question import Levels, Replicates, Summary
@@ -26,19 +28,18 @@ from core.stimuli.dataset import DatasetCard
 from core.study.ceilings import ceiling_between
 from core.study.models import is_reality, reads, trained, usual, without_variants
 from core.study.parts import Comparison
-from pages._shared import address, exportbar, frame, prose, queries
+from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
 K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: the
 better models become at their own tasks, the more alike they find the same things, whatever they
 were trained on, because all of them model one **reality**."""
-READING = """Each dot is a trained language model; the further right, the
-better it predicts the captions. The higher, the more of a stimulus's {k} nearest
-neighbors it shares with a trained vision model (the mean over them; the bar is its 95 %
-interval over these models, as if they were independent; fewer than five have none). The
-dotted line is chance for one pair of layers of unrelated models; the best pair of many,
-which is shown, lies a little above it."""
+READING = """Each dot is a trained language model, placed by {axis}. The higher it is, the more of a
+stimulus's {k} nearest neighbors it shares with a trained vision model: the mean over these models,
+with a bar for its 95 % interval, as if they were independent (fewer than five have none). The
+dotted line is chance for one pair of layers of unrelated models; the best of many pairs, which is
+shown, lies a little above it."""
 MADE = """These models are small and a program makes their world: what holds here illustrates the
 hypothesis; it does not prove it."""
 KNOWN = """Each mark is a model, a large one where the model is large. The factors that each event
@@ -81,7 +82,8 @@ def show(at: Place) -> None:
     show_doors()
     if both:
         with lead if first == "trend" else st.container():
-            show_headline(at, models, question, answer if first == "trend" else st.container())
+            saying = answer if first == "trend" else st.container()
+            question = show_headline(at, models, question, saying)
     if not both and not ((reading or seeing) and REALITY in set(models["model"])):
         frame.need_readers(at, "caption", "image")
     show_ranking(at, models, question)
@@ -164,22 +166,39 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
 
 def show_headline(
     at: Place, models: pd.DataFrame, question: Overview, answer: DeltaGenerator
-) -> None:
-    """Draw competence against alignment with vision models and, where it is known, with reality."""
+) -> Overview:
+    """Draw competence, or what else is chosen, against alignment with vision models and, where it
+    is known, with reality; return the question with that axis.
+    """
     finished = trained(models)
     reading, seeing = reads(finished, "caption").any(), reads(finished, "image").any()
     if not (reading and (seeing or REALITY in set(models["model"]))):
-        return
-    headline = Alignment(at.scope, comparison=_comparison(question))
-    table = queries.ask(at, headline).dropna(subset="score")
-    pairs = trend_points(table, models)
-    with answer:
-        prose.answer(trend_findings(pairs, models, aligned_high=True))
+        return question
+    drawing = st.container()
+    name, axis = pick_axis(at, models)
+    headline = Alignment(at.scope, axis=name, comparison=_comparison(question))
+    pairs = trend_points(queries.ask(at, headline).dropna(subset="score"), models)
     points = headline_points(pairs)
-    figure = figures.headline(points, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw_models(at, headline, figure, key="headline", table=points)
+    with answer:
+        prose.answer(trend_findings(pairs, models, aligned_high=True, axis=axis))
+    with drawing:
+        figure = figures.headline(points, mode=frame.mode(), narrow=frame.narrow(), axis=axis)
+        exportbar.draw_models(at, headline, figure, key="headline", table=points)
     st.markdown(frame.plain(_extremes(pairs)))
-    prose.explain(READING.format(k=question.k), findings_of(question, queries.ask(at, question)))
+    along = replace(question, axis=name)
+    trends = findings_of(along, queries.ask(at, along))
+    prose.explain(READING.format(axis=axis.title, k=question.k), trends)
+    return along
+
+
+def pick_axis(at: Place, models: pd.DataFrame) -> tuple[str, Axis]:
+    """Choose what the alignment of language models is set against; return its name, too."""
+    axes = offered_axes(queries.ask(at, CompetenceScores(at.scope)), models)
+    option = controls.option_named(Overview, "axis")
+    text = "What the alignment of language models is set against, at first their competence."
+    with st.container(width=360):
+        name = controls.pick_labeled(option, axis_labels(axes), text=text)
+    return name, axes[name]
 
 
 def _extremes(pairs: pd.DataFrame) -> str:

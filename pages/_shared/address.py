@@ -170,6 +170,17 @@ def bind(
     return {"key": key}
 
 
+def peek(key: str, start: str) -> str:
+    """Return what a control of one text will show, before it is drawn."""
+    view = _view()
+    if key in view.unread:
+        return view.unread[key][-1]
+    if key not in view.starts and view.fresh:
+        return start
+    value: str = st.session_state.get(key, view.seen.get(key, start))
+    return value
+
+
 def take(key: str) -> list[str]:
     """Return what a new address says under a key, and hand it to no control."""
     return _view().unread.pop(key, [])

@@ -72,7 +72,7 @@ def headline_points() -> pd.DataFrame:
                 "title": title,
                 "group": family,
                 "parameters": count,
-                "competence": skill,
+                "axis": skill,
                 "score": skill / 4,
                 "low": skill / 5,
                 "high": skill / 3,

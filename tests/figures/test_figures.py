@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.figures.marks import add_rings
+from core.figures.rulers import Ruler
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from core.questions.alignment.axes import AXES
@@ -321,8 +322,18 @@ def test_headline_has_a_panel_per_target_with_chance_and_interval():
 
 def test_headline_without_competence_draws_its_reason():
     assert "bits per byte" in words(
-        headline(headline_points().assign(competence=np.nan), mode="dark")
+        headline(headline_points().assign(axis=np.nan), mode="dark")
     ).replace("<br>", " ")
+
+
+def test_headline_takes_another_axis_and_says_what_is_missing_there():
+    size = Ruler("parameters", "parameters", log=True)
+    figure = headline(headline_points().assign(axis=[1e6, 2e6, 0.0] * 2), mode="light", axis=size)
+    assert figure.layout.xaxis.type == "log"
+    assert "parameters 1M" in first_card(figure)
+    assert sum(len(trace.x) for trace in figure.data if trace.customdata is not None) == 4
+    none = headline(headline_points().assign(axis=np.nan), mode="light", axis=size)
+    assert "a value on this axis (parameters)" in words(none).replace("<br>", " ")
 
 
 def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():

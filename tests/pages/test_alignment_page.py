@@ -23,6 +23,7 @@ def heads(app) -> list[str]:
 def test_the_axis_may_hold_parameters_on_a_logarithmic_scale(opened, demo):
     app = opened(demo, "alignment", axis="parameters")
     assert not app.exception
+    assert app.title[0].value == "Does alignment rise with size?"
     layout = spec(app, "trend")["layout"]
     assert layout["xaxis"]["type"] == "log"
     assert '"text": "parameters"' in json.dumps(layout)
@@ -89,7 +90,8 @@ def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
 
 
 def test_without_replicates_a_page_says_why_there_is_no_ceiling(opened, demo):
-    app = opened(demo, "alignment")
+    app = opened(demo, "alignment", axis_models="vision")
+    assert app.title[0].value == "Do better vision models agree more with language models?"
     text = " ".join(one.value for one in app.markdown)
     assert "There is no ceiling: no recipe of these models was trained with several seeds" in text
 

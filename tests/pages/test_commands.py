@@ -29,7 +29,7 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
     ("models", {"layout": "mds", "chosen": "gpt-2-m"}),
     ("models", {"view": "table", "targets": "language models"}),
     ("models", {"view": "tree"}),
-    ("overview", {}),
+    ("overview", {"axis": "parameters"}),
     ("stimuli", {"view": "map"}),
     ("stimuli", {"view": "map", "map": "pca"}),
     ("stimuli", {"stimulus": "5"}),

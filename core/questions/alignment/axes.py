@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as BITS
 from core.modalities import LANGUAGE, MODALITIES, VISION
 from core.questions.alignment.question import COMPETENCE, Side
+from core.study.scores import known_scores
 
 By = Literal["objective", "family", "size", "none"]
 UNKNOWN = {"objective": "no objective known", "family": "no family known", "size": "no size known"}
@@ -21,16 +22,9 @@ PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plu
 
 
 @dataclass(frozen=True)
-class Axis:
-    """What stands on the horizontal axis.
+class Axis(Ruler):
+    """What stands on the horizontal axis. side: whose models do."""
 
-    title: of the axis. short: on hover cards. log: whether it is logarithmic, which leaves out what
-    is not above 0. side: whose models stand on it.
-    """
-
-    title: str
-    short: str
-    log: bool = False
     side: Side = "language"
 
     @property
@@ -42,17 +36,6 @@ class Axis:
     def targets(self) -> str:
         """Return what the models are called that they are compared with."""
         return PLURALS["vision" if self.side == "language" else "language"]
-
-    def place(self, values: pd.Series) -> pd.Series:
-        """Return where values stand on a ruler: themselves, or their logarithm to base 10."""
-        if not self.log:
-            return values
-        above = values.where(values > 0)
-        return pd.Series(np.log10(above), index=values.index)
-
-    def unplace(self, places: pd.Series) -> pd.Series:
-        """Return the values that stand there."""
-        return 10.0**places if self.log else places
 
 
 AXES: Mapping[str, Axis] = {
@@ -68,6 +51,24 @@ def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
     if name == COMPETENCE and side == "vision":
         return SOLVED
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
+
+
+def offered_axes(
+    registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language"
+) -> dict[str, Axis]:
+    """Return what may stand on the axis, by name: what every model has, and the scores that models
+    of the side have.
+
+    registry: of all scores. models: as `core.study.models.describe` gives them.
+    """
+    names = set(models.loc[models["modality"] == side, "model"])
+    scores = {score.name: score.unit for score in known_scores(registry, names)}
+    return {name: find_axis(name, side, scores.get(name, "")) for name in (*AXES, *scores)}
+
+
+def axis_labels(axes: Mapping[str, Axis]) -> dict[str, str]:
+    """Return what a list of axes says, by name; a score's name is told with its origin."""
+    return {name: axis.title if name in AXES else name for name, axis in axes.items()}
 
 
 def group_points(

@@ -6,22 +6,17 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from core.figures.numbers import count_text, p_text
-from core.figures.theme import hover_card, plain, sized
-from core.questions.alignment.axes import Axis
+from core.figures.numbers import p_text
+from core.figures.rulers import Ruler
+from core.figures.theme import hover_card, sized
 
 
-def on_axis(value: float, axis: Axis) -> str:
-    number = count_text(value) if axis.log else f"{value:.2f}"
-    return f"{plain(axis.short)} {number}"
-
-
-def card(row: Mapping[Hashable, Any], axis: Axis) -> str:
+def card(row: Mapping[Hashable, Any], axis: Ruler) -> str:
     return hover_card(
         f"{sized(row['title_x'], row['parameters_x'])} ×"
         f" {sized(row['title_y'], row['parameters_y'])}",
         f"{_scored(row)}{_share(row)}",
-        on_axis(row["x"], axis),
+        axis.text(row["x"]),
         f"layers {row['layer_x']} × {row['layer_y']}",
         ids=f"{row['model_x']} × {row['model_y']}",
     )

@@ -18,7 +18,6 @@ from core.figures.marks import (
     name_line,
     name_mark,
 )
-from core.figures.numbers import count_text
 from core.figures.panels import cell, name_rows, panels
 from core.figures.theme import (
     INK,
@@ -35,7 +34,7 @@ from core.figures.theme import (
 )
 from core.modalities import find_modality
 from core.questions.alignment.axes import AXES, SOLVED, Axis
-from core.questions.alignment.cards import card, on_axis
+from core.questions.alignment.cards import card
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit
 
@@ -77,7 +76,7 @@ def trend(
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
         _add_panel(figure, panel, fits[facet], at, mode, axis)
-    figure.update_xaxes(**_log_axis(seen["x"]) if axis.log else {})
+    figure.update_xaxes(**axis.look(seen["x"]))
     _name_axes(figure, len(facets), columns, label, axis)
     reach = _reach(seen)
     figure.update_yaxes(matches="y", range=reach)
@@ -134,7 +133,7 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     if axis == SOLVED:
         return "None of these vision models was measured: platoscope probe does."
     if axis != AXES[COMPETENCE]:
-        return f"None of these {axis.models} has a known {axis.short}."
+        return f"None of these {axis.models} has a value on this axis ({axis.short})."
     return (
         "None of these language models has bits per byte (features made elsewhere or masked models"
         " have none)."
@@ -190,7 +189,7 @@ def _add_levels(
 def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
     """Return the means over a panel's models, which the line is fitted to."""
     texts = [
-        f"mean of the panel {row['y']:.3f}<br>{on_axis(row['x'], axis)}"
+        f"mean of the panel {row['y']:.3f}<br>{axis.text(row['x'])}"
         for row in points.to_dict("records")
     ]
     look = {"mode": "markers", "marker": _mean_mark(mode), "legendgroup": MEANS}
@@ -258,17 +257,6 @@ def _dots(group: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
     }
-
-
-def _log_axis(values: pd.Series) -> dict[str, object]:
-    """Return a logarithmic axis with whole counts at its ticks: powers of ten, and twice and five
-    times these where the values span less than two of them.
-    """
-    low, high = values.min(), values.max()
-    steps = (1, 2, 5) if high < 100 * low else (1,)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in steps]
-    return {"type": "log", "tickvals": ticks, "ticktext": [count_text(tick) for tick in ticks]}
 
 
 def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axis) -> None:

@@ -22,6 +22,7 @@ from core.figures.marks import (
     name_mark,
 )
 from core.figures.numbers import count_text
+from core.figures.rulers import Ruler
 from core.figures.theme import (
     COMPETENCE,
     INK,
@@ -43,21 +44,23 @@ from core.figures.theme import (
 )
 from core.modalities import LANGUAGE, find_modality
 
+SKILL = Ruler(COMPETENCE, "competence")
 
-def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
-    """Draw competence of language models against their alignment with each target (the vision
-    models, reality).
 
-    points: one row per language model and target: target, model, title, group, parameters,
-    competence, score (the mean over the target's models), targets (how many they are), low, high
-    (its 95 % interval, or NaN), chance, k. `narrow` stacks the panels for a phone.
+def headline(
+    points: pd.DataFrame, *, mode: Mode, narrow: bool = False, axis: Ruler = SKILL
+) -> go.Figure:
+    """Draw competence of language models, or what else is on the axis, against their alignment
+    with each target (the vision models, reality).
+
+    points: one row per language model and target: target, model, title, group, parameters, axis,
+    score (the mean over the target's models), targets (how many they are), low, high (its 95 %
+    interval, or NaN), chance, k. `narrow` stacks the panels for a phone.
     """
-    seen = points.dropna(subset=["competence", "score"])
+    drawn = points.assign(axis=axis.unplace(axis.place(points["axis"])))
+    seen = drawn.dropna(subset=["axis", "score"])
     if seen.empty:
-        return reason(
-            "A language model with bits per byte and a vision model are needed: embed one of each.",
-            mode,
-        )
+        return reason(_why_empty(axis), mode)
     targets = list(dict.fromkeys(seen["target"]))
     rows, columns = (len(targets), 1) if narrow else (1, len(targets))
     titles = [f"<b>with {plain(target)}</b>" for target in targets]
@@ -65,23 +68,33 @@ def headline(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     figure.update_layout(
         template=template(mode),
         height=400 * rows,
-        meta={"title": "Alignment grows with competence?"},
+        meta={"title": f"Does alignment rise with {axis.short}?"},
     )
     for place, target in enumerate(targets):
         at = {"row": place + 1, "col": 1} if narrow else {"row": 1, "col": place + 1}
-        _add_target(figure, seen[seen["target"] == target], at, mode)
+        _add_target(figure, seen[seen["target"] == target], at, mode, axis)
     name_groups(figure, seen["group"], LANGUAGE, mode)
     if seen["low"].notna().any():
         note = "Bars: 95 % interval of the mean over models"
         figure.update_layout(meta={**figure.layout["meta"], "note": note})
     name_chance(figure, mode)
-    return figure.update_xaxes(title_text=COMPETENCE).figure()
+    return figure.update_xaxes(title_text=plain(axis.title), **axis.look(seen["axis"])).figure()
 
 
-def _add_target(figure: Drawing, points: pd.DataFrame, at: dict[str, int], mode: Mode) -> None:
-    left, right = points["competence"].min(), points["competence"].max()
-    margin = 0.06 * (right - left) or 0.05
-    ends = [left - margin, right + margin]
+def _why_empty(axis: Ruler) -> str:
+    if axis.title == COMPETENCE:
+        return (
+            "A language model with bits per byte and a vision model are needed: embed one of each."
+        )
+    return f"No language model here has a value on this axis ({axis.short}): choose another."
+
+
+def _add_target(
+    figure: Drawing, points: pd.DataFrame, at: dict[str, int], mode: Mode, axis: Ruler
+) -> None:
+    places = axis.place(points["axis"])
+    margin = 0.06 * (places.max() - places.min()) or 0.05
+    ends = list(axis.unplace(pd.Series([places.min() - margin, places.max() + margin])))
     figure.add_scatter(
         x=ends,
         y=[points["chance"].iloc[0]] * 2,
@@ -90,14 +103,14 @@ def _add_target(figure: Drawing, points: pd.DataFrame, at: dict[str, int], mode:
         hoverinfo="skip",
         **at,
     )
-    for name, group in points.sort_values("competence").groupby("group", sort=False):
-        figure.add_scatter(**_line(str(name), group, mode), showlegend=False, **at)
+    for name, group in points.sort_values("axis").groupby("group", sort=False):
+        figure.add_scatter(**_line(str(name), group, mode, axis), showlegend=False, **at)
     figure.update_yaxes(
         rangemode="tozero", title_text=f"alignment (mutual k-NN, k = {points['k'].iloc[0]})", **at
     )
 
 
-def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _line(name: str, group: pd.DataFrame, mode: Mode, axis: Ruler) -> dict[str, object]:
     color = hue(name, mode)
     spread = {
         "type": "data",
@@ -107,7 +120,7 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
     }
     sizes = [marker_size(count) for count in group["parameters"]]
     return {
-        "x": group["competence"],
+        "x": group["axis"],
         "y": group["score"],
         "mode": "lines+markers",
         "legendgroup": name,
@@ -121,19 +134,19 @@ def _line(name: str, group: pd.DataFrame, mode: Mode) -> dict[str, object]:
         },
         "error_y": {**spread, "color": clear(color, 0.4), "thickness": 2, "width": 0},
         "customdata": group[["model"]].to_numpy(),
-        "hovertext": [_card(row) for row in group.to_dict("records")],
+        "hovertext": [_card(row, axis) for row in group.to_dict("records")],
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
 
 
-def _card(row: Mapping[Hashable, Any]) -> str:
+def _card(row: Mapping[Hashable, Any], axis: Ruler) -> str:
     interval = f"95 % interval {row['low']:.3f} to {row['high']:.3f} over {row['targets']} models"
     span = "" if math.isnan(row["low"]) else f"<br>{interval}"
     return hover_card(
         sized(row["title"], row["parameters"]),
         f"alignment {row['score']:.3f}{span}",
         f"chance {row['chance']:.3f}",
-        f"competence {row['competence']:.2f}",
+        axis.text(row["axis"]),
         ids=row["model"],
     )
 

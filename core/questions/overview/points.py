@@ -8,6 +8,8 @@ from core.encoders.encoder import REALITY
 from core.statistics.intervals import mean_interval
 from core.study.models import FEWER, UNTRAINED
 
+FIRST = {"place": "axis", "chance": "chance", "k": "k"}  # pandas takes `axis` for its own
+
 
 def headline_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return a row per language model and target for `core.questions.overview.figures.headline`:
@@ -19,7 +21,6 @@ def headline_points(points: pd.DataFrame) -> pd.DataFrame:
         "title_x": "title",
         "group_x": "group",
         "parameters_x": "parameters",
-        "axis": "competence",
     }
     grouped = points.rename(columns=names).groupby(
         [target, "model", "title", "group", "parameters"], sort=False, dropna=False
@@ -30,8 +31,8 @@ def headline_points(points: pd.DataFrame) -> pd.DataFrame:
         "low": ("score", lambda scores: mean_interval(scores.to_numpy())[0]),
         "high": ("score", lambda scores: mean_interval(scores.to_numpy())[1]),
     }
-    first = {name: (name, "first") for name in ("competence", "chance", "k")}
-    return grouped.agg(**spread, **first).reset_index()
+    first = {name: (column, "first") for name, column in FIRST.items()}
+    return grouped.agg(**spread, **first).rename(columns={"place": "axis"}).reset_index()
 
 
 def ranking_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

@@ -10,17 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from core.questions.alignment.axes import (
-    AXES,
     PLURALS,
     USUAL,
     Axis,
     By,
-    find_axis,
+    axis_labels,
     group_points,
+    offered_axes,
 )
 from core.questions.alignment.question import Alignment, Side
 from core.questions.competence.question import CompetenceScores
-from core.study.scores import known_scores
 from pages._shared import controls, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
@@ -62,13 +61,9 @@ class Look:
 def pick_axis(at: Place) -> tuple[str, Axis]:
     """Draw the controls of what is on the horizontal axis; return its name, too."""
     side = controls.pick_labeled(controls.option_named(Alignment, "axis_models"), PLURALS)
-    models = queries.models(at)
-    names = models.loc[models["modality"] == side, "model"]
-    registry = queries.ask(at, CompetenceScores(at.scope))
-    units = {score.name: score.unit for score in known_scores(registry, set(names))}
-    titles = {name: find_axis(name, side).title for name in AXES} | {name: name for name in units}
-    chosen = controls.pick_labeled(controls.option_named(Alignment, "axis"), titles)
-    return chosen, find_axis(chosen, side, units.get(chosen, ""))
+    axes = offered_axes(queries.ask(at, CompetenceScores(at.scope)), queries.models(at), side)
+    name = controls.pick_labeled(controls.option_named(Alignment, "axis"), axis_labels(axes))
+    return name, axes[name]
 
 
 def pick(axis: Axis) -> Look:
