@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from core.plans.pictures import picture
 from core.plans.plan import Figure, Finding
 from core.plans.run import Run
-from core.plans.wording import MARK, UnknownModelsError, question_of
+from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
 from core.questions.asking import ask, findings_of, recipe_of
 from core.questions.words import to_command
 from core.recipe import Recipe
@@ -39,14 +39,16 @@ class Drawn:
 
 
 def draw_figures(run: Run) -> list[Drawn]:
-    """Answer every figure of the plan over the models that are embedded. One whose groups are not
-    there is noted, one that cannot be answered fails.
+    """Answer every figure of the plan over the models that are embedded. Groups that are not there
+    are noted, and a figure that is nothing without them; one that cannot be answered fails.
     """
     names, drawn = run.names(), list[Drawn]()
     for at, figure in enumerate(run.plan.figures, start=1):
         with run.step(f"figure {at} of {len(run.plan.figures)}: {figure.name}"):
             try:
                 drawn.append(_draw(run, figure, names))
+                if absent := [group for group in groups_in(figure) if group not in names]:
+                    run.notes.append(f"Figure {figure.name} is without {', '.join(absent)}.")
             except UnknownModelsError as error:
                 run.notes.append(f"Figure {figure.name} is left out: {error}.")
     return drawn

@@ -41,23 +41,38 @@ def groups_in(figure: Figure) -> list[str]:
 
 
 def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]]) -> StudyQuestion:
-    """Return a figure's question about the models that are there.
+    """Return a figure's question about the models that are there; a group without any is left out.
 
     models: their names in the store, by group. `@GROUP:LAYER` is a layer of each. Raises
-    UnknownModelsError where a group has none of them.
+    UnknownModelsError where an option has none of its models left.
     """
     kind, words = _split(plan, figure)
-    spread = [one for word in words for one in _models(word, models)]
+    spread: list[str] = []
+    for flag, *values in _options(words):
+        named = [one for value in values for one in _models(value, models)]
+        if values and not named:
+            groups = " or ".join(value.removeprefix(MARK) for value in values)
+            raise UnknownModelsError(f"no model of group {groups} is in the store")
+        spread += [flag, *named]
     return _parse(kind, [*spread, DATASET, plan.dataset.name], figure.name)
+
+
+def _options(words: Sequence[str]) -> list[list[str]]:
+    """Return each flag with its values."""
+    options: list[list[str]] = []
+    for word in words:
+        if word.startswith("--") or not options:
+            options.append([word])
+        else:
+            options[-1].append(word)
+    return options
 
 
 def _models(word: str, models: Mapping[str, Sequence[str]]) -> list[str]:
     if not word.startswith(MARK):
         return [word]
-    group, colon, layer = word[1:].partition(":")
-    if not models.get(group):
-        raise UnknownModelsError(f"no model of group {group} is in the store")
-    return [f"{name}{colon}{layer}" for name in models[group]]
+    group, colon, layer = word.removeprefix(MARK).partition(":")
+    return [f"{name}{colon}{layer}" for name in models.get(group, ())]
 
 
 def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:

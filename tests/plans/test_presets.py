@@ -17,11 +17,9 @@ from core.encoders.downloads import Download
 from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
-from core.settings import ROOT
 from core.stimuli.hub import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
-SHARED = ROOT.parent / "shared"
 PLANS = [open_plan(name) for name in shipped()]
 PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
 
@@ -43,9 +41,8 @@ def test_every_model_has_a_source_and_a_size(plan: Plan):
 
 
 @PARAMETRIZED
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the facts and papers are not here")
-def test_every_id_stands_in_the_facts_or_the_papers(plan: Plan):
-    places = [*SHARED.glob("facts/*.csv"), *SHARED.glob("papers/*.txt")]
+def test_every_id_stands_in_the_facts_or_the_papers(plan: Plan, facts: Path):
+    places = [*facts.glob("*.csv"), *(facts.parent / "papers").glob("*.txt")]
     text = "\n".join(path.read_text(errors="replace") for path in places)
     for _, model in plan.members():
         assert model.spec.partition(":")[2] in text, model

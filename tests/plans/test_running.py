@@ -62,6 +62,7 @@ def test_a_report_says_what_is_missing_and_what_was_published(whole: Path) -> No
     assert "6 of 6 models" in report
     assert "Group absent is not complete: nobody names them" in report
     assert "Figure none is left out: no model of group absent is in the store" in report
+    assert "Figure pairs is without absent." in report
     assert f"The study had 12 stimuli; photos has {N} here." in report
     compared = pd.read_csv(whole / "out" / "published.csv")
     highest = pd.read_csv(whole / "out" / "trend.csv")["score"].max()

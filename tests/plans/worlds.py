@@ -63,7 +63,7 @@ ask = "align --x @language --y @vision --axis parameters"
 
 [[figure]]
 name = "pairs"
-ask = "models pairs --models @vision @language"
+ask = "models pairs --models @vision @language @absent"
 
 [[figure]]
 name = "none"
