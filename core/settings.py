@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import DeviceError
+from core.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +17,7 @@ INSTALLED = CHECKOUT / "platoscope_app"  # in a wheel, see setup.py
 ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and data/ are
 CAVE_WEIGHTS = ROOT / "data" / "cave"
 CLUSTER = "PLATOSCOPE_CLUSTER"
+HUB_SECONDS = "PLATOSCOPE_HUB_SECONDS"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -27,6 +29,20 @@ def store_path(path: str | Path | None = None) -> Path:
 def cluster_address() -> str:
     """Return the address of the Ray cluster that runs jobs; empty where they run here."""
     return os.environ.get(CLUSTER, "")
+
+
+def hub_seconds() -> float:
+    """Return how many seconds the hub may keep a command waiting: PLATOSCOPE_HUB_SECONDS, else 30;
+    raises InputError for what is no time.
+    """
+    text = os.environ.get(HUB_SECONDS) or "30"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise InputError(f"{HUB_SECONDS} must be a number of seconds above 0, got {text!r}")
+    return seconds
 
 
 def choose_device(name: str = "auto") -> torch.device:

@@ -20,6 +20,7 @@ from core.settings import ROOT
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.options"),
     ("core.settings", "core.progress", "core.recipe", "core.modalities"),
+    ("core.hub",),
     ("core.stimuli", "core.spaces"),
     ("core.encoders", "core.pairs", "core.training"),
     ("core.store", "core.metrics"),
@@ -91,6 +92,7 @@ TIDY = (
     "core.embedding",
     "core.encoders",
     "core.figures",
+    "core.hub",
     "core.jobs",
     "core.metrics",
     "core.options",

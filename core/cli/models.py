@@ -15,7 +15,7 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
-from core.encoders.requests import EmbedRequest, ImportRequest, importable
+from core.encoders.requests import FORMS, EmbedRequest, ImportRequest, importable
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.questions.words import add_options, read_question
 from core.settings import choose_device
@@ -41,7 +41,7 @@ def _add_embed(commands: Any) -> None:
         commands,
         "embed",
         run_embed,
-        "embed a dataset with models: timm:NAME, timm:NAME@CHECKPOINT, hf:ID, hf:FOLDER",
+        f"embed a dataset with models: {FORMS}",
         job=True,
     )
     add_options(embed, EmbedRequest)

@@ -41,7 +41,7 @@ def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
     """Open a model of the store again; raises EncoderError where its weights are no longer those
     that were embedded.
     """
-    encoder = open_encoder(entry.card.spec, device=device)
+    encoder = open_encoder(entry.card.pinned, device=device)
     if encoder.card.weights != entry.card.weights:
         raise EncoderError(
             f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
-from core.encoders.requests import Pooling
+from core.encoders.requests import FORMS, Pooling
 from core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 _OPENING = Lock()  # loading a model changes settings of the whole process
-FORMS = "timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER"
 
 
 def open_encoder(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> Encoder:

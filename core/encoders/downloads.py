@@ -8,72 +8,73 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import Path
 
-import httpx2
-from huggingface_hub import HfApi, try_to_load_from_cache
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import HfApi, constants
 from huggingface_hub.hf_api import ModelInfo
 
-from core.encoders.hub import hub_errors
+from core.errors import OfflineError
+from core.hub.fetch import asking, cached
+from core.hub.repository import Repository
 
-PATIENCE = 5.0  # seconds that the hub may take to answer
+PATIENCE = 5.0  # seconds that the hub may keep a page waiting
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
-SILENT = "The hub does not answer now: a model that is not on this machine needs it."
 
 
 @dataclass(frozen=True)
 class Download:
-    """How many bytes are still to be fetched; None where that is unknown, and why, in a
-    sentence.
+    """How many bytes are still to be fetched; None where that is unknown, and why, in a sentence.
+    is_hub_down: whether it is not worth asking for more.
     """
 
     size: int | None
     why: str = ""
+    is_hub_down: bool = False
 
 
-def download_of(repository: str, patterns: Sequence[str]) -> Download:
-    """Return what is still to be fetched of a model's weights: the files of the first pattern that
-    the hub has files of, less those that are on this machine.
+def download_of(place: str, patterns: Sequence[str]) -> Download:
+    """Return what is still to be fetched of the weights of `ID` or `ID@REVISION`: the files of the
+    first pattern that the hub has files of, less those that are on this machine.
 
     Raises EncoderError for a model that the hub does not have or keeps closed, OfflineError where
     the hub is not to be asked.
     """
+    wanted = repository_of(place)
     try:
-        with hub_errors(repository, instead="a folder with a copy of it"):
-            if _is_here(repository, patterns):
+        with asking(wanted, PATIENCE) as patience:
+            if _is_here(wanted, patterns):
                 return Download(0)
-            info = HfApi().model_info(repository, files_metadata=True, timeout=PATIENCE)
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        return Download(None, f"The hub answers with error {status} for {repository}; try later.")
-    except httpx2.HTTPError:
-        return Download(None, SILENT)
-    return _missing(info, repository, patterns)
+            info = HfApi().model_info(wanted.id, revision=wanted.revision, files_metadata=True)
+    except OfflineError:
+        if constants.is_offline_mode():
+            raise
+        reason = patience.trouble or "does not answer as it should"
+        why = f"The hub {reason}: a model that is not on this machine needs it."
+        return Download(None, why, is_hub_down=True)
+    return _missing(info, wanted, patterns)
 
 
-def cached(repository: str, file: str) -> Path | None:
-    """Return where a file of the hub lies on this machine, None where it does not."""
-    path = try_to_load_from_cache(repository, file)
-    return Path(path) if isinstance(path, str) else None
+def repository_of(place: str) -> Repository:
+    """Return the repository that `ID` or `ID@REVISION` means."""
+    name, _, revision = place.partition("@")
+    return Repository(name, place, "a folder with a copy of it", revision=revision or None)
 
 
-def _is_here(repository: str, patterns: Sequence[str]) -> bool:
+def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
     """Return whether all weights are on this machine, in one file or in several."""
-    if any(cached(repository, name) for name in ("model.safetensors", *patterns)):
+    if any(cached(wanted, name) for name in ("model.safetensors", *patterns)):
         return True
-    index = cached(repository, INDEX)
+    index = cached(wanted, INDEX)
     if index is None:
         return False
     names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    return all(cached(repository, name) for name in names)
+    return all(cached(wanted, name) for name in names)
 
 
-def _missing(info: ModelInfo, repository: str, patterns: Sequence[str]) -> Download:
+def _missing(info: ModelInfo, wanted: Repository, patterns: Sequence[str]) -> Download:
     """Count what the hub has and this machine has not."""
     for pattern in patterns:
         files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
         if files:
-            left = [each.size or 0 for each in files if not cached(repository, each.rfilename)]
+            left = [each.size or 0 for each in files if not cached(wanted, each.rfilename)]
             return Download(sum(left))
-    return Download(None, f"The hub lists no {' or '.join(patterns)} of {repository}.")
+    return Download(None, f"The hub lists no {' or '.join(patterns)} of {wanted.id}.")

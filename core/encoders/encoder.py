@@ -27,7 +27,8 @@ class ModelCard:
     ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
     parameters: count, None where unknown. weights: digest of the weights. layers: names in order,
     embedding first if any. training: whatever its maker wrote beside the weights (config, seed,
-    steps, loss, device, versions).
+    steps, loss, device, versions). revision: the commit of the hub's repository that it came from,
+    empty for others.
     """
 
     name: str
@@ -40,6 +41,12 @@ class ModelCard:
     weights: str
     layers: tuple[str, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
+    revision: str = ""
+
+    @property
+    def pinned(self) -> str:
+        """Return the spec that opens these very weights again, whatever the hub gets later."""
+        return f"{self.spec}@{self.revision}" if self.revision else self.spec
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import HfHubHTTPError
-
-from core.encoders.downloads import PATIENCE, Download, cached, download_of
-from core.encoders.hub import UNREACHABLE
-from core.errors import EncoderError
+from core.encoders.downloads import PATIENCE, Download, download_of, repository_of
+from core.encoders.requests import HUB
+from core.errors import EncoderError, OfflineError
+from core.hub.fetch import cached, fetch_file
 
 if TYPE_CHECKING:
     from timm.models import PretrainedCfg
 
-WEIGHTS = "model*.safetensors"
+WEIGHTS, SINGLE = "model*.safetensors", "model.safetensors"
 ON_THIS_MACHINE = Download(0)
 
 
@@ -40,12 +38,15 @@ class Outline:
 
 
 def outline(spec: str) -> Outline:
-    """Return the outline of `timm:NAME`, `timm:NAME@FOLDER`, `hf:ID` or `hf:FOLDER`.
+    """Return the outline of `timm:NAME`, `timm:NAME@FOLDER`, `timm:hf-hub:ID`, `hf:ID` or
+    `hf:FOLDER`.
 
     Raises EncoderError for a model that the hub does not have or keeps closed, and for a folder
     that holds none.
     """
     kind, _, place = spec.partition(":")
+    if place.startswith(HUB):
+        return Outline(download=weights_of(spec))
     if kind == "timm":
         name, _, folder = place.partition("@")
         return _of_timm(name, Path(folder).expanduser() if folder else None)
@@ -55,14 +56,16 @@ def outline(spec: str) -> Outline:
 
 
 def weights_of(spec: str) -> Download:
-    """Return what is still to be fetched of `timm:NAME` or `hf:ID`, without building the model;
+    """Return what is still to be fetched of a spec's weights, without building the model;
     nothing of a checkpoint or folder on this machine. Raises as `outline`.
     """
     kind, _, place = spec.partition(":")
-    if "@" in place or os.path.exists(os.path.expanduser(place)):
-        return ON_THIS_MACHINE
-    if kind == "hf":
+    if place.startswith(HUB):
+        return download_of(place.removeprefix(HUB), (SINGLE,))
+    if kind == "hf" and not os.path.exists(os.path.expanduser(place)):
         return download_of(place, (WEIGHTS,))
+    if kind == "hf" or "@" in place:
+        return ON_THIS_MACHINE
     import timm  # as below
 
     return _download_of_timm(place, timm.models.get_pretrained_cfg(place, allow_unregistered=True))
@@ -146,10 +149,10 @@ def _of_transformers(folder: Path, download: Download) -> Outline:
 
 def _of_hub(name: str) -> Outline:
     download = download_of(name, (WEIGHTS,))
-    config = cached(name, "config.json")
+    config = cached(repository_of(name), "config.json")
     try:
         if config is None and download.size is not None:
-            config = Path(hf_hub_download(name, "config.json", etag_timeout=PATIENCE))
-    except (*UNREACHABLE, HfHubHTTPError):
+            config = fetch_file(repository_of(name), "config.json", PATIENCE)
+    except OfflineError:
         return Outline(download=download)
     return _of_transformers(config.parent, download) if config else Outline(download=download)

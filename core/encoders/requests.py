@@ -10,6 +10,8 @@ from typing import ClassVar, Literal
 from core.modalities import MODALITIES
 from core.options import argument, option, required
 
+HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
+FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
 
 
@@ -22,7 +24,7 @@ class EmbedRequest:
     dataset: str = required("", help="the dataset", metavar="D")
     model: tuple[str, ...] = required(
         (),
-        help="timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
+        help=f"{FORMS}; ID@COMMIT for another than the newest",
         label="Models",
         metavar="SPEC",
     )

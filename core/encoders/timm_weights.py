@@ -5,12 +5,12 @@ strictly matched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import timm
-from huggingface_hub import try_to_load_from_cache
+from safetensors import SafetensorError
 
 from core.encoders.checkpoint import (
     FORMATS,
@@ -21,9 +21,12 @@ from core.encoders.checkpoint import (
     read_weights,
     store_name,
 )
-from core.encoders.hub import hub_errors
+from core.encoders.requests import HUB
 from core.errors import EncoderError, UnknownNameError
+from core.hub.fetch import asking, cached, fetch_snapshot, mending
+from core.hub.repository import Repository
 
+FETCHED = ("config.json", "card.json", "model.safetensors")
 SOURCES = (
     "url",
     "file",
@@ -49,7 +52,7 @@ CONTROLS = (
 @dataclass(frozen=True)
 class Loaded:
     """A model with its weights in. published: `architecture.tag` of published weights, None for a
-    checkpoint.
+    checkpoint. revision: the commit of the hub's repository that was named, else empty.
     """
 
     model: Any
@@ -57,6 +60,7 @@ class Loaded:
     published: str | None
     notes: Mapping[str, Any]
     weights: str
+    revision: str = ""
 
 
 def check_name(name: str) -> None:
@@ -75,19 +79,53 @@ def load_published(name: str) -> Loaded:
         raise EncoderError(
             f"timm publishes no weights for {name}; give your own as timm:{name}@CHECKPOINT"
         )
-    with hub_errors(f"timm:{name}", instead=f"timm:{name}@CHECKPOINT with a weights file"):
-        model = timm.create_model(name, pretrained=True)
+    instead = f"timm:{name}@CHECKPOINT with a weights file"
+    wanted = Repository(published.hf_hub_id or name, f"timm:{name}", instead)
+    with mending(wanted):
+        model = _create_published(name, wanted)
     source = model.pretrained_cfg
     file = source.get("hf_hub_filename") or "model.safetensors"
-    cached = try_to_load_from_cache(source["hf_hub_id"], file) if source.get("hf_hub_id") else None
-    digest = (
-        digest_files([Path(cached)])
-        if isinstance(cached, str)
-        else digest_state(model.state_dict())
-    )
+    here = cached(wanted, file) if source.get("hf_hub_id") else None
+    digest = digest_files([here]) if here else digest_state(model.state_dict())
     return Loaded(
         model, store_name(name), f"{source['architecture']}.{source.get('tag') or ''}", {}, digest
     )
+
+
+def _create_published(name: str, wanted: Repository) -> Any:
+    """Make a model with the weights that timm publishes for it; raise EncoderError where they do
+    not fit.
+    """
+    with asking(wanted):
+        try:
+            return timm.create_model(name, pretrained=True)
+        except (SafetensorError, RuntimeError, EOFError) as error:
+            raise EncoderError(
+                f"the weights that timm publishes for {name} cannot be read"
+                f" ({' '.join(str(error).split())[:200]}); use {wanted.instead}"
+            ) from error
+
+
+def load_from_hub(place: str) -> Loaded:
+    """Load a model of the hub's in timm's format, `ID` or `ID@REVISION`; raise EncoderError, or
+    OfflineError where none is here.
+    """
+    repository, _, revision = place.partition("@")
+    instead = "timm:NAME@FOLDER with a copy of it"
+    wanted = Repository(repository, f"timm:{HUB}{place}", instead, revision=revision or None)
+    folder = fetch_snapshot(wanted, FETCHED)
+    with mending(wanted):
+        config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
+        name = str(config.get("architecture"))
+        if not timm.is_model(name):
+            raise EncoderError(
+                f"timm:{HUB}{repository} is not a model of timm's: its config.json names the"
+                f" architecture {config.get('architecture')!r}"
+            )
+        loaded = load_checkpoint(name, folder)
+    tag = loaded.model.pretrained_cfg.get("tag")
+    published = f"{name}.{tag}" if tag else None
+    return replace(loaded, name=store_name(repository), published=published, revision=folder.name)
 
 
 def load_checkpoint(name: str, place: Path) -> Loaded:

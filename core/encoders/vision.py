@@ -16,7 +16,14 @@ from torch import Tensor
 from core.encoders import naming
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import forward_on, precision
-from core.encoders.timm_weights import Loaded, check_name, load_checkpoint, load_published
+from core.encoders.requests import HUB
+from core.encoders.timm_weights import (
+    Loaded,
+    check_name,
+    load_checkpoint,
+    load_from_hub,
+    load_published,
+)
 from core.errors import EncoderError
 from core.modalities import VISION
 
@@ -44,18 +51,15 @@ class VisionEncoder:
 
 
 def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
-    """Open `timm:NAME` (published weights, from the hub or its cache) or `timm:NAME@CHECKPOINT`.
+    """Open `timm:NAME` (published weights, from the hub or its cache), `timm:hf-hub:ID` (any model
+    on the hub in timm's format, `timm:hf-hub:ID@REVISION` at a commit) or `timm:NAME@CHECKPOINT`.
 
     CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format:
     config.json with architecture, model_args and pretrained_cfg, beside model.safetensors. A
     card.json there gives title, family, objective and training. Raises UnknownNameError,
     EncoderError or OfflineError.
     """
-    name, at, place = spec.removeprefix("timm:").partition("@")
-    if not name or (at and not place):
-        raise EncoderError(f"{spec!r} is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
-    check_name(name)
-    loaded = load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
+    loaded = _load(spec)
     model = loaded.model.float().eval().requires_grad_(False).to(device)
     data = resolve_data_config({}, model=model)
     return VisionEncoder(
@@ -80,6 +84,16 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
         transform=create_transform(**data, is_training=False),
         cropped=data.get("crop_mode", "center") == "center",
     )
+
+
+def _load(spec: str) -> Loaded:
+    name, at, place = spec.removeprefix("timm:").partition("@")
+    if name in ("", HUB) or (at and not place):
+        raise EncoderError(f"{spec!r} is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
+    if name.startswith(HUB):
+        return load_from_hub(spec.removeprefix("timm:").removeprefix(HUB))
+    check_name(name)
+    return load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
 
 
 def cut_ends(image: Image.Image) -> Image.Image:
@@ -153,7 +167,7 @@ def _describe(spec: str, loaded: Loaded, *, layers: tuple[str, ...]) -> ModelCar
         name=loaded.name,
         title=notes.get("title") or (naming.vision_title(published) if published else loaded.name),
         modality=VISION.name,
-        spec=spec,
+        spec=spec.partition("@")[0] if loaded.revision else spec,
         family=notes.get("family") or naming.vision_family(type(loaded.model).__name__),
         objective=notes.get("objective")
         or (naming.vision_objective(published) if published else "unknown"),
@@ -161,4 +175,5 @@ def _describe(spec: str, loaded: Loaded, *, layers: tuple[str, ...]) -> ModelCar
         weights=loaded.weights,
         layers=layers,
         training=notes.get("training") or {},
+        revision=loaded.revision,
     )

@@ -13,11 +13,12 @@ import pandas as pd
 
 from core.competence.published import published_models
 from core.embedding.forecast import room_for
-from core.encoders.downloads import SILENT, Download
+from core.encoders.downloads import Download
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel
 from core.store import Store
 
+OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
 FLOAT = 4  # bytes of a weight in memory
 COLUMNS = (
     "group",
@@ -81,8 +82,8 @@ def ask_hub() -> Ask:
         try:
             download = weights_of(spec)
         except OfflineError:
-            download = Download(None, SILENT)
-        if download.why == SILENT:
+            download = Download(None, OFFLINE, is_hub_down=True)
+        if download.is_hub_down:
             silence.append(download)
         return download
 

@@ -7,6 +7,7 @@ address is not fetched.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from PIL import Image
 
-from core.errors import OfflineError, StimuliError
+from core.errors import PlatoscopeError, StimuliError
+from core.hub.fetch import asking, commit_of, mending
+from core.hub.repository import Repository
 from core.stimuli.captions import Captioned, Problem, Row, gather, refuse
 from core.stimuli.dataset import DatasetCard, check_name
 from core.stimuli.images import check_image, load_image
@@ -73,6 +76,7 @@ class HubDataset:
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
+        source = _pinned(source)
         hub_id, split = source["hub_id"], source["split"]
         rows = read_rows(_load(source), source)
         whole, problems = rows.whole, rows.problems
@@ -184,6 +188,28 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
 
+def _pinned(source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source at the commit that it stands for now, so that it is the same whenever it is
+    opened again; as it is where nobody can tell.
+    """
+    wanted = _repository(source)
+    if wanted is None or re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
+        return source
+    return {**source, "revision": commit_of(wanted) or wanted.revision}
+
+
+def _repository(source: Mapping[str, Any]) -> Repository | None:
+    """Return the hub's repository of a source, None for a local folder."""
+    import datasets
+
+    hub_id, revision = source["hub_id"], source["revision"]
+    if Path(hub_id).is_dir():
+        return None
+    cache = datasets.config.HF_DATASETS_CACHE
+    instead = f"HF_DATASETS_CACHE to name a cache that has it (now {cache})"
+    return Repository(hub_id, hub_id, instead, "dataset", revision)
+
+
 def _load(source: Mapping[str, Any]) -> datasets.Dataset:
     import datasets  # a second, only for those who use the hub
 
@@ -198,31 +224,26 @@ def _explained(source: Mapping[str, Any]) -> Iterator[None]:
     """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
     pyarrow's …
     """
-    import datasets
+    wanted = _repository(source)
+    if wanted is None:
+        with _opened(source):
+            yield
+        return
+    with mending(wanted), _opened(source), asking(wanted):
+        yield
 
-    hub_id = source["hub_id"]
+
+@contextmanager
+def _opened(source: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
+    except PlatoscopeError:
+        raise
     except Exception as error:
-        if _unreachable(error) or (error.__cause__ and _unreachable(error.__cause__)):
-            raise OfflineError(
-                f"the hub cannot be reached ({error}) and {hub_id} is not in the cache"
-                f" {datasets.config.HF_DATASETS_CACHE}; connect once, or copy a cache that has it"
-                " there; HF_HOME or HF_DATASETS_CACHE names another cache, and HF_HUB_OFFLINE=1"
-                " forbids the network"
-            ) from error
         raise StimuliError(
-            f"cannot open {hub_id} as a hub data set: {error}; check the id, the revision and the"
-            " split"
+            f"cannot open {source['hub_id']} as a hub data set: {error}; check the id, the revision"
+            " and the split"
         ) from error
-
-
-def _unreachable(error: BaseException) -> bool:
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    # the hub's HTTP library has changed twice; its transport errors kept their name
-    transport = any(base.__name__ == "TransportError" for base in type(error).__mro__)
-    return transport or isinstance(error, ConnectionError | TimeoutError | LocalEntryNotFoundError)
 
 
 def _column(table: datasets.Dataset, name: str) -> datasets.Dataset:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import httpx2
 import pytest
 import timm
 import torch
-from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import HfApi, constants
 from huggingface_hub.hf_api import ModelInfo
 from PIL import Image
 from safetensors.torch import save_file
@@ -18,9 +16,9 @@ from safetensors.torch import save_file
 from core.competence.published import published_models
 from core.encoders import downloads
 from core.encoders.catalog import open_encoder, spec_of_folder
-from core.encoders.downloads import INDEX, SILENT, Download, download_of
+from core.encoders.downloads import INDEX, Download, download_of
 from core.encoders.outlines import Outline, outline
-from core.errors import EncoderError
+from core.errors import EncoderError, OfflineError
 from core.settings import CAVE_WEIGHTS
 
 SHIPPED = ("vit-clip-xs", "resnet-multitask-s", "gpt2-xs", "llama-xs", "bloom-xs", "roberta-s")
@@ -39,22 +37,23 @@ def picture():
     return Image.new("RGB", (224, 224))
 
 
+@pytest.fixture(autouse=True)
+def unreachable(monkeypatch):
+    """Turn to a hub that is not there."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
+
+
 @pytest.mark.parametrize("size", ["tiny", "giant"])
-def test_a_published_vision_model_is_outlined_without_its_weights(size, monkeypatch):
-    monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ConnectError("no network")))
+def test_a_published_vision_model_is_outlined_without_its_weights(size):
     table = published_models()
     row = table[table["model"].str.startswith(f"timm:vit_{size}")].iloc[0]
     known = outline(row["model"])
     assert known.parameters == row["parameters"]
     assert known.widths == (row["width"],) * row["depth"]
-    assert known.download == Download(None, SILENT)
-
-
-def refuse(error: Exception):
-    def ask(*_: object, **__: object) -> None:
-        raise error
-
-    return ask
+    assert known.download.size is None
+    assert known.download.why.startswith("The hub cannot be reached (")
+    assert known.download.why.endswith("): a model that is not on this machine needs it.")
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b/c", "~nobody-has-this-name/x", "x" * 300])
@@ -63,17 +62,21 @@ def test_what_is_no_id_is_said(name):
         outline(f"hf:{name}")
 
 
-def test_why_the_hub_says_nothing_of_a_model_is_told(monkeypatch):
-    monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ReadTimeout("slow")))
-    assert outline("hf:nobody/nothing") == Outline(download=Download(None, SILENT))
-    response = httpx2.Response(503, request=httpx2.Request("GET", "https://hub"))
-    error = HfHubHTTPError("Service Unavailable", response=response)
-    monkeypatch.setattr(HfApi, "model_info", refuse(error))
-    why = "The hub answers with error 503 for nobody/nothing; try later."
-    assert outline("hf:nobody/nothing") == Outline(download=Download(None, why))
+def test_why_nothing_is_known_of_a_model_is_told(monkeypatch):
+    assert outline("hf:nobody/nothing").download.why.startswith("The hub cannot be reached (")
+    monkeypatch.setattr(HfApi, "model_info", refuse)
+    why = "The hub does not answer as it should: a model that is not on this machine needs it."
+    assert outline("hf:nobody/nothing") == Outline(download=Download(None, why, is_hub_down=True))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(OfflineError, match="HF_HUB_OFFLINE is set"):
+        outline("hf:nobody/nothing")
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: ModelInfo(id="a/b", siblings=[]))
     why = "The hub lists no model.safetensors or pytorch_model.bin of a/b."
     assert download_of("a/b", ("model.safetensors", "pytorch_model.bin")) == Download(None, why)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise ConnectionError("broken")
 
 
 def test_of_weights_in_parts_those_that_are_here_need_no_download(tmp_path, monkeypatch):
@@ -83,14 +86,13 @@ def test_of_weights_in_parts_those_that_are_here_need_no_download(tmp_path, monk
     info = ModelInfo(id="a/b", siblings=files)
     here = {index: tmp_path / index}
     here[index].write_text(json.dumps({"weight_map": {"x": parts[0], "y": parts[1]}}))
-    place = downloads.__name__ + ".try_to_load_from_cache"
-    monkeypatch.setattr(place, lambda _, name: str(here[name]) if name in here else None)
+    monkeypatch.setattr(downloads, "cached", lambda _, name: here.get(name))
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: info)
     patterns = ("model*.safetensors",)
     assert download_of("a/b", patterns) == Download(42)
     here[parts[0]] = tmp_path
     assert download_of("a/b", patterns) == Download(12)
-    monkeypatch.setattr(HfApi, "model_info", refuse(httpx2.ConnectError("no network")))
+    monkeypatch.setattr(HfApi, "model_info", refuse)
     assert download_of("a/b", patterns).size is None
     here[parts[1]] = tmp_path
     assert download_of("a/b", patterns) == Download(0)

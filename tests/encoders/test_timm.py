@@ -333,7 +333,7 @@ def test_half_a_spec_is_refused(spec):
 def test_other_specs_name_the_valid_forms(spec):
     with pytest.raises(
         EncoderError,
-        match="is not a model spec; expected timm:NAME, timm:NAME@CHECKPOINT, hf:ID or hf:FOLDER",
+        match="is not a model spec; expected timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID,",
     ):
         open_encoder(spec, device=CPU)
 

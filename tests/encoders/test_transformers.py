@@ -279,8 +279,7 @@ def broken(tmp_path, folders):
 def test_missing_folder(place):
     assert_refused(
         place,
-        "there is no folder at .*; expected hf:ID or hf:FOLDER, a transformers folder with"
-        " config.json",
+        "hf:.* is no folder; expected hf:ID or hf:FOLDER, a transformers folder with config.json",
     )
 
 

@@ -87,7 +87,7 @@ def test_a_dry_run_needs_no_network(
     capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(downloads, "download_of", lambda *_: Download(None, downloads.SILENT))
+    monkeypatch.setattr(downloads, "download_of", lambda *_: Download(None, "no", is_hub_down=True))
     words = ["study", "show", plan.name, "--json", "--store", str(tmp_path / "store")]
     assert main(words) == 0
     said = json.loads(capsys.readouterr().out)

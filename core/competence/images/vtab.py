@@ -7,7 +7,6 @@ adaptation benchmark (2019).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from core.competence.images.labeled import (
     LIMIT,
@@ -22,9 +21,11 @@ from core.competence.images.labeled import (
 from core.competence.images.shards import COUNT, read_shards
 from core.competence.published import vtab_tasks
 from core.errors import StimuliError, UnknownNameError
+from core.hub.repository import Repository
 from core.progress import Progress
 
 ALL = "vtab"  # stands for all of them
+PARTS = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
 # What the hub's labels count where the benchmark joins neighbors: positions and orientations of the
 # drawn figure.
 RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
@@ -40,18 +41,20 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     samples are drawn.
 
     Raises UnknownNameError, OfflineError where the data set is not in the cache and the hub cannot
-    be reached, EncoderError where the hub does not have it, StimuliError where it is not as the
-    benchmark describes it.
+    be reached, StimuliError where the hub does not have it, or where it is not as the benchmark
+    describes it.
     """
+    from core.hub.fetch import fetch_snapshot, mending  # half a second, only for the hub's users
+
     tasks = {task["task"]: task for task in vtab_tasks().to_dict("records")}
     if name not in tasks:
         raise UnknownNameError("task of VTAB", name, tasks)
     task = tasks[name]
-    folder = _fetch(name, task["hub"])
-    samples, parts = draw(
-        _in_benchmark_classes(read_shards(folder, report=report), name, task["classes"]),
-        limit=limit,
-    )
+    wanted = _repository(name, task["hub"])
+    folder = fetch_snapshot(wanted, PARTS)
+    with mending(wanted):
+        listed = read_shards(folder, report=report)
+        samples, parts = draw(_in_benchmark_classes(listed, name, task["classes"]), limit=limit)
     source = {
         "hub": task["hub"],
         "revision": folder.name,
@@ -86,14 +89,6 @@ def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
     return Samples(joined(samples.train), joined(samples.test))
 
 
-def _fetch(name: str, hub_id: str) -> Path:
-    """Return the folder of a data set in the hub's cache, which is named by its revision."""
-    from huggingface_hub import snapshot_download  # half a second, only for those who use the hub
-
-    from core.encoders.hub import hub_errors
-
-    wanted = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
-    with hub_errors(
-        f"{name} ({hub_id})", instead="--task DIR with a copy of its train and test folders"
-    ):
-        return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted))
+def _repository(name: str, hub_id: str) -> Repository:
+    instead = "--task DIR with a copy of its train and test folders"
+    return Repository(hub_id, f"{name} ({hub_id})", instead, kind="dataset")

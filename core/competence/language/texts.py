@@ -14,6 +14,7 @@ from typing import Any
 
 from core.encoders.checkpoint import digest_files
 from core.errors import InputError, UnknownNameError
+from core.hub.repository import Repository
 
 WEB, CAVE = "owt", "cave"
 _HUB_ID = "Skylion007/openwebtext"
@@ -39,8 +40,9 @@ def open_texts(name: str) -> Texts:
     OpenWebText: Gokaslan and Cohen (2019).
     """
     if name == WEB:
-        revision = _fetch_web(0).parent.parent.name
-        return Texts("OpenWebText", {"hub": _HUB_ID, "revision": revision}, _read_web)
+        commit = _fetch_web(0, None).parent.parent.name
+        source = {"hub": _HUB_ID, "revision": commit}
+        return Texts("OpenWebText", source, lambda: _read_web(commit))
     if name == CAVE:
         return _open_cave()
     path = Path(name).expanduser()
@@ -72,29 +74,27 @@ def _open_cave() -> Texts:
     )
 
 
-def _read_web() -> Iterator[str]:
+def _read_web(commit: str) -> Iterator[str]:
     """Read documents file by file, each fetched when the one before is read: the first has more
     than ten times the usual sample.
     """
+    from core.hub.fetch import mending  # half a second, only for those who use the hub
+
     for number in range(_FILES):
-        yield from _read_parquet(_fetch_web(number))
+        path = _fetch_web(number, commit)
+        with mending(_web(commit)):
+            yield from _read_parquet(path)
 
 
-def _fetch_web(number: int) -> Path:
-    from huggingface_hub import hf_hub_download  # half a second, only for those who use the hub
+def _fetch_web(number: int, commit: str | None) -> Path:
+    from core.hub.fetch import fetch_file  # as above
 
-    from core.encoders.hub import hub_errors
+    return fetch_file(_web(commit), f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet")
 
-    with hub_errors(
-        f"OpenWebText ({_HUB_ID})", instead=f"--text FILE with texts of your own, or --text {CAVE}"
-    ):
-        return Path(
-            hf_hub_download(
-                _HUB_ID,
-                f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet",
-                repo_type="dataset",
-            )
-        )
+
+def _web(commit: str | None) -> Repository:
+    instead = f"--text FILE with texts of your own, or --text {CAVE}"
+    return Repository(_HUB_ID, f"OpenWebText ({_HUB_ID})", instead, "dataset", commit)
 
 
 def _read_text(path: Path) -> Iterator[str]:

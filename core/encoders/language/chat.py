@@ -14,11 +14,12 @@ from transformers import GenerationConfig
 
 from core.encoders.checkpoint import digest_files, store_name
 from core.encoders.language.folder import (
-    find_folder,
+    Source,
     find_weights,
     is_causal,
     load_model,
     load_tokenizer,
+    opened_source,
     tokenizer_files,
 )
 from core.encoders.precision import forward_on
@@ -88,7 +89,12 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
         raise EncoderError(
             f"{spec!r} is not a model that answers in text; expected hf:ID or hf:FOLDER"
         )
-    folder = find_folder(place)
+    with opened_source(place) as source:
+        return _open(spec, source, device)
+
+
+def _open(spec: str, source: Source, device: torch.device) -> Chat:
+    folder = source.folder
     files = [*find_weights(folder), *tokenizer_files(folder)]
     tokenizer = load_tokenizer(folder)
     if not tokenizer.chat_template:
@@ -102,7 +108,7 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
             f"{spec} does not write text; expected an instruction-tuned causal model"
         )
     model.generation_config = greedy(model.generation_config.eos_token_id)
-    return Chat(store_name(place), digest_files(files), str(device), model, tokenizer)
+    return Chat(store_name(source.place), digest_files(files), str(device), model, tokenizer)
 
 
 def greedy(ends: int | list[int] | None) -> GenerationConfig:

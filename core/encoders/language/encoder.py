@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from core.encoders import naming
 from core.encoders.checkpoint import digest_files, read_notes, store_name
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
-    find_folder,
+    Source,
     find_weights,
     is_causal,
     load_model,
     load_tokenizer,
+    opened_source,
     tokenizer_files,
 )
 from core.encoders.precision import forward_on, precision
@@ -98,20 +98,25 @@ class LanguageEncoder:
 
 
 def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> LanguageEncoder:
-    """Open `hf:ID` (from the hub or its cache) or `hf:FOLDER` with config.json, model.safetensors
-    and a tokenizer.
+    """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
+    model.safetensors and a tokenizer.
 
     pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
     A causal model also gives bits. A card.json in the folder gives title, family, objective and
     training. Raises EncoderError or OfflineError.
     """
-    folder = find_folder(spec.removeprefix("hf:"))
+    with opened_source(spec.removeprefix("hf:")) as source:
+        return _open(source, device, pooling)
+
+
+def _open(source: Source, device: torch.device, pooling: Pooling) -> LanguageEncoder:
+    folder = source.folder
     files = find_weights(folder)
     tokenizer = load_tokenizer(folder)
     model = load_model(folder).eval().requires_grad_(False).to(device)
     limit = longest_text(model, tokenizer)
     return LanguageEncoder(
-        card=_describe(spec, model, folder, weights=digest_files(files)),
+        card=_describe(source, model, weights=digest_files(files)),
         recipe={
             "library": "transformers",
             "pooling": POOLED[pooling],
@@ -197,13 +202,13 @@ def _kept(text: str, part: Any) -> str:
     return text[: max(end for _, end in part.offsets)] if part.overflowing else text
 
 
-def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard:
-    name, notes = store_name(spec.removeprefix("hf:")), read_notes(folder)
+def _describe(source: Source, model: Any, *, weights: str) -> ModelCard:
+    name, notes = store_name(source.place), read_notes(source.folder)
     return ModelCard(
         name=name,
         title=notes.get("title") or name,
         modality=LANGUAGE.name,
-        spec=spec,
+        spec=f"hf:{source.place}",
         family=notes.get("family") or naming.language_family(model.config.model_type),
         objective=notes.get("objective")
         or naming.language_objective(model.config.architectures or ()),
@@ -211,6 +216,7 @@ def _describe(spec: str, model: Any, folder: Path, *, weights: str) -> ModelCard
         weights=weights,
         layers=("embedding", *(f"block {i}" for i in range(1, _count_states(model)))),
         training=notes.get("training") or {},
+        revision=source.revision,
     )
 
 

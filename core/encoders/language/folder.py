@@ -8,17 +8,18 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_log
 
-from core.encoders.hub import hub_errors
 from core.errors import EncoderError
+from core.hub.fetch import fetch_snapshot, mending
+from core.hub.repository import Repository
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
 CAUSAL = (
@@ -26,22 +27,42 @@ CAUSAL = (
     "LMHeadModel",
 )  # how the architectures that predict the next token are named
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
-FETCHED = ("*.json", "*.txt", "*.model", "model*.safetensors")
+FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors")
 
 
-def find_folder(place: str) -> Path:
-    """Return the local folder of a model, the hub's snapshot for an id; raise EncoderError or
-    OfflineError where there is none.
+@dataclass(frozen=True)
+class Source:
+    """Where a model lies. place: the hub's id, or the folder as it was typed. revision: the commit
+    of the hub's repository, empty for a folder.
+    """
+
+    folder: Path
+    place: str
+    revision: str = ""
+
+
+@contextmanager
+def opened_source(place: str) -> Iterator[Source]:
+    """Give the files of a local folder, or of the hub's `ID` or `ID@REVISION`; raise EncoderError
+    or OfflineError where there are none.
+
+    Where they cannot be used since the cache holds them damaged, they are fetched anew next time.
     """
     folder = Path(os.path.expanduser(place))
     if place and os.path.isdir(folder):  # a very long id is no path, and no error
-        return folder
-    if not place or place[0] in "./~" or place.count("/") > 1 or folder.exists():
-        raise EncoderError(
-            f"there is no folder at {place or 'hf:'}; expected hf:ID or hf:FOLDER, {CONTENTS}"
-        )
-    with hub_errors(f"hf:{place}", instead="hf:FOLDER with a copy of it"):
-        return Path(snapshot_download(place, allow_patterns=list(FETCHED)))
+        yield Source(folder, place)
+        return
+    repository = _repository(place, folder)
+    snapshot = fetch_snapshot(repository, FETCHED)
+    with mending(repository):
+        yield Source(snapshot, repository.id, snapshot.name)
+
+
+def _repository(place: str, folder: Path) -> Repository:
+    name, _, revision = place.partition("@")
+    if not name or name[0] in "./~" or name.count("/") > 1 or folder.exists():
+        raise EncoderError(f"hf:{place} is no folder; expected hf:ID or hf:FOLDER, {CONTENTS}")
+    return Repository(name, f"hf:{place}", "hf:FOLDER with a copy of it", revision=revision or None)
 
 
 def find_weights(folder: Path) -> list[Path]:

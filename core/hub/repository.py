@@ -1,0 +1,29 @@
+"""A repository of the hub, and how sentences name what is wanted of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from huggingface_hub import constants
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository of the hub.
+
+    id: owner/name. what: the name that sentences use. instead: the way that needs no hub. revision:
+    a commit, tag or branch; the newest commit where None.
+    """
+
+    id: str
+    what: str
+    instead: str
+    kind: Literal["model", "dataset"] = "model"
+    revision: str | None = None
+
+    @property
+    def cache(self) -> Path:
+        """Return the folder of the hub's cache that holds the repository."""
+        return Path(constants.HF_HUB_CACHE) / "--".join([f"{self.kind}s", *self.id.split("/")])
