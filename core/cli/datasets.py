@@ -52,7 +52,7 @@ def run_dataset_add(arguments: argparse.Namespace) -> None:
         )
     print(
         f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels"
-        f" {', '.join(dataset.card.levels)}"
+        f" {', '.join(dataset.card.levels) or 'none'}"
     )
 
 

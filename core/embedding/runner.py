@@ -34,7 +34,7 @@ from core.errors import (
 )
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.dataset import Dataset, DatasetCard, check_captions
 from core.stimuli.levels import offered_levels
 from core.store import Embedding, Store
 from core.store.examine import examine_if_usable
@@ -199,6 +199,8 @@ def _written(store: Path, dataset: DatasetCard) -> dict[str, Recipe]:
 def _level(
     dataset: DatasetCard, written: Collection[str], card: ModelCard, level: str | None
 ) -> str | None:
+    if modality_of(card).reads == "caption":
+        check_captions(dataset)
     offered = offered_levels(dataset.levels, tuple(written))
     if level is not None and level not in offered:
         raise UnknownNameError("caption level", level, offered)

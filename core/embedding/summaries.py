@@ -21,7 +21,7 @@ from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.dataset import DatasetCard
+from core.stimuli.dataset import DatasetCard, check_captions
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
 from core.store.schema import SUMMARY, result_file
@@ -72,6 +72,7 @@ def summarize(
         raise InputError(f"expected captions of one word or more; got {words}")
     reader = Store(store)
     card = reader.dataset(dataset)
+    check_captions(card)
     source = level or card.levels[0]
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)

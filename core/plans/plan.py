@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling
 from core.errors import InputError, UnknownNameError
 
@@ -33,6 +34,7 @@ class PlannedData:
     split: str = ""
     image_column: str = ""
     text_column: str = ""
+    images_only: bool = False
     missing: str = ""
 
 
@@ -208,6 +210,12 @@ def _weights(place: Path) -> Path:
     """Return the only file of a folder that does not say what it holds, else the place itself."""
     files = sorted(place.glob("[!.]*"))
     return files[0] if len(files) == 1 and files[0].name != "config.json" else place
+
+
+def is_of(card: ModelCard, spec: str) -> bool:
+    """Return whether a spec opens a model of the store, at its commit where the spec names one."""
+    at_commit = spec.startswith(f"{card.spec}@") and card.pinned.startswith(spec)
+    return card.spec == spec or at_commit
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:

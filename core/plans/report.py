@@ -44,13 +44,10 @@ def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
 
 def _models(run: Run) -> pd.DataFrame:
     """Return a row per model of the plan, with its name in the store where it is there."""
-    reader, there = Store(run.store), run.names()
-    cards = {entry.card.spec: entry.card for entry in reader.embeddings(run.plan.dataset.name)}
     rows = []
     for group, model in run.plan.members():
-        card = cards.get(model.spec)
-        name = card.name if card and card.name in there.get(group.name, []) else ""
-        parameters = card.parameters if card else None
+        entry = run.entry(group, model)
+        name, parameters = (entry.card.name, entry.card.parameters) if entry else ("", None)
         rows.append((group.name, model.spec, name, parameters, model.source or group.source))
     columns = ["group", "spec", "model", "parameters", "source"]
     return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import PlatoscopeError
-from core.plans.plan import Plan, PlannedModel
+from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.progress import Progress
 from core.store import ModelEntry, Store
 
@@ -58,17 +58,23 @@ class Run:
         level: None for the dataset's default, and for models that read images.
         """
         reader, name = Store(self.store), self.plan.dataset.name
-        wanted = (level or reader.dataset(name).levels[0], None)
+        wanted = (level or next(iter(reader.dataset(name).levels), None), None)
         for entry in reader.embeddings(name):
-            if entry.card.spec == model.spec and entry.level in wanted:
+            if is_of(entry.card, model.spec) and entry.level in wanted:
                 return entry
         return None
 
+    def entry(self, group: Group, model: PlannedModel) -> ModelEntry | None:
+        """Return a model's embedding at the first level that its group reads, None where there is
+        none.
+        """
+        levels = self.plan.levels if group.modality == "language" else ()
+        return self.held(model, levels[0] if levels else None)
+
     def names(self) -> dict[str, list[str]]:
         """Return the store's names of the models that are there, by group."""
-        first = self.plan.levels[0] if self.plan.levels else None
         names: dict[str, list[str]] = {}
         for group, model in self.plan.members():
-            if entry := self.held(model, first if group.modality == "language" else None):
+            if entry := self.entry(group, model):
                 names.setdefault(group.name, []).append(entry.card.name)
         return names

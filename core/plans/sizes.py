@@ -4,7 +4,7 @@ hub's own counts. What nobody states is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,8 +14,9 @@ import pandas as pd
 from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
+from core.encoders.encoder import ModelCard
 from core.errors import OfflineError, PlatoscopeError
-from core.plans.plan import Group, Plan, PlannedModel
+from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.store import Store
 
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
@@ -59,9 +60,9 @@ def sizes(plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask) -> p
     in the store, at all caption levels. memory: bytes of the weights on the device. embedded: the
     model's name in the store, "" where it is not there yet. note: why the model cannot be had.
     """
-    held, facts = _held(plan, store), _published()
+    cards, facts = _cards(plan, store), _published()
     rows = [
-        _row(plan, group, model, facts, ask) | {"embedded": held.get(model.spec, "")}
+        _row(plan, group, model, facts, ask) | {"embedded": _name(cards, model.spec)}
         for group, model in plan.members(only)
     ]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -164,9 +165,14 @@ def _is_here(spec: str) -> bool:
     return bool(name) and (Path(name).expanduser() / "config.json").is_file()
 
 
-def _held(plan: Plan, store: Path) -> dict[str, str]:
-    """Return the store's name of each embedded model by its spec."""
+def _cards(plan: Plan, store: Path) -> list[ModelCard]:
+    """Return the models that are embedded over the plan's dataset."""
     reader = Store(store)
     if plan.dataset.name not in {card.name for card in reader.datasets()}:
-        return {}
-    return {entry.card.spec: entry.card.name for entry in reader.models(plan.dataset.name)}
+        return []
+    return [entry.card for entry in reader.models(plan.dataset.name)]
+
+
+def _name(cards: Sequence[ModelCard], spec: str) -> str:
+    """Return what the store calls a model, "" where it is not there."""
+    return next((card.name for card in cards if is_of(card, spec)), "")

@@ -18,7 +18,7 @@ OF_HUB = ("revision", "split", "image_column", "text_column")
 
 @dataclass(frozen=True)
 class Addition:
-    """Add image-caption stimuli from a folder or the hub."""
+    """Add image-caption stimuli, or images alone, from a folder or the hub."""
 
     command: ClassVar[str] = "dataset add"
 
@@ -43,6 +43,11 @@ class Addition:
     split: str = option("", help="of the hub's dataset", metavar="S")
     image_column: str = option("", help="column that holds the images", metavar="I")
     text_column: str = option("", help="column that holds the captions", metavar="T")
+    images_only: bool = option(
+        False,
+        help="images without captions: every image of the folder, or of the hub's data set",
+        label="Images only",
+    )
     title: str = option(
         "", help="what people call the dataset (the folder's name, or the hub id)", metavar="TITLE"
     )
@@ -60,6 +65,9 @@ def check_addition(addition: Addition) -> None:
             "a dataset comes from a folder (--folder DIR) or from the hub (--hub ID); name one of"
             " the two"
         )
+    if addition.images_only and (addition.table or addition.text_column):
+        named = "--table" if addition.table else "--text-column"
+        raise InputError(f"--images-only takes no captions; leave {named} out, or --images-only")
     foreign = OF_HUB if addition.folder else ("table",)
     options = [one for one in options_of(Addition) if one.name in foreign]
     flags = [one.flag for one in options if value_of(addition, one)]
@@ -78,7 +86,7 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     """Open what is to be added, reading all of it; raises InputError, OfflineError."""
     check_addition(addition)
     if addition.hub:
-        from core.stimuli.hub import HubDataset  # each source brings libraries of its own
+        from core.stimuli.hub import NO_TEXT, HubDataset  # each source brings libraries of its own
 
         return HubDataset.open(
             addition.hub,
@@ -86,7 +94,7 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
             revision=addition.revision or None,
             split=addition.split or None,
             image_column=addition.image_column or None,
-            text_column=addition.text_column or None,
+            text_column=NO_TEXT if addition.images_only else addition.text_column or None,
             skip_broken=addition.skip_broken,
         )
     from core.stimuli.folder import FolderDataset
@@ -96,4 +104,5 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
         name=addition.name,
         table=Path(addition.table) if addition.table else None,
         skip_broken=addition.skip_broken,
+        images_only=addition.images_only,
     )

@@ -103,6 +103,19 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
     return _tabulate(kept, texts, levels), sorted(named, key=lambda problem: problem.row)
 
 
+def gather_images(
+    rows: Sequence[Row], *, broken: Collection[str] = ()
+) -> tuple[Captioned, list[Problem]]:
+    """Put rows of images without captions together, leaving out the stimuli in `broken`; there is
+    no caption level.
+    """
+    names = dict.fromkeys(row.stimulus for row in rows if row.stimulus not in broken)
+    stimuli = pd.DataFrame({"stimulus": pd.Series(list(names), dtype="str")})
+    captions = pd.DataFrame({"index": [], "level": [], "text": []})
+    types = {"index": "int64", "level": "str", "text": "str"}
+    return Captioned(stimuli, captions.astype(types), ()), []
+
+
 def refuse(where: str, problems: Sequence[Problem]) -> StimuliError:
     """Return the error that lists the first problems and their number."""
     shown = "\n  ".join(str(problem) for problem in problems[:SHOWN_PROBLEMS])

@@ -45,8 +45,9 @@ def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
     return FolderDataset.open(
         Path(source["folder"]),
         name=name,
-        table=Path(source["table"]),
+        table=Path(source["table"]) if source["table"] else None,
         skip_broken=source["skip_broken"],
+        images_only=not source["table"],
     )
 
 

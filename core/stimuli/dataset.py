@@ -27,8 +27,8 @@ class DatasetCard:
 
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
-    "folder" | "hub", …}`. levels: the caption levels, the default one first. size: number of
-    stimuli.
+    "folder" | "hub", …}`. levels: the caption levels, the default one first; none of a dataset of
+    images alone. size: number of stimuli.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Dataset(Protocol):
 
     @property
     def captions(self) -> pd.DataFrame:
-        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level; sorted
-        by index, then level order.
+        """Rows `index` (0 … n − 1), `level`, `text`; every stimulus has the default level, where
+        there are levels; sorted by index, then level order.
         """
 
     @property
@@ -85,6 +85,15 @@ class Dataset(Protocol):
         """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file
         is broken.
         """
+
+
+def check_captions(card: DatasetCard) -> None:
+    """Raise StimuliError for a dataset of images alone, where captions are to be read."""
+    if not card.levels:
+        raise StimuliError(
+            f"dataset {card.name!r} has images and no captions, which this needs; add the dataset"
+            " with captions under another name"
+        )
 
 
 def check_name(name: str) -> str:

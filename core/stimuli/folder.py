@@ -15,9 +15,17 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
-from core.stimuli.captions import Captioned, Problem, Row, gather, read_level, refuse
+from core.stimuli.captions import (
+    Captioned,
+    Problem,
+    Row,
+    gather,
+    gather_images,
+    read_level,
+    refuse,
+)
 from core.stimuli.dataset import DatasetCard, check_name
-from core.stimuli.images import check_image, load_image
+from core.stimuli.images import SUFFIXES, check_image, load_image
 from core.stimuli.table import Table, find_table, read_table
 
 
@@ -40,7 +48,13 @@ class FolderDataset:
 
     @classmethod
     def open(
-        cls, folder: Path, *, name: str, table: Path | None = None, skip_broken: bool = False
+        cls,
+        folder: Path,
+        *,
+        name: str,
+        table: Path | None = None,
+        skip_broken: bool = False,
+        images_only: bool = False,
     ) -> FolderDataset:
         """Open a folder, checking every row and decoding every image once (the digest alone takes
         about 1 s per gigabyte).
@@ -48,15 +62,19 @@ class FolderDataset:
         table: CSV, JSONL or Parquet with `image` (relative to the folder or its `images`),
         `caption`, optional `caption_index` or `level` (else the captions of an image are numbered
         from 0), other columns being factors; relative to the folder; found by itself where the
-        folder has only one. Raises StimuliError with all problems together, unless `skip_broken`,
-        and always where nothing is left.
+        folder has only one. images_only: all images of the folder in the order of their paths,
+        without captions or factors. Raises StimuliError with all problems together, unless
+        `skip_broken`, and always where nothing is left.
         """
         check_name(name)
-        path = folder / table if table else find_table(folder)
-        captions = read_table(path)
-        rows, nameless = read_rows(captions)
+        if images_only:
+            path, rows, nameless = folder, list_images(folder), list[Problem]()
+        else:
+            path = folder / table if table else find_table(folder)
+            rows, nameless = read_rows(read_table(path))
         files, unusable = read_images(folder, rows, check_file)
-        whole, wrong = gather(rows, broken=unusable.keys())
+        put_together = gather_images if images_only else gather
+        whole, wrong = put_together(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
         if problems and not skip_broken:
             raise refuse(str(path), problems)
@@ -65,7 +83,7 @@ class FolderDataset:
         source = {
             "kind": "folder",
             "folder": str(folder.resolve()),
-            "table": str(table or path.name),
+            "table": "" if images_only else str(table or path.name),
             "skip_broken": skip_broken,
         }
         return cls._of(name, folder, whole, files, source=source, skipped=tuple(map(str, problems)))
@@ -112,6 +130,24 @@ class FolderDataset:
                 " a new name"
             )
         return load_image(data, name=str(path))
+
+
+def list_images(folder: Path) -> list[Row]:
+    """Return a row for each image of a folder and its subfolders, by path, hidden ones left out.
+
+    Raises StimuliError for what is no folder, and for one without images.
+    """
+    if not os.path.isdir(folder):
+        raise StimuliError(f"{folder} is not a folder; expected one with image files")
+    places = sorted(
+        path.relative_to(folder)
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES and path.is_file()
+    )
+    shown = [place for place in places if not any(part.startswith(".") for part in place.parts)]
+    if not shown:
+        raise StimuliError(f"{folder} has no images; expected at least one, such as a.png")
+    return [Row(number, str(place), "", None) for number, place in enumerate(shown, start=1)]
 
 
 def read_rows(table: Table) -> tuple[list[Row], list[Problem]]:

@@ -20,7 +20,7 @@ from PIL import Image
 from core.errors import PlatoscopeError, StimuliError
 from core.hub.fetch import asking, commit_of, mending
 from core.hub.repository import Repository
-from core.stimuli.captions import Captioned, Problem, Row, gather, refuse
+from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images, refuse
 from core.stimuli.dataset import DatasetCard, check_name
 from core.stimuli.images import check_image, load_image
 from core.stimuli.table import missing_column
@@ -36,6 +36,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "wit_1024": {"hub_id": "minhuh/prh", "revision": "wit_1024"},
     "flickr30k": {"hub_id": "lmms-lab/flickr30k", "split": "test", "text_column": "caption"},
 }
+NO_TEXT = ""  # in place of a column of texts: images alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
 
 
@@ -69,9 +70,9 @@ class HubDataset:
 
         hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else
         those of DEFAULTS, where None. text_column: a text, or a list of texts, whose places are the
-        caption levels; empty ones after the first are captions that a stimulus does not have.
-        Raises OfflineError where the hub is needed and cannot be reached, StimuliError for all
-        else.
+        caption levels, or NO_TEXT for images alone; empty ones after the first are captions that a
+        stimulus does not have. Raises OfflineError where the hub is needed and cannot be reached,
+        StimuliError for all else.
         """
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
@@ -123,9 +124,11 @@ class Rows:
 
 def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
     """Check every row of a split; raises StimuliError where a column is not there."""
-    images, rows = _undecoded(table, source["image_column"]), _texts(table, source)
+    alone = source["text_column"] == NO_TEXT
+    images = _undecoded(table, source["image_column"])
+    rows = _nameless(table.num_rows) if alone else _texts(table, source)
     digests, unusable = _check_images(images)
-    whole, wrong = gather(rows, broken=unusable.keys())
+    whole, wrong = (gather_images if alone else gather)(rows, broken=unusable.keys())
     problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
     return Rows(images, whole, digests, problems)
 
@@ -183,7 +186,8 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
     preset = {} if local else PRESETS.get(hub_id, {})
     place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
     chosen = {
-        name: value or preset.get(name) or DEFAULTS.get(name) for name, value in values.items()
+        name: preset.get(name) or DEFAULTS.get(name) if value is None else value
+        for name, value in values.items()
     }
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
@@ -270,6 +274,10 @@ def _texts(table: datasets.Dataset, source: Mapping[str, Any]) -> list[Row]:
     name = source["text_column"]
     cells = enumerate(_column(table, name)[name])
     return [row for number, cell in cells for row in _captions(number, cell)]
+
+
+def _nameless(count: int) -> list[Row]:
+    return [Row(number + 1, str(number), "", None) for number in range(count)]
 
 
 def _captions(number: int, cell: Any) -> Iterator[Row]:

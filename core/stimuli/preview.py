@@ -18,8 +18,8 @@ from PIL import Image
 from core.errors import StimuliError
 from core.progress import Progress
 from core.stimuli.addition import OF_HUB, Addition
-from core.stimuli.captions import Captioned, Problem, Row, gather
-from core.stimuli.folder import check_file, read_images, read_rows
+from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
+from core.stimuli.folder import check_file, list_images, read_images, read_rows
 from core.stimuli.images import check_header, load_image
 from core.stimuli.table import find_table, read_table
 
@@ -76,6 +76,7 @@ def preview_folder(
     folder: Path,
     *,
     table: Path | None = None,
+    images_only: bool = False,
     limits: Limits = LIMITS,
     report: Progress | None = None,
 ) -> Preview:
@@ -83,14 +84,11 @@ def preview_folder(
 
     Raises StimuliError where there is no table that can be read.
     """
-    every = read_table(folder / table if table else find_table(folder), most=limits.rows + 1)
-    seen = replace(every, rows=every.rows[: limits.rows])
-    is_whole = seen.rows == every.rows
-    rows, nameless = read_rows(seen)
-    rows = rows if is_whole else _settled(rows)
-    images = _look_at_images(folder, rows, limits, report)
-    whole, wrong = gather(rows, broken=images.unusable.keys())
-    problems = [*nameless, *images.unusable.values(), *wrong]
+    read = _alone(folder, limits) if images_only else _captioned(folder, table, limits)
+    images = _look_at_images(folder, read.rows, limits, report)
+    put_together = gather_images if images_only else gather
+    whole, wrong = put_together(read.rows, broken=images.unusable.keys())
+    problems = [*read.problems, *images.unusable.values(), *wrong]
     names = [name for name in whole.stimuli["stimulus"] if name in images.decoded]
     return Preview(
         samples=tuple(
@@ -98,14 +96,43 @@ def preview_folder(
             for name in names[: limits.samples]
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
-        rows=len(seen.rows),
+        rows=read.count,
         images=images.count,
         unopened=images.unopened,
         unread=images.count - len(images.unusable) - len(images.decoded) - images.unopened,
-        is_whole=is_whole,
+        is_whole=read.is_whole,
         levels=whole.levels,
-        factors=seen.factor_columns,
+        factors=read.factors,
     )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The first rows of a folder: how many they are, what is wrong with some, whether there are no
+    further ones, and the names of factors.
+    """
+
+    rows: Sequence[Row]
+    count: int
+    problems: Sequence[Problem]
+    is_whole: bool
+    factors: tuple[str, ...]
+
+
+def _captioned(folder: Path, table: Path | None, limits: Limits) -> _Read:
+    every = read_table(folder / table if table else find_table(folder), most=limits.rows + 1)
+    seen = replace(every, rows=every.rows[: limits.rows])
+    is_whole = seen.rows == every.rows
+    rows, nameless = read_rows(seen)
+    settled = rows if is_whole else _settled(rows)
+    return _Read(settled, len(seen.rows), nameless, is_whole, seen.factor_columns)
+
+
+def _alone(folder: Path, limits: Limits) -> _Read:
+    """Read a folder of images without captions."""
+    every = list_images(folder)
+    rows = every[: limits.rows]
+    return _Read(rows, len(rows), (), len(rows) == len(every), ())
 
 
 def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview:
@@ -116,6 +143,8 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
     from core.stimuli import hub  # a second, only for those who use the hub
 
     values = {name: getattr(addition, name) or None for name in OF_HUB}
+    if addition.images_only:
+        values["text_column"] = hub.NO_TEXT
     source = hub.source_of(addition.hub, values, addition.skip_broken)
     table = hub.load_first(source, limits.rows + 1)
     is_whole = len(table) <= limits.rows and "[" not in source["split"]

@@ -249,6 +249,12 @@ def need_readers(at: Place, *items: Item) -> None:
     for item in items:
         if not reads(models, item).any():
             modality = reader_of(item)
+            if item == "caption" and not queries.card(at).levels:
+                raise NeededError(
+                    "This dataset holds images alone, and the question needs captions. Choose"
+                    " another dataset, or add one with captions:",
+                    command("dataset", "add", "NAME", "--folder", "DIR"),
+                )
             none = f"No {modality.title} is embedded over this dataset yet."
             if queries.card(at).has_demo:
                 raise NeededError(

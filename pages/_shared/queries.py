@@ -184,7 +184,9 @@ def captions(at: Place) -> pd.DataFrame:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def default_captions(at: Place) -> list[str]:
-    """Return the default caption of every stimulus."""
+    """Return the default caption of every stimulus, its id where there are none."""
+    if not card(at).levels:  # images alone
+        return stimuli(at)["stimulus"].tolist()
     every = captions(at)
     return every[every["level"] == card(at).levels[0]].sort_values("index")["text"].tolist()
 

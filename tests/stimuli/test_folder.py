@@ -81,6 +81,20 @@ def test_without_a_level_column_captions_are_numbered(tmp_path: Path) -> None:
     assert dataset.captions.values.tolist() == [[0, "0", "one"], [0, "1", "two"], [1, "0", "other"]]
 
 
+def test_images_alone_are_all_of_a_folder_without_captions(tmp_path: Path) -> None:
+    make(tmp_path, [row("a.png")], images="ab")
+    make(tmp_path, [], images="c", under="deep")
+    make(tmp_path, [], images="d", under=".hidden")
+    dataset = open_folder(tmp_path, images_only=True)
+    assert dataset.stimuli["stimulus"].tolist() == ["a.png", "b.png", "deep/c.png"]
+    assert (dataset.card.levels, len(dataset.captions)) == ((), 0)
+    assert open_dataset(dataset.card).card == dataset.card
+    (tmp_path / "b.png").write_bytes(b"no image")
+    with pytest.raises(StimuliError, match=r"row 2: b.png is not an image"):
+        open_folder(tmp_path, images_only=True)
+    assert open_folder(tmp_path, images_only=True, skip_broken=True).card.size == 2
+
+
 def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Path) -> None:
     rows = [
         row("./a.png", "x"),

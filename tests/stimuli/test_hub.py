@@ -15,8 +15,8 @@ import pytest
 from huggingface_hub import constants
 from PIL import Image
 
-from core.errors import OfflineError, StimuliError
-from core.stimuli.addition import Addition
+from core.errors import InputError, OfflineError, StimuliError
+from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
 from core.stimuli.hub import PRESETS, HubDataset
 from core.stimuli.preview import Limits, preview_hub
@@ -73,6 +73,17 @@ def test_lists_of_texts_are_levels_and_empty_ones_are_not_there(tmp_path: Path) 
         [2, "0", "d"],
         [2, "2", "e"],
     ]
+
+
+def test_images_alone_have_no_captions(tmp_path: Path) -> None:
+    addition = Addition("h", hub=publish(tmp_path / "repo", ["a", ""]), images_only=True)
+    dataset = open_addition(addition)
+    assert (dataset.card.size, dataset.card.levels, len(dataset.captions)) == (2, (), 0)
+    assert open_dataset(dataset.card).card == dataset.card
+    preview = preview_hub(addition)
+    assert (len(preview.samples), preview.levels, preview.problems) == (2, (), ())
+    with pytest.raises(InputError, match="leave --text-column out, or --images-only"):
+        open_addition(replace(addition, text_column="text"))
 
 
 def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> None:

@@ -54,6 +54,18 @@ def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> No
     assert preview.problems == ()
 
 
+def test_a_look_at_images_alone_needs_no_table(tmp_path: Path) -> None:
+    folder = make(tmp_path, [])
+    (folder / "captions.jsonl").unlink()
+    preview = preview_folder(folder, images_only=True, limits=Limits(rows=4, samples=2))
+    assert [(sample.stimulus, sample.captions) for sample in preview.samples] == [
+        ("a.jpg", ()),
+        ("b.jpg", ()),
+    ]
+    assert (preview.rows, preview.images, preview.levels) == (4, 4, ())
+    assert not preview.is_whole
+
+
 def test_its_problems_are_those_of_opening(tmp_path: Path) -> None:
     folder = make(tmp_path, broken_rows())
     (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:300])

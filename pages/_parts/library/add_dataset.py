@@ -66,12 +66,13 @@ def _pick_upload() -> Addition:
     if folder is None:
         st.caption(NEEDED)
         return Addition()
-    if not list_tables(folder):
+    addition = _with_table(str(folder))
+    if not (addition.images_only or list_tables(folder)):
         raise InputError(
             "this upload holds no caption table; upload one with the columns image and caption"
-            " together with the images"
+            " together with the images, or add images only"
         )
-    return _with_table(str(folder))
+    return addition
 
 
 def _pick_folder() -> Addition:
@@ -83,8 +84,12 @@ def _pick_folder() -> Addition:
 
 
 def _with_table(folder: str) -> Addition:
-    """Choose the caption table of a folder that holds several."""
+    """Choose the caption table of a folder that holds several, or images alone where it holds
+    none.
+    """
     tables = [path.name for path in list_tables(Path(folder))]
+    if not tables:
+        return Addition(folder=folder, images_only=controls.pick_switch(OPTIONS["images_only"]))
     if len(tables) < 2:
         return Addition(folder=folder)
     return Addition(
@@ -101,12 +106,14 @@ def _pick_hub() -> Addition:
         with column:
             texts.append(controls.pick_text(OPTIONS[name], example=usual[name]))
     revision, split, image_column, text_column = texts
+    alone = not text_column and controls.pick_switch(OPTIONS["images_only"])
     return Addition(
         hub=hub,
         revision=revision,
         split=split,
         image_column=image_column,
         text_column=text_column,
+        images_only=alone,
     )
 
 

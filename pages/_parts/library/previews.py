@@ -55,7 +55,9 @@ def _look_into(source: Addition) -> Preview:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")
 
     table = Path(source.table) if source.table else None
-    preview = preview_folder(Path(source.folder), table=table, report=report)
+    preview = preview_folder(
+        Path(source.folder), table=table, images_only=source.images_only, report=report
+    )
     bar.empty()
     return preview
 
@@ -75,7 +77,7 @@ def _forget() -> None:
 
 def _tile(index: int, sample: Sample) -> tiles.Tile:
     picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
-    (_, caption), *others = sample.captions
+    (_, caption), *others = sample.captions or ((None, sample.stimulus),)
     more = counted(len(others), "more caption", "more captions") if others else ""
     return tiles.Tile(index, picture, caption, tiles.Note(more, caption), marked=False)
 

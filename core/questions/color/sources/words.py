@@ -20,6 +20,7 @@ from core.questions.color.geometry.perception import differences
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import Counting
 from core.questions.color.sources.pixels import check_finite
+from core.stimuli.dataset import check_captions
 from core.study.study import Study
 
 LEAST = 20  # captions that a color was seen in
@@ -98,6 +99,7 @@ class Vectors:
 
 
 def _captions(study: Study) -> Sequence[str]:
+    check_captions(study.dataset)
     table = study.store.captions(study.dataset.name)
     return list(
         table["text"] if study.rows is None else table.loc[table["index"].isin(study.rows), "text"]

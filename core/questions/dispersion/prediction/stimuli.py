@@ -21,6 +21,7 @@ from core.errors import UnknownNameError
 from core.progress import Progress
 from core.questions.dispersion.prediction.predictors import distance_to_neighbors
 from core.statistics.nulls import draw_orders
+from core.stimuli.dataset import check_captions
 from core.stimuli.statistics import describe_captions, describe_images, split_words
 from core.study.study import Study
 
@@ -76,7 +77,10 @@ def words_of(texts: Iterable[str | None]) -> list[list[str]]:
 
 
 def name_level(study: Study, level: str) -> str:
-    """Return a caption level, the dataset's default for ""; raises UnknownNameError."""
+    """Return a caption level, the dataset's default for ""; raises UnknownNameError, StimuliError
+    for a dataset without captions.
+    """
+    check_captions(study.dataset)
     if level and level not in study.dataset.levels:
         raise UnknownNameError("caption level", level, study.dataset.levels)
     return level or study.dataset.levels[0]
