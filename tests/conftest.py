@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
+
+from tests.hub.server import LocalHub
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 install_import_hook("core", "beartype.beartype")
@@ -36,6 +39,14 @@ def _checked_by_plotly(monkeypatch: pytest.MonkeyPatch) -> None:
         return figure
 
     monkeypatch.setattr(Drawing, "figure", checked)
+
+
+@pytest.fixture
+def hub() -> Iterator[LocalHub]:
+    """Return a hub on this machine that hosts nothing yet."""
+    hub = LocalHub()
+    yield hub
+    hub.close()
 
 
 SHARED = Path(

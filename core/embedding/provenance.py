@@ -22,7 +22,7 @@ def command_of(dataset: str, entry: ModelEntry) -> list[str]:
     if card.spec.startswith("import:"):
         named = ["--name", card.name, "--modality", card.modality]
         return ["import", file_of(entry), "--dataset", dataset, *named]
-    words = ["embed", "--dataset", dataset, "--model", card.spec]
+    words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *_pooling(entry), *_name(entry)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -24,6 +25,7 @@ NEVER_MET = (
 )
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 8.0  # seconds between two requests
 LEAST_TIME = 0.1  # seconds: with none at all, a connection fails in odd ways
+NO_XET = "HF_HUB_DISABLE_XET"
 CHUNK = 1 << 20  # bytes: of a body that breaks off the library keeps whole chunks
 ASIDE = ("datasets-server.", "s3.amazonaws.com/", "/api/agent-harnesses")  # of addresses that the
 # library asks for what it can do without, each in a time of its own
@@ -31,8 +33,11 @@ ASIDE = ("datasets-server.", "s3.amazonaws.com/", "/api/agent-harnesses")  # of 
 
 @cache
 def use_patient_client() -> None:
-    """Let the hub's library talk through a PatientClient."""
+    """Let the hub's library talk through a PatientClient, and fetch all files by it: another way,
+    Xet, keeps trying for minutes, and is taken only where HF_HUB_DISABLE_XET=0 asks for it.
+    """
     constants.DOWNLOAD_CHUNK_SIZE = CHUNK
+    constants.HF_HUB_DISABLE_XET |= NO_XET not in os.environ
     set_client_factory(_make_client)
 
 

@@ -53,6 +53,15 @@ def test_a_name_is_said_where_the_spec_gives_another(
     assert spec in words
 
 
+def test_a_model_of_the_hub_is_named_at_its_commit(tmp_path: Path) -> None:
+    embed(tmp_path, CountedDataset(), CountingEncoder())
+    entry = Store(tmp_path).model("counted", "counting")
+    card = replace(entry.card, spec="hf:someone/counting", revision="c0ffee")
+    words = command_of("counted", replace(entry, card=card))
+    assert "hf:someone/counting@c0ffee" in words
+    assert "--name" not in words
+
+
 def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
     dataset = CountedDataset()
     add_dataset(tmp_path, dataset)

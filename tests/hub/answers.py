@@ -140,6 +140,8 @@ def _file(repository: HostedRepository, commit: str, path: str, question: Questi
         "X-Linked-Etag": f'"{file.digest}"',
         "X-Linked-Size": str(len(file.data)),
         "Location": f"{question.cdn}/cdn/{file.digest}",
+        "X-Xet-Hash": file.digest,
+        "X-Xet-Refresh-Route": f"/api/{repository.kind}/{repository.name}/xet-read-token/{commit}",
     }
     return Answer(302, b"", headers)
 

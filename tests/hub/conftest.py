@@ -1,4 +1,4 @@
-"""A hub for each test, and this process turned towards it."""
+"""This process turned towards the hub of the tests."""
 
 from __future__ import annotations
 
@@ -9,14 +9,6 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from tests.hub.server import LocalHub
-
-
-@pytest.fixture
-def hub() -> Iterator[LocalHub]:
-    """Return a hub that hosts nothing yet."""
-    hub = LocalHub()
-    yield hub
-    hub.close()
 
 
 @pytest.fixture
