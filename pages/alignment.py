@@ -42,20 +42,19 @@ COLUMNS = {
     "k": "k",
     "n": "stimuli",
 }
-READING = """Each dot is one of the {models}, placed by {axis}; under “More”, other models or
-another score may stand on the axis. Each line is a model that they are compared with. Large dots
-and thick lines are large models. The dashed line is fitted to the diamonds, each the mean of a
-recipe over the recipes of its panel; the band is its 95 % interval. Fewer than five recipes have no
-line. {levels} **Click a dot** to choose its two models: a ring marks them, and their layers are
-below."""
+READING = """Each dot is one of the {models}, placed by {axis}; “More” puts other models or
+another score on the axis. Each line is a model they are compared with; large dots and thick lines
+are large models. The dashed line, with its 95 % band, is fitted to the diamonds, each the mean of
+one recipe over the recipes of the panel; fewer than five recipes have no line. {levels} **Click a
+dot** to choose its two models: a ring marks them, and their layers are shown below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""
-CEILING = """The **ceiling** is how alike two trainings are that differ in nothing but their seed,
-for a vision and a language model the geometric mean of both: no two models can be expected to be
-more alike."""
+CEILING = """The **ceiling** is how alike two trainings are that differ only in their seed; for a
+vision and a language model, it is the geometric mean of the two. Models of different recipes can
+hardly be expected to agree more."""
 COPIES = "*Convergence* compares models with their own fine-tuned copies, by language model:"
-COST = "What does fine-tuning cost?"
+COST = "Does fine-tuning cost alignment?"
 FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
 ONE_SEED = "no recipe of these models was trained with several seeds"
 SHARED = "share of the way from chance (0) to the ceiling (1)"
@@ -205,8 +204,8 @@ def _chance_note(points: pd.DataFrame, question: Alignment, look: Look) -> str:
         return "The dotted line is chance, after calibration."
     if formula is not None:
         return (
-            f"The dotted line is chance of one pair of layers, {formula.text}; the best of many"
-            " lies a little above it."
+            f"The dotted line is chance for one pair of layers, {formula.text}; the best of many"
+            " pairs lies a little above it."
         )
     if points["chance"].isna().all():
         return "Calibrate by permutations to see chance for this metric."

@@ -16,27 +16,27 @@ BIAS_AXES = {
     "amplification": "probability of the most common color, model − world",
 }
 HALLUCINATION_AXES = {
-    "impossible captions": "share of captions that no event can be",
-    "no caption": "share of texts that begin with no caption",
+    "impossible captions": "share of captions of impossible events",
+    "no caption": "share of texts that do not begin with a caption",
 }
 TRANSFER = """Each line is one learner at three shares of its data, with **transfer** and without;
-small dots are the seeds, diamonds their mean. With transfer a learner also predicts, from its
-pooled last state through one linear map, what a frozen model of the other modality makes of the
-same events: a masked autoencoder that never saw a word, or a language model that never saw an
-image. The **exchange rate** is how much more of its own data a learner without transfer needs to
-be as good, per event the teacher was shown. It is read off the line without transfer, and never
-beyond its ends."""
-BIAS = """Each dot is a language model, each line a family through the means over its seeds. Models
-complete “There is a car painted”, for every kind of thing, as captions of the Cave do. Their
-probabilities of the eight colors are compared with the **law** by which the Cave gives colors to
-kinds. The heading says how much a measure changes as parameters grow tenfold; **p** is how often
-sizes dealt anew among the recipes of each family change it as much."""
-HALLUCINATION = """Each model writes texts by itself, every word drawn from its own probabilities.
-The first caption of each is read back by the Cave's grammar. It is impossible if no event can
-be so: it counts other things than it names, puts two things in one place, or names a thing again
-in another color. Texts that begin with no caption of the grammar are counted apart. Dotted lines
-are checks without a model: real captions of held-out events, and the same with their words
-shuffled."""
+small dots are seeds, diamonds their means. With transfer, a learner also predicts, from its pooled
+last state through one linear map, how a frozen model of the other modality represents the same
+events: a masked autoencoder that never saw a word, or a language model that never saw an image.
+The **exchange rate** is how much more of its own data a learner without transfer would need to do
+as well, per event shown to the teacher. It is read off the line without transfer and never
+extrapolated."""
+BIAS = """Each dot is a language model; each line joins a family's means over seeds. Models complete
+“There is a car painted” for every kind of thing, as the Cave's captions do, and their probabilities
+of the eight colors are compared with the **law** by which the Cave colors things of that kind. The
+heading gives the change as parameters grow tenfold; **p** is how often a change at least as large
+appears when sizes are shuffled among the recipes of each family."""
+HALLUCINATION = """Each model writes freely, every word drawn from its own probabilities, and the
+first caption of each text is parsed by the Cave's grammar. A caption is impossible if no event can
+match it: it miscounts the things it names, puts two things in one place, or names a thing again in
+another color. Texts that do not begin with a caption of the grammar are counted apart. Dotted
+lines are checks without a model: real captions of held-out events, and the same captions with
+their words shuffled."""
 
 
 def show(at: Place) -> None:

@@ -48,18 +48,19 @@ the adjusted mean alignment of all pairs of two thirds, with the mix of objectiv
 fixed. **Weak** above each panel is how much less (−) weak models agree with each other than with
 strong ones, among pairs of the same two objectives or families; **p** is how often a difference at
 least as large appears when thirds are shuffled among the recipes of each."""
-WHY = "Why do they come together?"
+WHY = "Why would they come together?"
 PREDICTIONS = {
     "multitask": "A model that must solve more tasks has fewer ways to do so.",
-    "capacity": "A larger model comes closer to the best solution, so to other large ones.",
-    "simplicity": "Networks prefer simple solutions; simpler ones should agree more.",
+    "capacity": "A larger model can come closer to the best solution, and so to other large ones.",
+    "simplicity": "Networks prefer simple solutions, so simpler networks should agree more.",
 }
-TESTS = """Each hypothesis of the published work is decided by one test, fixed before any was run;
-**q** adjusts its p for the three. The other tests of the table decide nothing. Simplicity is
-measured by the effective rank of the last layer, as weight decay and width vary."""
-COST = """Each dot is the change of alignment with one language model as vision models are
-fine-tuned, over models of several sizes and seeds, each compared with its own copy; bars are 95 %
-intervals, the diamond is the mean over all language models."""
+TESTS = """Each of the three published hypotheses is judged by one test that was fixed before any
+was run; **q** is its p adjusted for all three. The other tests in the table add context and decide
+nothing. Simplicity is measured by the effective rank of the last layer, across strengths of weight
+decay and widths."""
+COST = """Each dot shows how alignment with one language model changes when vision models are
+fine-tuned: the mean over sizes and seeds, each model compared with its own fine-tuned copy. Bars
+are 95 % intervals; diamonds are means over all language models."""
 
 
 def show(at: Place) -> None:
@@ -141,7 +142,7 @@ def show_copies(at: Place, comparison: Comparison) -> None:
         table = queries.ask(at, question)
         if table.empty:
             return
-        st.header("What does fine-tuning cost?", anchor=False)
+        st.header("Does fine-tuning cost alignment?", anchor=False)
         models = queries.models(at)
         titles = dict(zip(models["model"], models["title"], strict=True))
         figure = figures.fine_tuned(table, titles=titles, mode=frame.mode())

@@ -60,12 +60,12 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
     turns = sorted(jobs, key=lambda job: (job.state != "running", job.queued_at, job.id))
     finished = [job for job in jobs if job.is_finished]
     for job in (job for job in turns if not job.is_finished):
-        cards.draw(job)
+        cards.draw(job, jobs)
     below = st.container()
     page = controls.pick_page(ceil(len(finished) / PAGE), "page")
     with below:
         for job in finished[(page - 1) * PAGE : page * PAGE]:
-            cards.draw(job)
+            cards.draw(job, jobs)
 
 
 frame.draw_alone("What is running, and what is waiting?", show)

@@ -34,30 +34,30 @@ from pages._shared.queries import Place
 K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: the
 better models become at their own tasks, the more alike they find the same things, whatever they
-were trained on, because all of them model one **reality**."""
+were trained on, because they all model the same **reality**."""
 READING = """Each dot is a trained language model, placed by {axis}. The higher it is, the more of a
 stimulus's {k} nearest neighbors it shares with a trained vision model: the mean over these models,
 with a bar for its 95 % interval, as if they were independent (fewer than five have none). The
 dotted line is chance for one pair of layers of unrelated models; the best of many pairs, which is
 shown, lies a little above it."""
 MADE = """These models are small and a program makes their world: what holds here illustrates the
-hypothesis; it does not prove it."""
-KNOWN = """Each mark is a model, a large one where the model is large. The factors that each event
-was made from are known here, and a model's representation can be compared with them: no published
-study can draw this."""
+hypothesis but does not prove it."""
+KNOWN = """Each mark is a model; larger marks are larger models. The factors behind each event are
+known here, so a model's representation can be compared with reality itself, which no study of
+natural images can do."""
 SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
-RULE = """Evidence is every test whose sign the hypothesis predicts, at the 5 % level; the surest
-stands first in each column. Of the trend over competence and the levels of competence, the figure
-whose test is surer opens the page."""
+RULE = """Evidence is every test for which the hypothesis predicts a sign, judged at the 5 % level;
+the smallest p comes first in each column. The page opens with the trend over competence or with the
+levels of competence, whichever has the smaller p."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
     "convergence": "Do models come together as they get better, and why?",
-    "theory/contrastive": "Why would they converge? The theory, run before your eyes.",
+    "theory/contrastive": "Why would they converge? Watch the theory run.",
 }
-GROWTH = """Each line joins models that differ in one thing: checkpoints of
-one training, sizes of one recipe, or the number of tasks they were taught. Better
-models should be higher; where a line falls, the hypothesis does not hold for it."""
+GROWTH = """Each line joins models that differ in one thing: checkpoints of one training, sizes of
+one recipe, or the number of tasks they were taught. The hypothesis predicts that lines rise; where
+one falls, it does not hold."""
 
 
 def show(at: Place) -> None:

@@ -9,6 +9,7 @@ STORE/jobs/ID.lock        locked for as long as the command lives
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -55,6 +56,17 @@ class Job:
     def is_finished(self) -> bool:
         """Return whether it is done, failed or canceled."""
         return self.state not in UNFINISHED
+
+
+def blockers(job: Job, jobs: Iterable[Job]) -> list[int]:
+    """Return the numbers of what a queued job waits for: unfinished jobs of another command that
+    were queued before it; where there are none, the running jobs, one of which has its device.
+    """
+    others = sorted((one for one in jobs if not one.is_finished), key=lambda one: one.id)
+    turn = (job.queued_at, job.id)
+    before = [one for one in others if (one.queued_at, one.id) < turn]
+    other = [one for one in before if one.words[0] != job.words[0]]
+    return [one.id for one in other or others if other or one.state == "running"]
 
 
 def jobs_folder(store: Path) -> Path:

@@ -15,7 +15,10 @@ from core.statistics.dealing import DRAWS, ROUNDING, beyond_mean
 from core.statistics.level_trends import FEWEST, Pairs, Trainings, deal_levels, jackknife
 
 WEAKEST, STRONGEST = 0.0, 1.0
-TOO_FEW = "no two lines have pairs both within the lowest level and from it to the highest"
+TOO_FEW = (
+    "no two objectives or families have pairs both within the lowest level and from it to the"
+    " highest"
+)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from core.statistics.adjusted_means import adjusted_means
 from core.statistics.dealing import DRAWS, LEVEL, ROUNDING, DealtTrend, beyond_mean, deal, invert
 
 FEWEST = 4  # recipes; of fewer a jackknife says nothing
-SAME_LEVEL = "no two lines of trainings have pairs on two levels"
+SAME_LEVEL = "no two objectives or families have pairs on two levels"
 
 Members = Int64[np.ndarray, " m"]
 Scores = Float64[np.ndarray, "m m"]

@@ -31,9 +31,9 @@ from core.store.schema import (
     Kind,
     Meta,
     ModelEntry,
-    dataset_card,
     dataset_file,
     embedding_file,
+    found_card,
     layer_table,
     model_entry,
     published_files,
@@ -56,7 +56,7 @@ class Store:
     def datasets(self) -> list[DatasetCard]:
         """Return the cards of all datasets, by name."""
         titles = self._titles()
-        return [titles.dataset(dataset_card(meta)) for meta in self._datasets([])]
+        return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets([])]
 
     def dataset(self, name: str) -> DatasetCard:
         """Return a dataset's card; raises UnknownNameError."""

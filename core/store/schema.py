@@ -18,7 +18,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -161,6 +161,25 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
 def dataset_card(meta: Meta) -> DatasetCard:
     """Return the card of a dataset's file."""
     return DatasetCard(**{**meta.card, "levels": tuple(meta.card["levels"])})
+
+
+def kept_card(card: DatasetCard, root: Path) -> DatasetCard:
+    """Return a card as a store's file has it: a folder within the store is named from there, so
+    that the store can be moved.
+    """
+    folder, home = Path(card.source.get("folder", "")), Path(root).resolve()
+    if not folder.is_relative_to(home):
+        return card
+    return replace(card, source={**card.source, "folder": folder.relative_to(home).as_posix()})
+
+
+def found_card(meta: Meta, root: Path) -> DatasetCard:
+    """Return the card of a dataset's file, a folder within the store named in full."""
+    card = dataset_card(meta)
+    if "folder" not in card.source:
+        return card
+    folder = Path(root).resolve() / card.source["folder"]  # as it is where it was named in full
+    return replace(card, source={**card.source, "folder": str(folder)})
 
 
 def model_entry(meta: Meta) -> ModelEntry:

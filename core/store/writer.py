@@ -28,6 +28,7 @@ from core.store.schema import (
     dataset_file,
     dump_meta,
     embedding_file,
+    kept_card,
     layer_table,
     result_file,
 )
@@ -68,7 +69,8 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     """
     card = dataset.card
     target = dataset_file(root, card.name)
-    if _is_published(target, card):
+    kept = kept_card(card, root)
+    if _is_published(target, kept):
         return target
     _check_dataset(dataset)
 
@@ -77,10 +79,10 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
         _write_frame(connection, "captions", dataset.captions)
         _write_images(connection, dataset, report)
         recipe = Recipe.of(
-            "dataset", name=card.name, revision=card.revision, source=dict(card.source)
+            "dataset", name=card.name, revision=card.revision, source=dict(kept.source)
         )
         _write_meta(
-            connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(card))
+            connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(kept))
         )
 
     with locked(target):

@@ -236,7 +236,7 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     page.locator(".st-key-drop-brushed").wait_for()
     shown = len(decode(page.url.split("brushed=")[1].split("&")[0], 80))
     chart(page, "stimulus-map")
-    page.get_by_role("link", name="Alignment of these").click()
+    page.locator("[class*=st-key-offer-]").get_by_role("link", name="Alignment").click()
     page.wait_for_url("**/alignment*stimuli=80.*")
     page.locator(".st-key-drop-stimuli").wait_for()
     assert shown > 0

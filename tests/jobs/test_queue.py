@@ -19,6 +19,7 @@ from core.errors import (
 from core.jobs import queue, states, table
 from core.jobs.devices import lanes, named_device, takes, visible
 from core.jobs.failures import explain
+from core.jobs.job import blockers
 from core.jobs.states import Outcome
 from core.jobs.table import queue_file
 
@@ -149,6 +150,16 @@ def test_a_command_waits_for_other_commands_before_it_and_runs_beside_its_own(st
         for number in taken[-1]:
             states.end(store, number, Outcome("done", 0))
     assert taken == [[1], [2, 3], [4], [5]]
+
+
+def test_a_waiting_job_names_those_of_other_commands_before_it_or_who_has_its_device(store):
+    for words in (["embed", "a"], ["embed", "b"], ["align"], ["embed", "c"]):
+        queue.submit(store, words)
+    jobs = queue.jobs(store)
+    assert [blockers(job, jobs) for job in reversed(jobs)] == [[], [], [1, 2], [3]]
+    claim(store)
+    jobs = queue.jobs(store)
+    assert [blockers(job, jobs) for job in reversed(jobs)][1:] == [[1], [1, 2], [3]]
 
 
 def test_a_job_that_has_no_device_free_is_overtaken_by_its_own_command_alone(store):

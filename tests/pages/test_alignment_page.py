@@ -69,7 +69,7 @@ def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, dem
         [link.proto.label for link in opened(root, "alignment").main.get("page_link")]
         for root in (demo, store)
     ]
-    assert linked == [[], ["What does fine-tuning cost?"]]
+    assert linked == [[], ["Does fine-tuning cost alignment?"]]
 
 
 def test_what_no_model_has_is_said(opened, demo):

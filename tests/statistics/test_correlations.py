@@ -67,6 +67,15 @@ def test_few_or_tied_models_are_hardly_ever_sure_where_nothing_correlates(n):
     assert sure <= 19  # of 10, the 99.5 % quantile
 
 
+def test_a_correlation_of_nine_tenths_over_nine_models_is_sure_in_seven_worlds_of_ten():
+    rng, sure = np.random.default_rng(0), 0
+    for seed in range(60):
+        x = rng.normal(size=9)
+        trend = spearman_interval(x, 0.9 * x + 0.19**0.5 * rng.normal(size=9), draws=100, seed=seed)
+        sure += trend.sure and trend.value > 0
+    assert sure >= 42
+
+
 def test_a_rising_map_of_either_side_changes_no_interval():
     straight, bent = (
         spearman_interval(X, Y, draws=100),

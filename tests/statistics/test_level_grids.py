@@ -88,8 +88,8 @@ def test_what_cannot_be_compared_is_nan_with_a_reason():
     contrast = weak_contrast(one)
     assert np.isnan(contrast.value)
     assert (
-        contrast.reason == "no two lines have pairs both within the lowest level and from it to"
-        " the highest"
+        contrast.reason == "no two objectives or families have pairs both within the lowest level"
+        " and from it to the highest"
     )
     with pytest.raises(InputError, match="at least 1 draw; got 0"):
         weak_contrast(one, draws=0)

@@ -156,7 +156,7 @@ def test_what_cannot_be_said_is_nan_with_a_reason():
     one = world(5, lines=1)
     trend = level_trend(one)
     assert np.isnan([trend.rise, trend.p]).all()
-    assert trend.reason == "no two lines of trainings have pairs on two levels"
+    assert trend.reason == "no two objectives or families have pairs on two levels"
     assert level_means(one) == []
     with pytest.raises(InputError, match="at least 1 draw; got 0"):
         level_trend(one, draws=0)

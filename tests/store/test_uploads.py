@@ -16,7 +16,7 @@ from store_fakes import CountedDataset
 
 from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
-from core.store import add_dataset, locked
+from core.store import Store, add_dataset, locked
 from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
 from core.store.uploads.dataset import Limits
 from core.store.uploads.place import ABANDONED, safe_name
@@ -77,6 +77,18 @@ def test_a_table_and_images_lie_beside_each_other(tmp_path: Path) -> None:
     folder = keep_dataset(tmp_path, files)
     assert folder.name == "captions"
     assert files_in(folder) == {"b.png": b"B", "captions.csv": TABLE, "sub/a.png": b"A"}
+
+
+def test_a_dataset_of_an_upload_moves_with_its_store(tmp_path: Path) -> None:
+    root, moved = tmp_path / "store", tmp_path / "moved"
+    folder = keep_file(root, "a.png", b"a").parent
+    dataset = FromFolder(folder=str(folder))
+    add_dataset(root, dataset)
+    assert Store(root).dataset(dataset.card.name) == dataset.card
+    root.rename(moved)
+    found = Path(Store(moved).dataset(dataset.card.name).source["folder"])
+    assert found == uploads_folder(moved) / folder.name
+    assert (found / "a.png").read_bytes() == b"a"
 
 
 def test_the_same_upload_is_kept_once(tmp_path: Path) -> None:

@@ -17,7 +17,10 @@ from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
 from core.study.models import trained
 
-DEPENDENT = "Sizes of one family are not independent, so the interval is too narrow."
+DEPENDENT = (
+    "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
+    " within families and objectives."
+)
 
 
 def trend_findings(
@@ -93,19 +96,20 @@ def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
 
 def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int) -> str:
     if rho.reason:
-        return f"This cannot be said: {rho.reason}."
+        return f"Whether {_claim(axis)} cannot be tested: {rho.reason}."
     without = f"; {left_out} without {axis.short}" if left_out else ""
     numbers = (
         f"Spearman’s ρ of {axis.short} and mean alignment with {compared} is {rho.value:.2f} (95 %"
         f" interval {rho.low:.2f} to {rho.high:.2f}, {rho.n} {axis.models}{without})."
     )
     if not rho.sure:
-        return f"Not beyond doubt. {numbers}"
-    if axis == AXES[COMPETENCE]:
-        verdict = "Yes, here they do" if rho.value > 0 else "No, they agree less"
-    elif axis == SOLVED:
-        more = "more" if rho.value > 0 else "less"
-        verdict = f"Better vision models agree {more} with language models here"
-    else:
-        verdict = f"Alignment {'rises' if rho.value > 0 else 'falls'} with {axis.short}"
-    return f"{verdict}. {numbers}"
+        return f"It is not shown here that {_claim(axis)}. {numbers}"
+    claim = _claim(axis, rises=rho.value > 0)
+    return f"{claim[:1].upper()}{claim[1:]} here. {numbers}"
+
+
+def _claim(axis: Axis, *, rises: bool = True) -> str:
+    if axis in (AXES[COMPETENCE], SOLVED):
+        more = "more" if rises else "less"
+        return f"better {axis.models} agree {more} with {axis.targets}"
+    return f"alignment {'rises' if rises else 'falls'} with {axis.short}"

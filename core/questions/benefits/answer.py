@@ -71,7 +71,7 @@ declare(
     Transfer,
     Answer(
         compare,
-        version=1,
+        version=2,
         complete=complete_transfer,
         needs=(TasksSolved,),
         findings=transfer_findings,

@@ -14,10 +14,11 @@ from core.questions.benefits.transfer import MEAN
 
 SURE = 0.05
 SEES = {"language": ("language models", "images"), "vision": ("vision models", "captions")}
+GAIN = {"language": "1 − bits per byte", "vision": "the share of tasks solved"}
 UNIT = {"language": "captions per image", "vision": "images per caption"}
 FEW = (
-    "Few seeds make wide intervals, and the learners are the smallest of the family: this shows"
-    " what transfer does here, not what it does in general."
+    "Few seeds make wide intervals, and the learners are the smallest of their family: this is what"
+    " transfer does here, not in general. q is p adjusted for all shares of the data."
 )
 Row = Mapping[Hashable, Any]
 
@@ -38,19 +39,27 @@ def transfer_findings(_: Transfer, table: pd.DataFrame) -> list[str]:
 
 def _helped(modality: str, rows: pd.DataFrame) -> str:
     who, what = SEES[modality]
-    parts = [
-        f"{_signed(row['gain'])}{_interval(row['gain_low'], row['gain_high'])} at"
-        f" {_share(row['share'])}"
+    changes = [
+        f"{_signed(row['gain'])} with {_share(row['share'])}{_tested(row)}"
         for row in rows.to_dict("records")
     ]
-    helped, hurt = (int(one.sum()) for one in (rows["gain_low"] > 0, rows["gain_high"] < 0))
-    if helped and not hurt:
-        sense = f"helps {who} at {_shares(helped, len(rows))}"
-    elif hurt and not helped:
-        sense = f"hurts {who} at {_shares(hurt, len(rows))}"
-    else:
-        sense = f"is not shown to help {who}"
-    return f"Transfer from {what} {sense}: {'; '.join(parts)}."
+    sure = rows[rows["gain_q"] <= SURE]
+    counts = {
+        "helps": int((sure["gain"] > 0).sum()),
+        "hurts": int((sure["gain"] < 0).sum()),
+    }
+    senses = [
+        f"{sense} {who} at {_shares(count, len(rows))}" for sense, count in counts.items() if count
+    ]
+    said = " and ".join(senses) or f"is not shown to help or hurt {who}"
+    return f"Transfer from {what} {said}; it changes {GAIN[modality]} by {', '.join(changes)}."
+
+
+def _tested(row: Row) -> str:
+    if not np.isfinite(row["gain_q"]):
+        return ""
+    low, high = (_signed(row[end]) for end in ("gain_low", "gain_high"))
+    return f" (95 % interval {low} to {high}, {p_text(row['gain_q'], 'q')})"
 
 
 def _shares(count: int, every: int) -> str:
@@ -80,10 +89,10 @@ def bias_findings(_: Bias, table: pd.DataFrame) -> list[str]:
         return [_nothing(table)]
     first, second = _trends(table)
     return [
-        _trend(first, "Larger language models expect the world's own colors more", falls=True),
-        f"A distance of 0 is the world's own law; here it is {_range(table, first)}. Amplification"
-        f" of the most common color {_change(second)}: above 0 a model exaggerates what is usual,"
-        " below 0 it blurs it.",
+        _trend(first, "Larger language models expect colors closer to the world's law", falls=True),
+        f"A distance of 0 means the world's own law; distances here are {_range(table, first)}."
+        f" Amplification of the most common color {_change(second)}: above 0, a model exaggerates"
+        " what is usual; below 0, it blurs it.",
     ]
 
 
@@ -101,10 +110,10 @@ def hallucination_findings(_: Hallucination, table: pd.DataFrame) -> list[str]:
     ]
     return [
         _trend(
-            first, "Larger language models write fewer captions that no event can be", falls=True
+            first, "Larger language models write fewer captions of impossible events", falls=True
         ),
-        f"Texts that begin with no caption at all, {_range(models, second)} of them, are counted"
-        f" apart; their share {_change(second)}.",
+        f"Texts that do not begin with a caption, a share of {_range(models, second)}, are counted"
+        f" apart; that share {_change(second)}.",
         f"As a check, {'; '.join(checks)}.",
     ]
 
@@ -126,15 +135,15 @@ def _trends(table: pd.DataFrame) -> list[Row]:
 
 def _trend(row: Row, claim: str, *, falls: bool) -> str:
     if not np.isfinite(row["p"]):
-        return f"Whether size matters cannot be said: {row['trend_reason']}."
+        return f"Whether size matters cannot be tested: {row['trend_reason']}."
     numbers = (
         f"{row['measure']} {_signed(row['rise'])} as parameters grow tenfold"
         f"{_interval(row['rise_low'], row['rise_high'])}, {p_text(row['p'])},"
         f" {row['recipes']:.0f} recipes"
     )
     if row["p"] > SURE:
-        return f"Not shown here: {claim[:1].lower()}{claim[1:]} ({numbers})."
-    sense = claim if (row["rise"] < 0) == falls else "The reverse holds here"
+        return f"It is not shown here that {claim[:1].lower()}{claim[1:]} ({numbers})."
+    sense = f"{claim} here" if (row["rise"] < 0) == falls else "The reverse holds here"
     return f"{sense} ({numbers})."
 
 

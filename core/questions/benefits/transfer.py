@@ -16,6 +16,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.encoders.encoder import ModelCard
+from core.statistics.discoveries import adjust
 from core.study.study import Study
 from core.training.configs import EVENTS, IMAGES
 
@@ -33,6 +34,8 @@ COLUMNS = (
     "gain",
     "gain_low",
     "gain_high",
+    "gain_p",
+    "gain_q",
     "rate",
     "rate_low",
     "rate_high",
@@ -90,15 +93,18 @@ def exchange(every: list[Learner], values: pd.Series) -> pd.DataFrame:
 
     values: how good each model is, by name; higher is better. events: that the learner saw. shown:
     of these, to its teacher. gain: with transfer − without. Intervals: 95 %, Student's t over the
-    seeds. rate: NaN with a reason where the value with transfer lies on no measured part of the
-    curve.
+    seeds. gain_p: of the mean gain, paired by seed; gain_q: adjusted for all shares of a kind.
+    rate: NaN with a reason where the value with transfer lies on no measured part of the curve.
     """
     rows: list[dict[str, object]] = []
     for kind in dict.fromkeys(one.kind for one in every if one.teacher):
         of_kind = [one for one in every if one.kind == kind]
-        for share in sorted({one.share for one in of_kind if one.teacher}):
-            seeds = list(_rows(of_kind, share, values))
-            rows += [*seeds, _mean(pd.DataFrame(seeds))] if seeds else []
+        shares = sorted({one.share for one in of_kind if one.teacher})
+        tried = [seeds for share in shares if (seeds := list(_rows(of_kind, share, values)))]
+        means = [_mean(pd.DataFrame(seeds)) for seeds in tried]
+        q = adjust(np.array([mean["gain_p"] for mean in means], dtype=float))
+        for seeds, mean, one in zip(tried, means, q, strict=True):
+            rows += [*seeds, mean | {"gain_q": one}]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -164,8 +170,8 @@ def equal_share(
 def _mean(seeds: pd.DataFrame) -> dict[str, object]:
     shared = ("modality", "learner", "teacher", "share", "events", "shown")
     about = {name: seeds.iloc[0][name] for name in shared}
-    gain, gain_low, gain_high = t_interval(seeds["gain"].to_numpy(float))
-    rate, rate_low, rate_high = t_interval(seeds["rate"].to_numpy(float))
+    gain, gain_low, gain_high, gain_p = t_test(seeds["gain"].to_numpy(float))
+    rate, rate_low, rate_high, _ = t_test(seeds["rate"].to_numpy(float))
     reasons = dict.fromkeys(reason for reason in seeds["reason"] if reason)
     missing = int(seeds["rate"].isna().sum())
     reason = f"{missing} of {len(seeds)} seeds: {', '.join(reasons)}" if missing else ""
@@ -177,6 +183,7 @@ def _mean(seeds: pd.DataFrame) -> dict[str, object]:
         "gain": gain,
         "gain_low": gain_low,
         "gain_high": gain_high,
+        "gain_p": gain_p,
         "rate": rate,
         "rate_low": rate_low,
         "rate_high": rate_high,
@@ -184,14 +191,15 @@ def _mean(seeds: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def t_interval(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float]:
-    """Return the mean and its 95 % interval by Student's t; NaN where a value is NaN, and no
-    interval of fewer than two or of equal ones, whose spread is unknown.
+def t_test(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float, float]:
+    """Return the mean, its 95 % interval and the p that it is 0, by Student's t; NaN where a value
+    is NaN, and neither interval nor p of fewer than two or of equal ones, whose spread is unknown.
     """
     from scipy.stats import t  # a third of a second
 
     mean = float(values.mean())
     if not np.isfinite(mean) or len(np.unique(values)) < 2:
-        return mean, np.nan, np.nan
-    reach = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean, mean - reach, mean + reach
+        return mean, np.nan, np.nan, np.nan
+    freedom, error = len(values) - 1, float(values.std(ddof=1) / np.sqrt(len(values)))
+    reach = float(t.ppf(0.975, freedom)) * error
+    return mean, mean - reach, mean + reach, float(2 * t.sf(abs(mean) / error, freedom))

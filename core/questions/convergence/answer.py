@@ -162,7 +162,7 @@ def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.D
 declare(
     Hypotheses,
     Answer(
-        explain, version=1, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
+        explain, version=2, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
     ),
 )
 

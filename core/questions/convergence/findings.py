@@ -25,10 +25,10 @@ from core.study.ceilings import ceiling_of
 
 SURE = 0.05
 RISING = {
-    "competence": "more competent",
-    "size": "larger",
-    "tasks": "trained on more tasks",
-    "data": "trained on more data",
+    "competence": "more competent {}",
+    "size": "larger {}",
+    "tasks": "{} trained on more tasks",
+    "data": "{} trained on more data",
 }
 WHO: Mapping[str, str] = {
     "all": "models",
@@ -37,8 +37,8 @@ WHO: Mapping[str, str] = {
     "across": "vision and language models",
 }
 CAUTION = (
-    "Levels are dealt among the recipes of one line, so the test asks whether models of the same"
-    " kind come together, and cannot tell what lines have in common."
+    "The test shuffles levels within each objective or family: it asks whether models of one kind"
+    " come together as they get better, and says nothing of differences between kinds."
 )
 
 
@@ -59,16 +59,15 @@ def level_findings(question: Levels, table: pd.DataFrame) -> list[str]:
 
 
 def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
-    who = f"{WHO[row['pairs_of']]} that are {better}"
+    who = better.format(WHO[row["pairs_of"]])
     if not np.isfinite(row["p"]):
-        return f"Whether {who} agree more cannot be said: {row['reason']}."
+        return f"Whether {who} agree more with each other cannot be tested: {row['reason']}."
     recipes = table.loc[table["pairs_of"] == row["pairs_of"], "recipes"].sum()
     numbers = f"{_change(row)}{_interval(row)}, {p_text(row['p'])}, {recipes} recipes"
     if row["p"] > SURE:
-        return f"Not shown here: {who} do not agree clearly more with each other ({numbers})."
-    sense = "Yes, here they do" if row["rise"] > 0 else "No, the reverse"
+        return f"It is not shown here that {who} agree more with each other ({numbers})."
     more = "more" if row["rise"] > 0 else "less"
-    return f"{sense}: {who} agree {more} with each other ({numbers})."
+    return f"{who[:1].upper()}{who[1:]} agree {more} with each other here ({numbers})."
 
 
 def _short(row: Mapping[Hashable, Any]) -> str:
@@ -95,10 +94,10 @@ def karenina_findings(_: AnnaKarenina, table: pd.DataFrame) -> list[str]:
         "among the weakest": (weak, weak),
         "between the two": (weak, strong),
     }
-    said = [f"{text} {_means_at(table, *place)}" for text, place in places.items()]
+    said = [f"{_means_at(table, *place)} {text}" for text, place in places.items()]
     contrasts = table.drop_duplicates("pairs_of").to_dict("records")
     lead = next((row for row in contrasts if row["pairs_of"] == "all"), contrasts[0])
-    return [f"Adjusted mean alignment {'; '.join(said)}.", _weakness(lead)]
+    return [f"Adjusted mean alignment is {'; '.join(said)}.", _weakness(lead)]
 
 
 def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
@@ -111,7 +110,7 @@ def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
 
 def _weakness(row: Mapping[Hashable, Any]) -> str:
     if not np.isfinite(row["p"]):
-        return f"Whether each weak model is weak in its own way cannot be said: {row['reason']}."
+        return f"Whether each weak model is weak in its own way cannot be tested: {row['reason']}."
     numbers = f"{row['contrast']:+.3f}{_between(row)}, {p_text(row['p'])}".replace("-", "−")
     if row["p"] > SURE:
         return (
@@ -119,10 +118,13 @@ def _weakness(row: Mapping[Hashable, Any]) -> str:
             f" ({numbers})."
         )
     if row["contrast"] > 0:
-        return f"Weak models go wrong together: they agree more with each other ({numbers})."
+        return (
+            "Weak models go wrong together: they agree more with each other than with strong ones"
+            f" ({numbers})."
+        )
     return (
-        "Each weak model is weak in its own way: it agrees less with other weak ones than with"
-        f" strong ones ({numbers})."
+        "Weak models are weak in their own ways: they agree less with each other than with strong"
+        f" ones ({numbers})."
     )
 
 
@@ -139,7 +141,7 @@ def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:
 
 
 def _verdict(row: Mapping[Hashable, Any]) -> str:
-    name = str(row["hypothesis"]).capitalize()
+    name, measured = str(row["hypothesis"]).capitalize(), str(row["measured"])
     if row["verdict"] == "not tested":
         why = row["reason"] or "levels can be dealt in too few ways"
         return f"{name}: not tested, as too few models were trained for it ({why})."
@@ -150,8 +152,8 @@ def _verdict(row: Mapping[Hashable, Any]) -> str:
         else ""
     )
     return (
-        f"{name}: {row['verdict']}. The {row['measured']} is {value}{interval},"
-        f" {p_text(row['q'], 'q')}, over {row['recipes']} recipes."
+        f"{name}: {row['verdict']} here. {measured[:1].upper()}{measured[1:]}: {value}{interval},"
+        f" {p_text(row['q'], 'q')}, {row['recipes']} recipes."
     )
 
 
@@ -174,8 +176,8 @@ def replicate_findings(_: Replicates, table: pd.DataFrame) -> list[str]:
         for modality in dict.fromkeys(table["modality"])
     ]
     return [
-        f"Two trainings of one recipe reach {listed(means)}, the mean over {len(table)} recipes:"
-        " no other two models can be expected to be more alike."
+        f"Two trainings that differ only in their seed reach {listed(means)} on average, over"
+        f" {len(table)} recipes: models of different recipes can hardly be expected to agree more."
     ]
 
 
@@ -192,13 +194,9 @@ def _cost(row: Mapping[Hashable, Any]) -> str:
         return f"{row['copies']}: alignment with language changes by {change}; {row['reason']}."
     interval = f"{row['low']:+.3f} to {row['high']:+.3f}".replace("-", "−")
     sense = (
-        "cannot be shown to change"
-        if row["p"] > SURE
-        else "rises"
-        if row["change"] > 0
-        else "falls"
+        "is not shown to change" if row["p"] > SURE else "rises" if row["change"] > 0 else "falls"
     )
     return (
         f"{row['copies']}: alignment with language {sense} ({change}, 95 % interval {interval},"
-        f" {p_text(row['p'])}, {row['pairs']} models and copies)."
+        f" {p_text(row['p'])}, {row['pairs']} pairs of model and copy)."
     )

@@ -64,7 +64,7 @@ def _paired(change: Float64[np.ndarray, " n"]) -> dict[str, Any]:
 
     mean = float(change.mean()) if len(change) else np.nan
     if len(change) < FEWEST:
-        why = f"{len(change)} models and copies, and at least {FEWEST} are needed"
+        why = f"a test takes at least {FEWEST} pairs of model and copy; here are {len(change)}"
         return {"change": mean, "low": np.nan, "high": np.nan, "p": np.nan, "reason": why}
     error = float(change.std(ddof=1) / np.sqrt(len(change)))
     reach = float(t.ppf((1 + LEVEL) / 2, len(change) - 1)) * error

@@ -42,7 +42,7 @@ COLUMNS = (
     "verdict",
     "reason",
 )
-MULTITASK = "rise of alignment among models of other tasks, from the fewest tasks to the most"
+MULTITASK = "rise of alignment among models of different tasks, from the fewest tasks to the most"
 MULTITASK_ACROSS = "rise of alignment with language models per doubling of the tasks"
 CAPACITY = "rise of alignment from the smallest size to the largest, {}"
 SIMPLICITY = "change of alignment with other models per unit of effective rank"

@@ -37,8 +37,8 @@ PANELS: Mapping[By, str] = {
 }
 COLORS: Mapping[By, str] = {"family": "family", "objective": "objective", "size": "size"}
 SYMBOLS: Mapping[By, str] = {"none": "the color's group", **COLORS}
-SHARE = """The ceiling is how alike two trainings are that differ in nothing but their seed. The
-share of the way to it, (alignment − chance) / (ceiling − chance), is 0 for chance and 1 for the
+SHARE = """The ceiling is how alike two trainings are that differ only in their seed. The share of
+the way to it, (alignment − chance) / (ceiling − chance), is 0 for chance and 1 for the
 ceiling."""
 
 

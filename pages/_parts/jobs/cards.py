@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -13,8 +13,9 @@ import streamlit as st
 from core.errors import PlatoscopeError
 from core.figures.numbers import time_text
 from core.jobs import queue
-from core.jobs.job import Job
+from core.jobs.job import Job, blockers
 from core.progress import ProgressNote
+from core.questions.sentences import listed
 from core.settings import store_path
 from pages._shared import address, frame
 
@@ -43,12 +44,12 @@ BADGES = {
 }
 
 
-def draw(job: Job) -> None:
-    """Draw a job with its buttons, and its log where it is open."""
+def draw(job: Job, jobs: Sequence[Job]) -> None:
+    """Draw a job with its buttons, and its log where it is open. jobs: all that may hold it up."""
     with st.container(border=True, gap="xsmall", key=f"job-{job.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _draw_badge(job)
-            st.caption(frame.plain(_facts(job)), width="stretch")
+            st.caption(frame.plain(_facts(job, jobs)), width="stretch")
             _draw_buttons(job)
         st.code(frame.command(*job.words), language="bash", wrap_lines=True)
         if job.progress:
@@ -121,12 +122,20 @@ def _draw_log(job: Job) -> None:
         st.code(queue.log_of(job) or "Nothing has been printed yet.", language=None)
 
 
-def _facts(job: Job) -> str:
-    """Say which job it is, whose, where and when."""
+def _facts(job: Job, jobs: Sequence[Job]) -> str:
+    """Say which job it is, whose, where and when, and what it waits for."""
     zone = _zone()
     device = job.lane or ("" if job.device == "auto" else job.device)
     folder = "" if job.folder == Path.cwd() else f"in {job.folder}"
-    return " · ".join(filter(None, [f"#{job.id}", job.owner, device, _when(job, zone), folder]))
+    facts = [f"#{job.id}", job.owner, device, _when(job, zone), _wait(job, jobs), folder]
+    return " · ".join(filter(None, facts))
+
+
+def _wait(job: Job, jobs: Sequence[Job]) -> str:
+    if job.state != "queued":
+        return ""
+    numbers = [f"#{number}" for number in blockers(job, jobs)]
+    return f"waits for {listed(numbers)}" if numbers else "about to begin"
 
 
 def _when(job: Job, zone: tzinfo | None) -> str:

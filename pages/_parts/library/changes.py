@@ -105,10 +105,12 @@ def _confirm_results(dataset: str, made: Mapping[str, str]) -> None:
 
 
 def _end(label: str, command: str, delete: Callable[[], None]) -> None:
-    """Draw the command that deletes and the button that does the same."""
+    """Draw the command that deletes, the button that does the same, and one that does not."""
     st.code(command, language="bash", wrap_lines=True)
-    if st.button(label, type="primary", key="confirm-deletion", on_click=delete):
-        st.rerun()  # without the dialog
+    with st.container(horizontal=True):
+        deleted = st.button(label, type="primary", key="confirm-deletion", on_click=delete)
+        if st.button("Cancel", key="cancel-deletion") or deleted:
+            st.rerun()  # without the dialog
 
 
 def _plan(what: Held) -> Deletion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import streamlit as st
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
 from core.store.inventory import dataset_sizes
+from core.store.uploads import uploads_folder
 from pages._parts.library import changes, tables
 from pages._shared import frame, queries
 from pages._shared.queries import Place
@@ -44,15 +46,17 @@ def _row(store: Store, card: DatasetCard) -> dict[str, Any]:
         "stimuli": card.size,
         "caption levels": len(card.levels) + len(store.summaries(card.name)),
         "models": len(store.models(card.name)),
-        "from": _source(card.source),
+        "from": _source(card.source, uploads_folder(store.root)),
         "stimuli on disk": stimuli,
         "embeddings": embeddings,
         "results": results,
     }
 
 
-def _source(source: Mapping[str, Any]) -> str:
-    """Say where a dataset comes from."""
+def _source(source: Mapping[str, Any], uploads: Path) -> str:
+    """Say where a dataset comes from; uploads: where those of the store lie."""
     kind = str(source.get("kind", ""))
+    if kind == "folder" and (folder := Path(source["folder"])).is_relative_to(uploads.resolve()):
+        return f"an upload: {folder.name}"
     place = next((str(source[name]) for name in PLACES if name in source), "")
     return ": ".join(part for part in (SOURCES.get(kind, kind), place) if part)

@@ -70,4 +70,4 @@ def _draw_job(number: int, was_over: bool) -> None:
         if job.is_finished != was_over:
             st.rerun(scope="app")
         cards.say_trouble()
-        cards.draw(job)
+        cards.draw(job, queue.unfinished(store_path()))

@@ -98,13 +98,14 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
         )
         few = len(indices) < frame.LEAST_STIMULI
         for page, label, question, icon in (
-            ("alignment", "Alignment of these", Alignment(chosen.scope), "query_stats"),
-            ("dispersion", "Dispersion of these", SetEffect(chosen.scope), "scatter_plot"),
+            ("alignment", "Alignment", Alignment(chosen.scope), "query_stats"),
+            ("dispersion", "Dispersion", SetEffect(chosen.scope), "scatter_plot"),
         ):
             st.page_link(
                 f"pages/{page}.py",
                 label=label,
                 icon=f":material/{icon}:",
+                help=f"{label} of these stimuli alone",
                 disabled=few,
                 query_params=to_query(question),
             )

@@ -12,6 +12,9 @@ from core.questions.alignment.findings import DEPENDENT, pair_findings, trend_fi
 
 SKILL = np.linspace(0.3, 0.6, 8)
 
+CLAIM = "better language models agree more with vision models"
+MORE, LESS = f"B{CLAIM[1:]} here. ", f"B{CLAIM[1:]} here. ".replace("more", "less")
+
 
 def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the points of as many language models as there are scores, compared with two vision
@@ -40,7 +43,7 @@ def test_better_models_that_agree_more_are_found_with_effect_interval_and_number
     scores = 0.1 + SKILL**2
     scores[[2, 3]] = scores[[3, 2]]
     verdict, caveat = trend_findings(*tables(scores), aligned_high=True)
-    assert verdict.startswith("Yes, here they do. ")
+    assert verdict.startswith(MORE)
     assert f"is {spearmanr(SKILL, scores).statistic:.2f} (95 % interval " in verdict
     assert "with 2 vision models" in verdict
     assert verdict.endswith("8 language models).")
@@ -49,20 +52,22 @@ def test_better_models_that_agree_more_are_found_with_effect_interval_and_number
 
 def test_the_direction_is_that_of_alignment_also_where_low_is_aligned():
     points, models = tables(SKILL)
-    assert trend_findings(points, models, aligned_high=False)[0].startswith("No, they agree less. ")
+    assert trend_findings(points, models, aligned_high=False)[0].startswith(LESS)
     falling, models = tables(-SKILL)
-    assert trend_findings(falling, models, aligned_high=True)[0].startswith("No, they agree less. ")
-    assert trend_findings(falling, models, aligned_high=False)[0].startswith("Yes, here they do. ")
+    assert trend_findings(falling, models, aligned_high=True)[0].startswith(LESS)
+    assert trend_findings(falling, models, aligned_high=False)[0].startswith(MORE)
 
 
 def test_what_is_not_sure_is_said_to_be_in_doubt():
     scores = np.array([3.0, 1.0, 4.0, 1.5, 5.0, 0.9, 2.0, 3.5])
-    assert trend_findings(*tables(scores), aligned_high=True)[0].startswith("Not beyond doubt. ")
+    assert trend_findings(*tables(scores), aligned_high=True)[0].startswith(
+        f"It is not shown here that {CLAIM}. "
+    )
 
 
 def test_too_few_models_have_no_answer_and_say_why():
     (answer,) = trend_findings(*tables(SKILL[:3]), aligned_high=True)
-    assert answer.startswith("This cannot be said: ")
+    assert answer.startswith(f"Whether {CLAIM} cannot be tested: ")
     assert answer.endswith(" there are 3.")
 
 
@@ -71,10 +76,10 @@ def test_the_answer_is_about_what_is_on_the_axis():
     sizes = AXES["parameters"]
     rising = points.assign(axis=points["axis"].rank(ascending=False))
     said = trend_findings(rising, models, aligned_high=True, axis=sizes)[0]
-    assert said.startswith("Alignment rises with parameters. Spearman’s ρ of parameters and mean")
+    assert said.startswith("Alignment rises with parameters here. Spearman’s ρ of parameters and")
     falling = points.assign(axis=points["axis"])
     said = trend_findings(falling, models, aligned_high=True, axis=sizes)[0]
-    assert said.startswith("Alignment falls with parameters. ")
+    assert said.startswith("Alignment falls with parameters here. ")
     partly = rising.assign(axis=rising["axis"].where(points["model_x"] != "a"))
     assert trend_findings(partly, models, aligned_high=True, axis=sizes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 from core.competence.language.bias import amplification, distance
 from core.competence.language.hallucination import judge
@@ -29,7 +30,7 @@ from core.questions.benefits.transfer import (
     equal_share,
     exchange,
     learner_of,
-    t_interval,
+    t_test,
 )
 
 SHARES = np.array([1 / 16, 1 / 4, 1.0])
@@ -51,12 +52,13 @@ def test_no_share_is_made_up_where_a_curve_is_flat_or_bends() -> None:
     assert equal_share(SHARES, bent, 0.3)[0] == pytest.approx(1 / 4)
 
 
-def test_t_interval_is_students() -> None:
-    mean, low, high = t_interval(np.array([1.0, 2.0, 3.0]))
+def test_the_interval_and_p_are_students() -> None:
+    mean, low, high, p = t_test(np.array([1.0, 2.0, 3.0]))
+    assert p == pytest.approx(ttest_1samp([1.0, 2.0, 3.0], 0).pvalue)
     assert (mean, low) == (2.0, pytest.approx(2 - 4.302653 / np.sqrt(3), abs=1e-5))
     assert high == pytest.approx(4 - low)
-    assert np.isnan(t_interval(np.array([1.0]))[1])
-    assert np.isnan(t_interval(np.array([1.0, 1.0, 1.0]))[1])
+    assert np.isnan(t_test(np.array([1.0]))[1:]).all()
+    assert np.isnan(t_test(np.array([1.0, 1.0, 1.0]))[1:]).all()
 
 
 def family(gain: float) -> tuple[list[Learner], pd.Series]:
@@ -97,10 +99,34 @@ def test_no_gain_and_harm_are_called_so() -> None:
     rng = np.random.default_rng(0)
     every, values = family(0.0)
     noisy = values + rng.normal(0, 0.01, len(values))
-    assert "is not shown to help" in transfer_findings(Transfer(), exchange(every, noisy))[0]
+    assert (
+        "is not shown to help or hurt" in transfer_findings(Transfer(), exchange(every, noisy))[0]
+    )
     harmed = transfer_findings(Transfer(), exchange(*family(-0.05)))
     assert "hurts vision models at every share" in harmed[0]
     assert transfer_findings(Transfer(), exchange([], values))[0].startswith("No learner here")
+
+
+def test_transfer_is_said_to_help_or_hurt_in_one_idle_world_of_twenty() -> None:
+    rng = np.random.default_rng(0)
+
+    def said(gain: float, noise: float) -> str:
+        every, values = family(gain)
+        noisy = values + rng.normal(0, noise, len(values))
+        return transfer_findings(Transfer(), exchange(every, noisy))[0]
+
+    idle = ["is not shown" not in said(0.0, 0.01) for _ in range(100)]
+    assert np.mean(idle) <= 0.05 + 2 * 0.0218
+    assert np.mean(["helps" in said(0.05, 0.005) for _ in range(20)]) >= 0.9
+
+
+def test_help_at_one_share_and_harm_at_another_are_both_said() -> None:
+    every, values = family(0.05)
+    turned = [0.1 if one.teacher and one.share == 1 else 0.0 for one in every]
+    said = transfer_findings(Transfer(), exchange(every, values - np.array(turned)))[0]
+    assert (
+        "helps vision models at 2 of 3 shares of the data and hurts vision models at 1 of" in said
+    )
 
 
 def sized(rise: float) -> pd.DataFrame:
@@ -133,7 +159,7 @@ def test_trends_take_one_value_per_recipe() -> None:
     assert row["p"] <= 0.05
     assert bias_findings(Bias(), table)[0].startswith("Larger language models expect")
     assert bias_findings(Bias(), sized(0.2))[0].startswith("The reverse")
-    assert bias_findings(Bias(), sized(0.0))[0].startswith("Not shown here")
+    assert bias_findings(Bias(), sized(0.0))[0].startswith("It is not shown here that larger")
 
 
 def test_distance_and_amplification() -> None:

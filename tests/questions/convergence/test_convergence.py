@@ -233,10 +233,27 @@ def test_a_copy_is_compared_with_the_very_model_that_it_was_made_from():
     assert said[0].startswith("ViT tuned: alignment with language falls (−0.0")
 
 
+def test_fine_tuning_without_an_effect_is_sure_in_one_world_of_twenty_and_with_one_in_nine_of_ten():
+    trainings, pairs = copies(0.0, count=6)
+    trainings = trainings[trainings["model"] != "llama-s"]
+    rng = np.random.default_rng(0)
+
+    def is_sure(change: float) -> bool:
+        tuned = pairs["model_x"].str.startswith("tuned") * change
+        table = compare_copies(
+            trainings, pairs.assign(score=0.3 + tuned + rng.normal(0, 0.01, len(pairs)))
+        )
+        said = fine_tuned_findings(FineTuned(), table)[0]
+        return "is not shown to change" not in said
+
+    assert np.mean([is_sure(0.0) for _ in range(100)]) <= 0.05 + 2 * 0.0218
+    assert np.mean([is_sure(-0.03) for _ in range(30)]) >= 0.9
+
+
 def test_two_copies_are_too_few_and_none_is_said():
     table = compare_copies(*copies(-0.05, count=2))
     assert (
-        "2 models and copies, and at least 3 are needed"
+        "a test takes at least 3 pairs of model and copy; here are 2"
         in fine_tuned_findings(FineTuned(), table)[0]
     )
     trainings, pairs = copies(-0.05)
@@ -296,7 +313,7 @@ def test_each_hypothesis_is_judged_by_the_test_that_decides(change, verdict):
     assert (decisive["q"] >= decisive["p"]).all()
     assert table.loc[~table["decides"], "q"].isna().all()
     said = hypothesis_findings(Hypotheses(), table)
-    assert said[2].startswith(f"Simplicity: {verdict}. The change of alignment")
+    assert said[2].startswith(f"Simplicity: {verdict} here. Change of alignment")
 
 
 def test_what_was_not_trained_is_not_tested():
@@ -349,9 +366,9 @@ def levels(rise: float, p: float) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("rise", "p", "start"),
     [
-        (0.1, 0.01, "Yes, here they do: models that are larger agree more with each other"),
-        (-0.1, 0.01, "No, the reverse: models that are larger agree less with each other"),
-        (0.1, 0.2, "Not shown here: models that are larger do not agree clearly more"),
+        (0.1, 0.01, "Larger models agree more with each other here (change +0.100"),
+        (-0.1, 0.01, "Larger models agree less with each other here (change −0.100"),
+        (0.1, 0.2, "It is not shown here that larger models agree more with each other"),
     ],
 )
 def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
@@ -383,14 +400,15 @@ def test_thirds_are_compared_with_each_other_and_in_a_sentence():
     lead = table[table["pairs_of"] == "all"].iloc[0]
     assert lead["contrast"] == pytest.approx(-0.1, abs=0.01)
     first, second = karenina_findings(AnnaKarenina(), table)
-    assert f"strongest third {np.nanmax(means.to_numpy()):.3f} (vision)" in first
-    assert second.startswith("Each weak model is weak in its own way")
+    assert f"is {np.nanmax(means.to_numpy()):.3f} (vision), " in first
+    assert "among the strongest third; " in first
+    assert second.startswith("Weak models are weak in their own ways")
     together = table.assign(contrast=0.1)
     assert karenina_findings(AnnaKarenina(), together)[1].startswith("Weak models go wrong togeth")
     unsure = karenina_findings(AnnaKarenina(), table.assign(p=0.2))[1]
     assert unsure.startswith("It is not shown that weak models agree less with each other")
     none = karenina_findings(AnnaKarenina(), table.assign(p=np.nan, reason="too few"))[1]
-    assert none.endswith("cannot be said: too few.")
+    assert none.endswith("cannot be tested: too few.")
     assert karenina_findings(AnnaKarenina(), table.iloc[:0])[0].startswith("No two finished models")
 
 
