@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.plans.plan import Plan
     from core.plans.sizes import Totals
 
+UNKNOWN = "not known"
 NAME = "a published study's name, or a TOML file"
 
 
@@ -108,7 +109,8 @@ def run_show(arguments: argparse.Namespace) -> None:
     if plan.about:
         print(plan.about)
     print_table(_readable(table), as_json=False)
-    for sentence in _sentences(plan, table, totals(table)):
+    sentences = (_place(plan, arguments.store), *_sums(totals(table)), *_more(plan, table))
+    for sentence in sentences:
         print(sentence, file=sys.stderr)
 
 
@@ -174,38 +176,60 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
     from core.figures.numbers import count_text
 
     shown = table[["group", "model"]].assign(
-        parameters=table["parameters"].map(count_text),
-        layers=table["layers"].astype("Int64"),
+        parameters=[UNKNOWN if one != one else count_text(one) for one in table["parameters"]],
+        layers=[UNKNOWN if one != one else f"{one:.0f}" for one in table["layers"]],
     )
     for column in ("download", "room", "memory"):
         shown[column] = table[column].map(_size)
-    shown["gated"] = table["gated"].replace("", "not known")
+    shown["gated"] = table["gated"].replace("", UNKNOWN)
     return shown.assign(embedded=table["embedded"].replace("", "no"))
 
 
 def _size(size: float) -> str:
     from core.figures.numbers import size_text
 
-    return "not known" if size != size else size_text(int(size))
+    return UNKNOWN if size != size else size_text(int(size))
 
 
-def _sentences(plan: Plan, table: pd.DataFrame, sums: Totals) -> list[str]:
-    """Return the sums, and what is missing or cannot be had."""
+def _place(plan: Plan, store: Path) -> str:
+    """Say where the dataset is, or comes from."""
+    from core.store import Store
+
     data = plan.dataset
-    place = data.hub or data.folder or data.missing or "must be in the store already"
-    lines = [
-        f"Dataset {data.name}: {place}.",
-        f"Embedded: {sums.embedded} of {sums.models} models.",
+    if data.name in {card.name for card in Store(store).datasets()}:
+        return f"Dataset {data.name}: in the store."
+    place = data.hub or data.folder or data.missing or "in no place that the study names"
+    return f"Dataset {data.name}: {place}."
+
+
+def _sums(sums: Totals) -> list[str]:
+    """Say what the models take that are not embedded yet."""
+    embedded = f"Embedded: {sums.embedded} of {sums.models} models."
+    if sums.embedded == sums.models:
+        return [embedded]
+    memory = f"up to {_size(sums.memory)}" if sums.memory == sums.memory else UNKNOWN
+    return [
+        embedded,
         f"To fetch: {_sum(sums.download, sums.download_unknown)}.",
         f"In the store: {_sum(sums.room, sums.room_unknown)}.",
-        f"In memory: up to {_size(sums.memory)} of weights, in float32.",
+        f"In memory, for the weights in float32: {memory}.",
     ]
-    lines += [f"Group {one.name}: {one.missing}." for one in plan.groups if one.missing]
-    if plan.summaries and plan.summaries.missing and not plan.summaries.writer:
-        lines.append(f"Captions in fewer words: {plan.summaries.missing}.")
+
+
+def _more(plan: Plan, table: pd.DataFrame) -> list[str]:
+    """Say what is measured and drawn, and what is missing or cannot be had."""
+    lines = [f"Group {one.name}: {one.missing}." for one in plan.groups if one.missing]
+    summaries, coding, probing = plan.summaries, plan.coding, plan.probing
+    if summaries:
+        words = ", ".join(map(str, summaries.words))
+        lines.append(f"Captions in {words} words: {summaries.writer or summaries.missing}.")
+    if coding:
+        lines.append(f"Bits per byte: {coding.tokens:,} tokens of {coding.text}.")
+    if probing:
+        limits = f"{probing.train:,} samples to learn from and {probing.test:,} to be tested on"
+        lines.append(f"Linear probes: {', '.join(probing.tasks)}, at most {limits}.")
     lines += list(dict.fromkeys(note for note in table["note"] if note))
-    lines += [f"Figure {one.name}: platoscope {one.ask}" for one in plan.figures]
-    return lines
+    return lines + [f"Figure {one.name}: platoscope {one.ask}" for one in plan.figures]
 
 
 def _sum(size: int, unknown: int) -> str:
@@ -213,5 +237,5 @@ def _sum(size: int, unknown: int) -> str:
     if not unknown:
         return _size(float(size))
     if not size:
-        return "not known"
+        return UNKNOWN
     return f"{_size(float(size))}, not counting {unknown} models of unknown size"

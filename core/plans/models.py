@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
@@ -77,15 +77,16 @@ def embed_model(
     if not missing:
         return
     pooling = run.plan.pooling if group.modality == "language" else "mean"
-    encoder = _described(open_encoder(model.spec, device=run.device, pooling=pooling), group)
+    opened = open_encoder(model.spec, device=run.device, pooling=pooling)
+    encoder = _described(opened, group, model)
     for level in missing:
-        slot = Slot(model.name or None)
-        embed(run.store, dataset, encoder, level=level, slot=slot, report=run.report)
+        embed(run.store, dataset, encoder, level=level, report=run.report)
 
 
-def _described(encoder: Any, group: Group) -> Encoder:
-    """Return an encoder whose card says the group's family and objective."""
+def _described(encoder: Any, group: Group, model: PlannedModel) -> Encoder:
+    """Return an encoder whose card says what the plan says of the group and the model."""
     said = {name: text for name in ("family", "objective") if (text := getattr(group, name))}
+    said |= {"name": model.name, "title": model.name} if model.name else {}
     described: Encoder = replace(encoder, card=replace(encoder.card, **said))
     return described
 
