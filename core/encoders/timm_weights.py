@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import timm
+import torch
 from safetensors import SafetensorError
 
 from core.encoders.checkpoint import (
@@ -23,9 +25,18 @@ from core.encoders.checkpoint import (
 )
 from core.encoders.requests import HUB
 from core.errors import EncoderError, UnknownNameError
+from core.hub.elsewhere import fetching
 from core.hub.fetch import asking, cached, fetch_snapshot, mending
 from core.hub.repository import Repository
 
+UNREADABLE = (  # what damaged weights end in
+    SafetensorError,
+    UnpicklingError,
+    RuntimeError,
+    EOFError,
+    LookupError,
+    ValueError,
+)
 FETCHED = ("config.json", "card.json", "model.safetensors")
 SOURCES = (
     "url",
@@ -79,31 +90,49 @@ def load_published(name: str) -> Loaded:
         raise EncoderError(
             f"timm publishes no weights for {name}; give your own as timm:{name}@CHECKPOINT"
         )
-    instead = f"timm:{name}@CHECKPOINT with a weights file"
-    wanted = Repository(published.hf_hub_id or name, f"timm:{name}", instead)
-    with mending(wanted):
-        model = _create_published(name, wanted)
-    source = model.pretrained_cfg
-    file = source.get("hf_hub_filename") or "model.safetensors"
-    here = cached(wanted, file) if source.get("hf_hub_id") else None
-    digest = digest_files([here]) if here else digest_state(model.state_dict())
-    return Loaded(
-        model, store_name(name), f"{source['architecture']}.{source.get('tag') or ''}", {}, digest
-    )
+    spec, instead = f"timm:{name}", f"timm:{name}@CHECKPOINT with a weights file"
+    if not published.hf_hub_id:
+        with fetching(spec, published.url, instead=instead):
+            model = _create_from_url(name, published.url, instead)
+        return _loaded(name, model, digest_state(model.state_dict()))
+    wanted = Repository(published.hf_hub_id, spec, instead)
+    with mending(wanted), asking(wanted):
+        model = _create_published(name, instead)
+    here = cached(wanted, published.hf_hub_filename or "model.safetensors")
+    return _loaded(name, model, digest_files([here]) if here else digest_state(model.state_dict()))
 
 
-def _create_published(name: str, wanted: Repository) -> Any:
+def _create_published(name: str, instead: str) -> Any:
     """Make a model with the weights that timm publishes for it; raise EncoderError where they do
     not fit.
     """
-    with asking(wanted):
-        try:
-            return timm.create_model(name, pretrained=True)
-        except (SafetensorError, RuntimeError, EOFError) as error:
-            raise EncoderError(
-                f"the weights that timm publishes for {name} cannot be read"
-                f" ({' '.join(str(error).split())[:200]}); use {wanted.instead}"
-            ) from error
+    try:
+        return timm.create_model(name, pretrained=True)
+    except UNREADABLE as error:
+        raise EncoderError(
+            f"the weights that timm publishes for {name} cannot be read"
+            f" ({' '.join(str(error).split())[:200]}); use {instead}"
+        ) from error
+
+
+def _create_from_url(name: str, url: str, instead: str) -> Any:
+    """Make a model with weights from another server than the hub; a file that cannot be read, as it
+    came without a digest, is removed.
+    """
+    try:
+        return _create_published(name, instead)
+    except EncoderError as error:
+        file = Path(torch.hub.get_dir(), "checkpoints", Path(url).name)
+        file.unlink(missing_ok=True)
+        raise EncoderError(
+            f"{error}; {file} has been removed: run this again to fetch it anew"
+        ) from error
+
+
+def _loaded(name: str, model: Any, weights: str) -> Loaded:
+    source = model.pretrained_cfg
+    published = f"{source['architecture']}.{source.get('tag') or ''}"
+    return Loaded(model, store_name(name), published, {}, weights)
 
 
 def load_from_hub(place: str) -> Loaded:

@@ -18,7 +18,6 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import PlatoscopeError, StimuliError
-from core.hub.fetch import asking, commit_of, mending
 from core.hub.repository import Repository
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images, refuse
 from core.stimuli.dataset import DatasetCard, check_name
@@ -196,6 +195,8 @@ def _pinned(source: dict[str, Any]) -> dict[str, Any]:
     """Return a source at the commit that it stands for now, so that it is the same whenever it is
     opened again; as it is where nobody can tell.
     """
+    from core.hub.fetch import commit_of  # half a second, only for those who use the hub
+
     wanted = _repository(source)
     if wanted is None or re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
         return source
@@ -228,6 +229,8 @@ def _explained(source: Mapping[str, Any]) -> Iterator[None]:
     """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
     pyarrow's …
     """
+    from core.hub.fetch import asking, mending  # as above
+
     wanted = _repository(source)
     if wanted is None:
         with _opened(source):

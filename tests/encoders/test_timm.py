@@ -324,6 +324,16 @@ def test_published_weights_come_from_the_cache(tmp_path, monkeypatch, pictures):
     assert len(encoder.encode(pictures[:1]).layers) == 5
 
 
+def test_a_damaged_file_of_another_server_is_named_and_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
+    name = "legacy_seresnet18.in1k"
+    file = tmp_path / "checkpoints" / Path(timm.models.get_pretrained_cfg(name).url).name
+    file.parent.mkdir()
+    file.write_bytes(b"the first half of it")
+    assert_refused(f"timm:{name}", rf"cannot be read .*; {file} has been removed: run this again")
+    assert not file.exists()
+
+
 @pytest.mark.parametrize("spec", ["timm:", "timm:@w.pt", f"timm:{NAME}@"])
 def test_half_a_spec_is_refused(spec):
     assert_refused(spec, "is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")

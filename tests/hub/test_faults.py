@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
+from torch.hub import download_url_to_file
 
 from core.encoders.downloads import Download
 from core.encoders.outlines import Outline, outline, weights_of
@@ -17,6 +18,7 @@ from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError,
 from core.hub import client, patience
 from core.hub.client import use_patient_client
 from core.hub.content import files_of
+from core.hub.elsewhere import fetching
 from core.hub.fetch import commit_of, fetch_snapshot, mending
 from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
@@ -217,3 +219,17 @@ def test_what_is_left_to_fetch_is_said_of_every_form_of_spec(hosted: LocalHub) -
     why = "The hub answers with error 503 (Service Unavailable): a model that is not on this"
     assert weights_of("hf:someone/model").why == f"{why} machine needs it."
     assert weights_of("hf:someone/model").is_hub_down
+
+
+@pytest.mark.parametrize("fault", ["silent", "reset", "error 503"])
+def test_another_server_has_as_much_time(hosted: LocalHub, fault: str, tmp_path: Path) -> None:
+    hosted.fail(fault)
+    url, began = f"{hosted.address}/someone/model/resolve/main/config.json", time.monotonic()
+    message = rf"^timm:old cannot be fetched from {url} \(.*; try again later"
+    with (
+        pytest.raises(OfflineError, match=message),
+        fetching("timm:old", url, instead="a copy"),
+    ):
+        download_url_to_file(url, str(tmp_path / "weights"), progress=False)
+    assert time.monotonic() - began < LIMIT + 1.5
+    assert not (tmp_path / "weights").exists()

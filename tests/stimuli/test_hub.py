@@ -301,7 +301,7 @@ def test_a_network_that_fails_midway_is_told_from_bad_data(
 
     monkeypatch.setattr(datasets, "load_dataset", fail)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("core.stimuli.hub.commit_of", lambda _: None)
+    monkeypatch.setattr("core.hub.fetch.commit_of", lambda _: None)
     with pytest.raises(expected, match=r"download failed|the hub .* cannot be reached"):
         HubDataset.open("a/b", name="h")
 
