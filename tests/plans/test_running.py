@@ -4,13 +4,17 @@ fails.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from core.cli import main
 from core.plans import models
+from core.plans.figures import own_value
+from core.plans.plan import Finding
 from core.store import Store
 from tests.plans.worlds import N, write_models, write_study
 
@@ -53,8 +57,9 @@ def test_a_study_ends_with_every_figure(whole: Path) -> None:
     cards = [entry.card for entry in Store(whole).embeddings("photos")]
     assert {card.family for card in cards if card.modality == "language"} == {"Tiny"}
     assert {card.objective for card in cards if card.modality == "vision"} == {"random"}
-    coded = [name for name in (whole / "results" / "photos").iterdir() if "texts" in name.name]
-    assert len(coded) == 3
+    kept = [path.name for path in (whole / "results" / "photos").iterdir()]
+    assert len([name for name in kept if "texts" in name]) == 3
+    assert len([name for name in kept if "probes" in name]) == 3
 
 
 def test_a_report_says_what_is_missing_and_what_was_published(whole: Path) -> None:
@@ -104,6 +109,42 @@ def test_a_model_that_fails_is_named_and_the_others_go_on(
     assert "model 7 of 7: timm:resnet18@" in said.err
     assert "there is no checkpoint at" in said.err
     assert set(said.out.split()) >= DRAWN
+
+
+class Clerk:
+    """A writer that always says the same."""
+
+    name, weights = "clerk", "w"
+
+    def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]:
+        return [f"{text.split()[-3]} {limit} {len(instruction)}" for text in texts]
+
+
+def test_language_models_read_captions_in_fewer_words(
+    place: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = place.with_name("told.toml")
+    told.write_text(f"{place.read_text()}\n[summaries]\nwords = [1]\nmissing = 'who?'\n")
+    monkeypatch.setattr("core.encoders.language.chat.open_chat", lambda *_, **__: Clerk())
+    assert run(told, whole, "--only", "language", "--writer", "hf:clerk") == 0
+    levels = [entry.level for entry in Store(whole).embeddings("photos")]
+    assert levels.count("1-by-clerk") == 3
+    assert levels.count("0") == 3
+
+
+def test_a_value_of_one_s_own_is_that_of_the_rows_that_fit() -> None:
+    table = pd.DataFrame({"space": ["a:1", "b:1", "c:1"], "r": [0.1, 0.2, 0.3]})
+    names = {"g": ["b"], "all": ["a", "b", "c"]}
+
+    def value(**choices: Any) -> tuple[float, str]:
+        return own_value(Finding("f", "what", "source", **choices), table, names)
+
+    assert value(column="r", where={"space": "@g"}) == (0.2, "")
+    assert value(column="r", pick="max") == (0.3, "")
+    assert value(column="r", where={"space": "@all"}, pick="mean")[0] == pytest.approx(0.2)
+    assert value(column="r", where={"space": "a:1"}) == (0.1, "")
+    assert value(column="r")[1] == "3 rows of f fit"
+    assert value(column="s")[1] == "the table of f has no column s"
 
 
 def test_a_dry_run_says_what_a_study_takes_and_does_nothing(

@@ -10,6 +10,7 @@ import pandas as pd
 from tiny_models import make_language, make_vision
 
 from tests.cli.photos import paint_photos
+from tests.competence.labeled_files import write_classes
 
 N = 16
 LANGUAGE = ("gpt2", "llama", "bloom")
@@ -34,6 +35,12 @@ k = 3
 text = "{root}/text.txt"
 tokens = 200
 groups = ["language"]
+
+[probing]
+tasks = ["{root}/tones"]
+train = 12
+test = 6
+groups = ["vision"]
 
 [[group]]
 name = "vision"
@@ -98,6 +105,7 @@ def write_study(root: Path, specs: dict[str, list[str]]) -> Path:
     paint_photos(root / "photos", N)
     rows = [{"image": f"{i}.png", "caption": f"thing number {i} is here"} for i in range(N)]
     pd.DataFrame(rows).to_csv(root / "photos" / "captions.csv", index=False)
+    write_classes(root / "tones", {"dark": 0, "light": 200}, each=9)
     (root / "text.txt").write_text("A text that is long enough to be coded by a model. " * 4)
     listed = {
         group: "\n".join(f'    {{ spec = "{spec}", source = "here" }},' for spec in each)
