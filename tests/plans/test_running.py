@@ -4,27 +4,35 @@ fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from huggingface_hub import close_session
 
 from core.cli import main
 from core.plans import models
 from core.plans.figures import own_value
 from core.plans.plan import Finding
 from core.store import Store
-from tests.plans.worlds import N, write_models, write_study
+from tests.hub.online import turn_to
+from tests.hub.server import LocalHub
+from tests.plans.worlds import N, host_models, write_study
 
 DRAWN = {"trend", "pairs"}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("study")
-    return write_study(root, write_models(root))
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the file of the study, whose models a hub of the tests hosts."""
+    root, hub = tmp_path_factory.mktemp("study"), LocalHub()
+    with pytest.MonkeyPatch.context() as patch:
+        turn_to(hub, root / "cache", patch)
+        yield write_study(root, host_models(hub, root))
+    close_session()
+    hub.close()
 
 
 def run(place: Path, store: Path, *words: str) -> int:

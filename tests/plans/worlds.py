@@ -1,5 +1,5 @@
-"""A small study: a folder of photos, three vision and three language models of random weights, and
-a plan over them.
+"""A small study: a folder of photos, three vision and three language models of random weights on a
+hub, and a plan over them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from tiny_models import make_language, make_vision
 
 from tests.cli.photos import paint_photos
 from tests.competence.labeled_files import write_classes
+from tests.hub.server import LocalHub
 
 N = 16
 LANGUAGE = ("gpt2", "llama", "bloom")
@@ -91,13 +92,16 @@ source = "nobody"
 """
 
 
-def write_models(root: Path) -> dict[str, list[str]]:
-    """Write the models and return their specs by group."""
-    seen = [
-        f"timm:{kind}@{make_vision(root / name, kind, **settings)}"
-        for name, (kind, settings) in VISION.items()
-    ]
-    return {"vision": seen, "language": [f"hf:{make_language(root / k, k)}" for k in LANGUAGE]}
+def host_models(hub: LocalHub, root: Path) -> dict[str, list[str]]:
+    """Put the models on a hub and return their specs by group."""
+    for name, (kind, settings) in VISION.items():
+        hub.add_model(f"someone/{name}", make_vision(root / name, kind, **settings))
+    for name in LANGUAGE:
+        hub.add_model(f"someone/{name}", make_language(root / name, name))
+    return {
+        "vision": [f"timm:hf-hub:someone/{name}" for name in VISION],
+        "language": [f"hf:someone/{name}" for name in LANGUAGE],
+    }
 
 
 def write_study(root: Path, specs: dict[str, list[str]]) -> Path:

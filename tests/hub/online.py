@@ -1,0 +1,19 @@
+"""Turns this process towards a hub of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from tests.hub.server import LocalHub
+
+
+def turn_to(hub: LocalHub, cache: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let the hub's library in this process ask that hub, and keep what it fetches in a cache."""
+    template = hub.address + "/{repo_id}/resolve/{revision}/{filename}"
+    patch.setattr(constants, "ENDPOINT", hub.address)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
