@@ -114,7 +114,9 @@ def run_embed(arguments: argparse.Namespace) -> int:
     failed = 0
     for spec in request.model:
         try:
-            encoder = open_encoder(spec, device=device, pooling=request.pooling)
+            encoder = open_encoder(
+                spec, device=device, pooling=request.pooling, precision=request.precision
+            )
             for level in levels:
                 path = embed(
                     arguments.store,

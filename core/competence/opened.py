@@ -9,6 +9,8 @@ import torch
 from core.competence.records import can_measure
 from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder, modality_of
+from core.encoders.precision import choose_arithmetic
+from core.encoders.requests import Precision, precision_of
 from core.errors import EncoderError, InputError
 from core.modalities import Item, reader_of
 from core.store import ModelEntry, Store
@@ -38,13 +40,23 @@ def entries_to_measure(
 
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
-    """Open a model of the store again; raises EncoderError where its weights are no longer those
-    that were embedded.
+    """Open a model of the store again, in the precision of its embedding; raises EncoderError where
+    its weights are no longer those that were embedded.
     """
-    encoder = open_encoder(entry.card.pinned, device=device)
+    encoder = open_encoder(entry.card.pinned, device=device, precision=precision_kept(entry))
     if encoder.card.weights != entry.card.weights:
         raise EncoderError(
             f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"
             " embed it again"
         )
     return encoder
+
+
+def precision_kept(entry: ModelEntry) -> Precision:
+    """Return the option that gives the precision of an embedding again."""
+    return precision_of(str(entry.recipe.choices.get("encoder", {}).get("precision", "")))
+
+
+def precision_name(entry: ModelEntry, device: torch.device) -> str:
+    """Return in which precision a model computes when it is opened again on a device."""
+    return choose_arithmetic(precision_kept(entry), device).name

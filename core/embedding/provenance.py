@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath
 
 from core.encoders.imported import READERS
+from core.encoders.requests import precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
 
@@ -24,7 +25,7 @@ def command_of(dataset: str, entry: ModelEntry) -> list[str]:
         return ["import", file_of(entry), "--dataset", dataset, *named]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
-    return [*words, *level, *_pooling(entry), *_name(entry)]
+    return [*words, *level, *_pooling(entry), *_precision(entry), *_name(entry)]
 
 
 def file_of(entry: ModelEntry) -> str:
@@ -40,6 +41,13 @@ def _pooling(entry: ModelEntry) -> list[str]:
     pooling = str(entry.recipe.choices.get("encoder", {}).get("pooling", ""))
     first = pooling.partition(" ")[0]
     return ["--pooling", first] if entry.level is not None and first in ("last", "first") else []
+
+
+def _precision(entry: ModelEntry) -> list[str]:
+    """Return the option for half precision; other weights run as they are stored."""
+    name = str(entry.recipe.choices.get("encoder", {}).get("precision", ""))
+    option = precision_of(name)
+    return ["--precision", option] if option in ("bf16", "fp16") else []
 
 
 def _name(entry: ModelEntry) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from dataclasses import replace as change
 from pathlib import Path
@@ -17,16 +17,16 @@ from typing import Any, Literal
 
 from core.embedding.batches import auto_batch_size, check_encoding, encode_fitting
 from core.embedding.holdings import hold_dataset, is_published, name_data
+from core.embedding.reading import Reading, read_dataset
 from core.embedding.shards import (
+    SavedBatches,
     SavedLayers,
     Shard,
     discard,
     parts_folder,
     resume,
-    saved_costs,
     write_shard,
 )
-from core.embedding.texts import AveragingEncoder, read_texts
 from core.encoders.encoder import Encoder, ModelCard, modality_of
 from core.errors import (
     InputError,
@@ -42,8 +42,6 @@ from core.store.publishing import locked
 from core.store.schema import dataset_file, embedding_file
 from core.store.versions import VERSIONS
 from core.store.writer import publish_embedding
-
-Items = Callable[[int, int], Sequence[Any]]  # gives those of the stimuli start … stop − 1
 
 
 @dataclass(frozen=True)
@@ -94,11 +92,11 @@ def embed(
         return target
     with locked(target):
         if not is_published(target, recipe, replace=slot.replace):
-            reader, items = _reading(store, dataset, encoder, level)
-            folder = parts_folder(target) / recipe.digest
-            shards = _run(folder, dataset, reader, items, size=size, report=report)
-            device = str(encoder.device)
-            publish_embedding(target, _assemble(shards, dataset.card, card, level, recipe, device))
+            reading = read_dataset(store, dataset, encoder, level)
+            folder = parts_folder(target) / f"{recipe.digest}{reading.mark}"
+            shards = _run(folder, dataset, reading, size=size, report=report)
+            saved, device = SavedBatches(shards, reading.order), str(encoder.device)
+            publish_embedding(target, _assemble(saved, dataset.card, card, level, recipe, device))
         discard(target)
     return target
 
@@ -106,14 +104,14 @@ def embed(
 def _run(
     folder: Path,
     dataset: Dataset,
-    encoder: Encoder,
-    take: Items,
+    reading: Reading,
     *,
     size: int,
     report: Progress | None,
 ) -> list[Shard]:
     """Encode what no shard holds yet, batch by batch, and return all shards."""
-    ids, n = list(dataset.stimuli["stimulus"]), dataset.card.size
+    encoder, n = reading.encoder, dataset.card.size
+    ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
     shards = resume(folder)
     done, limit = (shards[-1].stop, shards[-1].limit) if shards else (0, 0)
     what = f"{encoder.card.name} over {dataset.card.name}"
@@ -121,7 +119,7 @@ def _run(
         report(done, n, what)
     for start in range(done, n, size):
         stop, began = min(start + size, n), time.monotonic()
-        encoding, limit = encode_fitting(encoder, take(start, stop), limit=limit)
+        encoding, limit = encode_fitting(encoder, reading.items(start, stop), limit=limit)
         check_encoding(encoder, encoding, ids[start:stop])
         shards.append(
             write_shard(
@@ -133,31 +131,19 @@ def _run(
     return shards
 
 
-def _reading(
-    store: Path, dataset: Dataset, encoder: Encoder, level: str | None
-) -> tuple[Encoder, Items]:
-    """Return what reads the items, and what gives those of stimuli start … stop − 1; raises
-    StimuliError for missing captions.
-    """
-    if level is None:
-        return encoder, lambda start, stop: [dataset.image(index) for index in range(start, stop)]
-    texts = read_texts(Store(store), dataset.card.name, level)
-    if any(len(several) > 1 for several in texts):
-        return AveragingEncoder(encoder), lambda start, stop: texts[start:stop]
-    single = [text for (text,) in texts]
-    return encoder, lambda start, stop: single[start:stop]
-
-
 def _assemble(
-    shards: Sequence[Shard],
+    saved: SavedBatches,
     dataset: DatasetCard,
     card: ModelCard,
     level: str | None,
     recipe: Recipe,
     device: str,
 ) -> Embedding:
-    layers, seconds = SavedLayers(shards, len(card.layers)), sum(shard.seconds for shard in shards)
-    bits, texts = saved_costs(shards, "bits"), saved_costs(shards, "bytes")
+    layers, seconds = (
+        SavedLayers(saved, len(card.layers)),
+        sum(shard.seconds for shard in saved.shards),
+    )
+    bits, texts = saved.costs("bits"), saved.costs("bytes")
     return Embedding(dataset, card, level, layers, bits, texts, recipe, device, seconds)
 
 

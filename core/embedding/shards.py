@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32, Float64, Int64
 
 from core.encoders.encoder import Encoding
 from core.store.publishing import sync, writing
@@ -78,11 +78,35 @@ def discard(target: Path) -> None:
             shutil.rmtree(folder)
 
 
+@dataclass(frozen=True)
+class SavedBatches:
+    """Finished batches of all stimuli, and the order in which these came."""
+
+    shards: Sequence[Shard]
+    order: Int64[np.ndarray, "n"]
+
+    def costs(self, name: str) -> Float64[np.ndarray, "n"] | None:
+        """Return the `bits` or `bytes` of all texts, None where the model did not give them."""
+        with np.load(self.shards[0].path) as arrays:
+            return self.values(name) if name in arrays else None
+
+    def values(self, name: str) -> np.ndarray:
+        """Return what all shards hold of this name, in the order of the dataset."""
+        parts = []
+        for shard in self.shards:
+            with np.load(shard.path) as arrays:
+                parts.append(arrays[name])
+        values = np.concatenate(parts)
+        sorted_back = np.empty_like(values)
+        sorted_back[self.order] = values
+        return sorted_back
+
+
 class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     """The layers of finished batches, each assembled from its shards on demand."""
 
-    def __init__(self, shards: Sequence[Shard], count: int) -> None:
-        self._shards, self._count = shards, count
+    def __init__(self, batches: SavedBatches, count: int) -> None:
+        self._batches, self._count = batches, count
 
     def __len__(self) -> int:
         return self._count
@@ -96,21 +120,7 @@ class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     ) -> Float32[np.ndarray, "n _"] | list[Float32[np.ndarray, "n _"]]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(self._count))]
-        return _gather(self._shards, f"layer_{range(self._count)[index]:02d}")
-
-
-def saved_costs(shards: Sequence[Shard], name: str) -> Float64[np.ndarray, "n"] | None:
-    """Return the `bits` or `bytes` of all texts, None where the model did not give them."""
-    with np.load(shards[0].path) as arrays:
-        return _gather(shards, name) if name in arrays else None
-
-
-def _gather(shards: Sequence[Shard], name: str) -> np.ndarray:
-    parts = []
-    for shard in shards:
-        with np.load(shard.path) as arrays:
-            parts.append(arrays[name])
-    return np.concatenate(parts)
+        return self._batches.values(f"layer_{range(self._count)[index]:02d}")
 
 
 def _read_shard(path: Path) -> Shard | None:

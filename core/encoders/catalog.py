@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
-from core.encoders.requests import FORMS, Pooling
+from core.encoders.requests import FORMS, Pooling, Precision
 from core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 _OPENING = Lock()  # loading a model changes settings of the whole process
 
 
-def open_encoder(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> Encoder:
+def open_encoder(
+    spec: str,
+    *,
+    device: torch.device,
+    pooling: Pooling = "mean",
+    precision: Precision = "auto",
+) -> Encoder:
     """Open the model that `spec` names on `device`.
 
-    pooling: of a language model's tokens. Raises EncoderError for another form of spec, and for a
-    pooling that is not the model's to choose.
+    pooling: of a language model's tokens. precision: see `choose_arithmetic`. Raises EncoderError
+    for another form of spec, and for a pooling that is not the model's to choose.
     """
     with _OPENING:
-        return _open(spec, device=device, pooling=pooling)
+        return _open(spec, device=device, pooling=pooling, precision=precision)
 
 
-def _open(spec: str, *, device: torch.device, pooling: Pooling) -> Encoder:
+def _open(spec: str, *, device: torch.device, pooling: Pooling, precision: Precision) -> Encoder:
     kind, colon, _ = spec.partition(":")
     if colon and kind == "timm":
         if pooling != "mean":
@@ -39,11 +45,11 @@ def _open(spec: str, *, device: torch.device, pooling: Pooling) -> Encoder:
             open_vision,  # three seconds that users of language models must not pay
         )
 
-        return open_vision(spec, device=device)
+        return open_vision(spec, device=device, precision=precision)
     if colon and kind == "hf":
         from core.encoders.language.encoder import open_language  # as above
 
-        return open_language(spec, device=device, pooling=pooling)
+        return open_language(spec, device=device, pooling=pooling, precision=precision)
     raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")
 
 

@@ -4,6 +4,7 @@ Library page.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -13,6 +14,8 @@ from core.options import argument, option, required
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
+TYPES: Mapping[str, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,9 @@ class EmbedRequest:
         metavar="L",
     )
     pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+    precision: Precision = option(
+        "auto", help="of weights and forward pass; auto: as the weights are stored"
+    )
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,11 @@ class ImportRequest:
     dataset: str = required("", help="the dataset", metavar="D")
     name: str = required("", help="what the store calls it", metavar="N")
     modality: str = required("", help="the kind of model: vision or language", metavar="KIND")
+
+
+def precision_of(name: str) -> Precision:
+    """Return the option that gives the precision of this name, as recipes have it, again."""
+    return TYPES.get(name, "auto")
 
 
 def importable() -> list[str]:

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from core.encoders import naming
 from core.encoders.encoder import Encoding, ModelCard
-from core.encoders.precision import forward_on, precision
-from core.encoders.requests import HUB
+from core.encoders.precision import Arithmetic, choose_arithmetic
+from core.encoders.requests import HUB, Precision
 from core.encoders.timm_weights import (
     Loaded,
     check_name,
@@ -37,6 +37,7 @@ class VisionEncoder:
     card: ModelCard
     recipe: Mapping[str, Any]
     device: str
+    arithmetic: Arithmetic
     model: Any
     transform: Callable[[Image.Image], Tensor]
     cropped: bool  # whether the transform takes the middle of an image whose short side fits
@@ -46,11 +47,14 @@ class VisionEncoder:
         """Encode RGB images with the model's own preprocessing."""
         pixels = torch.stack(
             [self.transform(cut_ends(image) if self.cropped else image) for image in items]
-        ).to(self.device)
-        return Encoding(tuple(layer.cpu().numpy() for layer in read_layers(self.model, pixels)))
+        )
+        pixels = pixels.to(self.device, self.arithmetic.weights)
+        with self.arithmetic.forward_on(self.device):
+            layers = read_layers(self.model, pixels)
+        return Encoding(tuple(layer.cpu().numpy() for layer in layers))
 
 
-def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
+def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto") -> VisionEncoder:
     """Open `timm:NAME` (published weights, from the hub or its cache), `timm:hf-hub:ID` (any model
     on the hub in timm's format, `timm:hf-hub:ID@REVISION` at a commit) or `timm:NAME@CHECKPOINT`.
 
@@ -60,26 +64,15 @@ def open_vision(spec: str, *, device: torch.device) -> VisionEncoder:
     EncoderError or OfflineError.
     """
     loaded = _load(spec)
-    model = loaded.model.float().eval().requires_grad_(False).to(device)
+    arithmetic = choose_arithmetic(precision, device)
+    model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)
     data = resolve_data_config({}, model=model)
+    picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
     return VisionEncoder(
-        card=_describe(
-            spec,
-            loaded,
-            layers=_name_layers(model, torch.zeros(1, *data["input_size"], device=device)),
-        ),
-        recipe={
-            "library": "timm",
-            "pooling": _pooling(model),
-            "norm": "before the final norm",
-            "preprocessing": {
-                key: list(value) if isinstance(value, tuple) else value
-                for key, value in data.items()
-            },
-            "arguments": getattr(model, "_model_args", {}),
-            "precision": precision(device),
-        },
+        card=_describe(spec, loaded, layers=_name_layers(model, picture)),
+        recipe=_recipe(model, data, arithmetic),
         device=str(device),
+        arithmetic=arithmetic,
         model=model,
         transform=create_transform(**data, is_training=False),
         cropped=data.get("crop_mode", "center") == "center",
@@ -94,6 +87,19 @@ def _load(spec: str) -> Loaded:
         return load_from_hub(spec.removeprefix("timm:").removeprefix(HUB))
     check_name(name)
     return load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
+
+
+def _recipe(model: Any, data: Mapping[str, Any], arithmetic: Arithmetic) -> dict[str, Any]:
+    return {
+        "library": "timm",
+        "pooling": _pooling(model),
+        "norm": "before the final norm",
+        "preprocessing": {
+            key: list(value) if isinstance(value, tuple) else value for key, value in data.items()
+        },
+        "arguments": getattr(model, "_model_args", {}),
+        "precision": arithmetic.name,
+    }
 
 
 def cut_ends(image: Image.Image) -> Image.Image:
@@ -118,19 +124,18 @@ def read_layers(model: Any, pixels: Tensor) -> list[Tensor]:
     mean over places (patch tokens of a transformer, the feature map of a convolutional net) after
     each block or stage.
     """
-    with forward_on(pixels.device):
-        if has_class_token(model):
-            outputs = model.forward_intermediates(
-                pixels,
-                norm=False,
-                return_prefix_tokens=True,
-                output_fmt="NLC",
-                intermediates_only=True,
-            )
-            return [prefix[:, 0].float() for _, prefix in outputs]
+    if has_class_token(model):
         outputs = model.forward_intermediates(
-            pixels, norm=False, output_fmt="NCHW", intermediates_only=True
+            pixels,
+            norm=False,
+            return_prefix_tokens=True,
+            output_fmt="NLC",
+            intermediates_only=True,
         )
+        return [prefix[:, 0].float() for _, prefix in outputs]
+    outputs = model.forward_intermediates(
+        pixels, norm=False, output_fmt="NCHW", intermediates_only=True
+    )
     return [output.float().mean(dim=(2, 3)) for output in outputs]
 
 

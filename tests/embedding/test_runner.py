@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 
 from core.embedding import shards
 from core.embedding.features import embed_world, import_features
+from core.embedding.reading import longest_first
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
@@ -30,17 +32,14 @@ from core.store import Store
 from core.store.publishing import locked
 from core.store.versions import VERSIONS
 
+ORDER = [*range(10, 20), *range(10)]  # captions of stimuli with two digits are longer: first
 
-def whole_batches(n: int, size: int) -> np.ndarray:
-    """Return what the last layer of a CountingEncoder adds for batches of `size`."""
-    return np.array(
-        [
-            min(size, n - start) / 1024
-            for start in range(0, n, size)
-            for _ in range(min(size, n - start))
-        ],
-        np.float32,
-    )
+
+def added(sizes: Sequence[int]) -> np.ndarray:
+    """Return what the last layer of a CountingEncoder adds for 20 stimuli in pieces of `sizes`."""
+    values = np.empty(20, np.float32)
+    values[ORDER] = np.repeat(sizes, sizes) / 1024
+    return values
 
 
 def test_every_vector_is_that_of_its_stimulus(tmp_path: Path) -> None:
@@ -53,7 +52,7 @@ def test_every_vector_is_that_of_its_stimulus(tmp_path: Path) -> None:
             vectors(range(20), layer=layer, dims=8 + layer),
         )
     last = vectors(range(20), layer=2, dims=10)
-    last[:, 0] += whole_batches(20, 6)
+    last[:, 0] += added([6, 6, 6, 2])
     np.testing.assert_array_equal(store.space("counted", "counting", 2), last)
     np.testing.assert_array_equal(
         store.text_costs("counted", "counting")["bits"], np.arange(20) * 1.5
@@ -157,10 +156,14 @@ def test_another_revision_of_the_dataset_must_be_added_first(tmp_path: Path) -> 
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, largest: int, piece: int) -> None:
     embed(tmp_path, CountedDataset(20), CountingEncoder(largest=largest), batch_size=8)
     expected = vectors(range(20), layer=2, dims=10)
-    expected[:, 0] += np.concatenate(
-        [whole_batches(8, piece), whole_batches(8, piece), whole_batches(4, min(piece, 4))]
-    )
+    piece_last = min(piece, 4)
+    expected[:, 0] += added([piece] * (16 // piece) + [piece_last] * (4 // piece_last))
     np.testing.assert_array_equal(Store(tmp_path).space("counted", "counting", 2), expected)
+
+
+def test_texts_of_like_length_come_together_the_longest_first() -> None:
+    texts = [("a",), ("a long one",), ("b",), ("short", "the longest of all")]
+    assert longest_first(texts).tolist() == [3, 1, 0, 2]
 
 
 def test_an_item_that_does_not_fit_ends_the_run(tmp_path: Path) -> None:
@@ -191,10 +194,10 @@ def test_memory_errors_halve_and_other_errors_pass(tmp_path: Path) -> None:
             batch_size=4,
         )
     path = embed(tmp_path, CountedDataset(), Failing(error=MemoryError()), batch_size=4)
-    assert (
-        Store(tmp_path).space("counted", path.stem, 2)[8, 0] == 8 * 64 + 32 + 4 / 1024
-    )  # the third batch of both runs together
-    assert Store(tmp_path).space("counted", path.stem, 2)[16, 0] == 16 * 64 + 32 + 2 / 1024
+    whole, halved = ORDER[8], ORDER[16]  # in the third batch of both runs, and of the second
+    space = Store(tmp_path).space("counted", path.stem, 2)
+    assert space[whole, 0] == whole * 64 + 32 + 4 / 1024
+    assert space[halved, 0] == halved * 64 + 32 + 2 / 1024
 
 
 @dataclass

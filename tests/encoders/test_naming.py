@@ -10,7 +10,8 @@ import torch
 from core.encoders import naming
 from core.encoders.checkpoint import digest_files, digest_state, store_name
 from core.encoders.encoder import ModelCard, find_layer
-from core.encoders.precision import precision
+from core.encoders.precision import choose_arithmetic
+from core.encoders.requests import precision_of
 from core.errors import UnknownNameError
 
 
@@ -121,6 +122,22 @@ def test_digests_tell_contents_apart(tmp_path):
     assert len({digest_state(other) for other in [state, *others]}) == 4
 
 
-def test_only_cuda_computes_in_half_precision():
-    assert precision(torch.device("cpu")) == precision("mps") == "float32"
-    assert precision("cuda:1") == "bfloat16 autocast"
+@pytest.mark.parametrize(
+    ("asked", "stored", "device", "name"),
+    [
+        ("auto", torch.float32, "cpu", "float32"),
+        ("auto", torch.float32, "mps", "float32"),
+        ("auto", torch.float32, "cuda:1", "bfloat16 autocast"),
+        ("auto", torch.float16, "cpu", "float32"),
+        ("auto", torch.float16, "cuda", "float16"),
+        ("auto", torch.bfloat16, "cpu", "bfloat16"),
+        ("auto", torch.bfloat16, "cuda", "bfloat16"),
+        ("fp32", torch.bfloat16, "cuda", "float32"),
+        ("fp16", torch.float32, "cpu", "float16"),
+    ],
+)
+def test_weights_keep_their_precision_where_the_device_is_fast_in_it(asked, stored, device, name):
+    arithmetic = choose_arithmetic(asked, torch.device(device), stored=stored)
+    assert arithmetic.name == name
+    again = choose_arithmetic(precision_of(name), torch.device(device), stored=stored)
+    assert again == arithmetic

@@ -143,12 +143,10 @@ def test_batch_size_and_order_do_not_change_a_vector(vit, pictures):
     np.testing.assert_array_equal(encoder.encode(pictures).layers[-1], whole)
 
 
-def test_a_forward_in_half_precision_is_given_in_float32(vit, pictures, monkeypatch):
-    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU)
-    exact = encoder.encode(pictures)
-    monkeypatch.setattr(
-        "core.encoders.vision.forward_on", lambda _: torch.autocast("cpu", dtype=torch.bfloat16)
-    )
+def test_half_precision_is_given_in_float32(vit, pictures):
+    exact = open_vision(f"timm:{NAME}@{vit}", device=CPU).encode(pictures)
+    encoder = open_vision(f"timm:{NAME}@{vit}", device=CPU, precision="bf16")
+    assert encoder.recipe["precision"] == "bfloat16"
     for layer, wanted in zip(encoder.encode(pictures).layers, exact.layers, strict=True):
         assert layer.dtype == np.float32
         assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)

@@ -393,17 +393,44 @@ def test_a_model_of_images_and_texts(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
-def test_a_forward_in_half_precision_is_pooled_and_given_in_float32(folders, monkeypatch, kind):
-    encoder = open_language(f"hf:{folders[kind]}", device=CPU)
-    exact = encoder.encode(TEXTS)
-    monkeypatch.setattr(
-        "core.encoders.language.encoder.forward_on",
-        lambda _: torch.autocast("cpu", dtype=torch.bfloat16),
-    )
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_is_pooled_and_given_in_float32(folders, kind, precision):
+    exact = open_language(f"hf:{folders[kind]}", device=CPU).encode(TEXTS)
+    encoder = open_language(f"hf:{folders[kind]}", device=CPU, precision=precision)
+    held = {parameter.dtype for parameter in encoder.model.parameters()}
+    assert held == {{"bf16": torch.bfloat16, "fp16": torch.float16}[precision]}
     rounded = encoder.encode(TEXTS)
     for layer, wanted in zip(rounded.layers, exact.layers, strict=True):
         assert layer.dtype == np.float32
-        assert np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+        assert 0 < np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
+def test_weights_in_bfloat16_stay_in_it(tmp_path, folders):
+    folder = shutil.copytree(folders["llama"], tmp_path / "m")
+    state = load_file(folder / "model.safetensors")
+    save_file(
+        {name: value.bfloat16() for name, value in state.items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    auto = open_language(f"hf:{folder}", device=CPU)
+    assert auto.recipe["precision"] == "bfloat16"
+    asked = open_language(f"hf:{folder}", device=CPU, precision="fp32")
+    assert asked.recipe["precision"] == "float32"
+    assert {parameter.dtype for parameter in asked.model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_model_that_the_memory_cannot_hold_runs_from_the_disk(folders, monkeypatch, kind):
+    whole = open_language(f"hf:{folders[kind]}", device=CPU).encode(TEXTS)
+    size = (folders[kind] / "model.safetensors").stat().st_size
+    monkeypatch.setattr("core.encoders.language.placement.free_memory", lambda _: size // 2)
+    encoder = open_language(f"hf:{folders[kind]}", device=CPU)
+    assert "disk" in encoder.model.hf_device_map.values()
+    spread = encoder.encode(TEXTS)
+    for layer, wanted in zip(spread.layers, whole.layers, strict=True):
+        np.testing.assert_array_equal(layer, wanted)
+    np.testing.assert_allclose(spread.bits, whole.bits)
 
 
 @pytest.mark.gpu

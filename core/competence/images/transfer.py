@@ -19,12 +19,11 @@ from core.competence.images.folders import open_folder
 from core.competence.images.labeled import LIMIT, ImageSet, Limit, Question
 from core.competence.images.vtab import ALL, open_vtab, task_names
 from core.competence.keeping import keep_rows, kept_rows
-from core.competence.opened import entries_to_measure, reopen
+from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.probes import probe
 from core.competence.records import ACCURACY, COLUMNS, measured_name, row
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
-from core.encoders.precision import precision
 from core.errors import FeatureError, InputError, UnknownNameError
 from core.progress import Progress
 from core.recipe import Recipe
@@ -149,7 +148,7 @@ def _recipe(
         version=VERSIONS["probe"],
         weights=entry.card.weights,
         layers=layers,
-        precision=precision(device),
+        precision=precision_name(entry, device),
         images=dict(images.source),
         task=question.task,
     )

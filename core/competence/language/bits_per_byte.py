@@ -16,10 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
 
-from core.encoders.language.encoder import LanguageEncoder, count_bits, pad
-from core.encoders.precision import forward_on
+from core.encoders.language.encoder import LanguageEncoder
 from core.errors import EncoderError, InputError
 from core.progress import Progress
 
@@ -60,7 +58,6 @@ class Window:
     start: int
 
 
-@torch.inference_mode()
 def code_texts(
     encoder: LanguageEncoder,
     texts: Iterable[str],
@@ -77,10 +74,7 @@ def code_texts(
     where that is less. Raises EncoderError for a context that the model cannot read, InputError for
     less than two tokens of text in a window.
     """
-    length, vocabulary = (
-        _window_length(encoder, context),
-        encoder.model.get_input_embeddings().weight.shape[0],
-    )
+    length = _window_length(encoder, context)
     pieces = list(read_pieces(encoder, texts, tokens=tokens))
     bits = [0.0 if piece.front or len(piece.ids) > 1 else np.nan for piece in pieces]
     windows = (
@@ -89,8 +83,9 @@ def code_texts(
         for window in cut_windows(piece, length, text=place)
     )
     done, total = 0, sum(len(piece.ids) - (not piece.front) for piece in pieces)
-    for batch in _batches(windows, vocabulary):
-        for window, cost in zip(batch, _code(encoder, batch), strict=True):
+    for batch in _batches(windows, _tokens_together(encoder)):
+        costs = encoder.code([window.ids for window in batch], [window.start for window in batch])
+        for window, cost in zip(batch, costs.tolist(), strict=True):
             bits[window.text] += cost
             done += len(window.ids) - window.start
         if report:
@@ -166,12 +161,12 @@ def _window_length(encoder: LanguageEncoder, context: int | None) -> int:
     return context
 
 
-def _batches(windows: Iterable[Window], vocabulary: int) -> Iterator[list[Window]]:
-    """Gather windows as long as the logits of all of them, padded to the longest, fit."""
+def _batches(windows: Iterable[Window], most: int) -> Iterator[list[Window]]:
+    """Gather windows as long as all of them, padded to the longest, have at most so many tokens."""
     batch: list[Window] = []
     for window in windows:
         longest = max(len(each.ids) for each in [*batch, window])
-        if batch and (len(batch) == _TOGETHER or (len(batch) + 1) * longest * vocabulary > _LOGITS):
+        if batch and (len(batch) == _TOGETHER or (len(batch) + 1) * longest > most):
             yield batch
             batch = []
         batch.append(window)
@@ -179,13 +174,7 @@ def _batches(windows: Iterable[Window], vocabulary: int) -> Iterator[list[Window
         yield batch
 
 
-def _code(encoder: LanguageEncoder, windows: list[Window]) -> list[float]:
-    """Return the bits of what each window codes."""
-    ids, mask = (part.to(encoder.device) for part in pad([window.ids for window in windows]))
-    with forward_on(encoder.device):
-        logits = encoder.model(input_ids=ids, attention_mask=mask).logits
-    parts = zip(logits, windows, strict=True)
-    return [
-        count_bits(own[each.start - 1 : len(each.ids)], each.ids[each.start - 1 :])
-        for own, each in parts
-    ]
+def _tokens_together(encoder: LanguageEncoder) -> int:
+    """Return the tokens at most of a batch: fewer where the model returns the logits of all."""
+    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
+    return 16 * CONTEXT if encoder.readout.blocks else _LOGITS // vocabulary

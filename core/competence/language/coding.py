@@ -14,13 +14,12 @@ import torch
 from core.competence.keeping import keep_rows, kept_rows
 from core.competence.language.bits_per_byte import CONTEXT, PUBLISHED, Extent, code_texts
 from core.competence.language.texts import Texts
-from core.competence.opened import entries_to_measure, reopen
+from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.records import BITS, COLUMNS, measured_name
 from core.competence.suite import bits_per_byte
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.language.folder import is_causal
-from core.encoders.precision import precision
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
@@ -99,5 +98,5 @@ def _recipe(entry: ModelEntry, texts: Texts, extent: Extent, device: torch.devic
         texts={"name": texts.name, **texts.source},  # the task is called by it
         tokens=extent.tokens,
         context=extent.context or f"{CONTEXT}, or as many as the model reads",
-        precision=precision(device),
+        precision=precision_name(entry, device),
     )

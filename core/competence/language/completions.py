@@ -11,20 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float64
-from torch import Tensor
 
 from core.competence.probes import Score, wilson
 from core.encoders.encoder import Encoder
-from core.encoders.language.encoder import LanguageEncoder, pad
+from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.language.folder import is_causal
-from core.encoders.precision import forward_on
 from core.errors import EncoderError
 from core.progress import Progress
 from core.stimuli.cave.exams import Item
@@ -72,7 +68,8 @@ def code_endings(
     codes = np.full(len(texts), np.nan)
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH]
-        codes[places] = _code(encoder, [texts[place] for place in places])
+        batch = [texts[place] for place in places]
+        codes[places] = encoder.code([text.ids for text in batch], [text.start for text in batch])
         if report:
             report(min(first + BATCH, len(order)), len(order), f"exams of {encoder.card.name}")
     return codes.reshape(len(items), -1)
@@ -91,17 +88,3 @@ def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> Text:
             f" {encoder.card.name} can read"
         )
     return Text(read.ids[: own[-1] + 1], own[0])
-
-
-def _code(encoder: LanguageEncoder, texts: Sequence[Text]) -> Float64[np.ndarray, "batch"]:
-    ids, mask = (part.to(encoder.device) for part in pad([text.ids for text in texts]))
-    with forward_on(encoder.device):
-        logits: Tensor = encoder.model(input_ids=ids, attention_mask=mask).logits
-    places = torch.arange(ids.shape[1], device=ids.device)
-    starts = torch.tensor([text.start for text in texts], device=ids.device)[:, None]
-    counted = ((places >= starts) & mask.bool())[:, 1:]
-    nats = torch.zeros(counted.shape, device=ids.device)
-    nats[counted] = F.cross_entropy(
-        logits[:, :-1][counted].float(), ids[:, 1:][counted], reduction="none"
-    )
-    return nats.cpu().double().sum(1).numpy() / log(2)

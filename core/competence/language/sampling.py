@@ -12,7 +12,6 @@ from torch import Tensor
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.language.folder import is_causal
-from core.encoders.precision import forward_on
 from core.errors import EncoderError
 
 
@@ -35,7 +34,7 @@ def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> lis
     drawn: list[Tensor] = []
     for place in range(length):
         mask = torch.ones(count, place + 1, dtype=torch.long, device=encoder.device)
-        with forward_on(encoder.device):
+        with encoder.arithmetic.forward_on(encoder.device):
             output = encoder.model(
                 input_ids=last, attention_mask=mask, past_key_values=past, use_cache=True
             )

@@ -22,7 +22,7 @@ from core.encoders.language.folder import (
     opened_source,
     tokenizer_files,
 )
-from core.encoders.precision import forward_on
+from core.encoders.precision import Arithmetic
 from core.errors import EncoderError
 
 
@@ -35,6 +35,7 @@ class Chat:
     name: str
     weights: str
     device: str
+    arithmetic: Arithmetic
     model: Any
     tokenizer: Any
 
@@ -48,7 +49,7 @@ class Chat:
         """
         prompts = [self._prompt(instruction, text) for text in texts]
         ids, mask = (part.to(self.device) for part in pad_left(prompts))
-        with forward_on(self.device):
+        with self.arithmetic.forward_on(self.device):
             tokens = self.model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=limit)
         said = self.tokenizer.batch_decode(tokens[:, ids.shape[1] :], skip_special_tokens=True)
         return [" ".join(text.split()) for text in said]
@@ -102,13 +103,15 @@ def _open(spec: str, source: Source, device: torch.device) -> Chat:
             f"{spec} has no chat template, so it was not tuned to follow instructions; choose one"
             " that was"
         )
-    model = load_model(folder).eval().requires_grad_(False).to(device)
+    model, arithmetic = load_model(folder, precision="auto", device=device)
     if not is_causal(model.config):
         raise EncoderError(
             f"{spec} does not write text; expected an instruction-tuned causal model"
         )
     model.generation_config = greedy(model.generation_config.eos_token_id)
-    return Chat(store_name(source.place), digest_files(files), str(device), model, tokenizer)
+    return Chat(
+        store_name(source.place), digest_files(files), str(device), arithmetic, model, tokenizer
+    )
 
 
 def greedy(ends: int | list[int] | None) -> GenerationConfig:

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Float64, Int
 from torch import Tensor, nn
 
 from core.encoders import naming
@@ -21,14 +20,21 @@ from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
     Source,
     find_weights,
-    is_causal,
     load_model,
     load_tokenizer,
     opened_source,
     tokenizer_files,
 )
-from core.encoders.precision import forward_on, precision
-from core.encoders.requests import Pooling
+from core.encoders.language.readout import (
+    Readout,
+    State,
+    count_bits,
+    find_readout,
+    read_scores,
+    read_states,
+)
+from core.encoders.precision import Arithmetic
+from core.encoders.requests import Pooling, Precision
 from core.errors import EncoderError
 from core.modalities import LANGUAGE
 
@@ -48,10 +54,15 @@ class LanguageEncoder:
     card: ModelCard
     recipe: Mapping[str, Any]
     device: str
-    model: Any
+    arithmetic: Arithmetic
+    readout: Readout
     tokenizer: Any
     pooling: Pooling
     limit: int | None  # longest text in tokens, special ones included
+
+    @property
+    def model(self) -> Any:
+        return self.readout.model
 
     @torch.inference_mode()
     def encode(self, items: Sequence[str]) -> Encoding:
@@ -60,21 +71,35 @@ class LanguageEncoder:
         """
         tokens, kept = self._tokenize(items)
         ids, mask = (part.to(self.device) for part in pad(tokens))
-        with forward_on(self.device):
-            output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-        layers = tuple(
-            pool(state.float(), mask, how=self.pooling).cpu().numpy()
-            for state in output.hidden_states
-        )
-        if not is_causal(self.model.config):
-            return Encoding(layers)
-        bits = [
-            count_bits(logits[: len(own)], own)
-            for logits, own in zip(output.logits, tokens, strict=True)
-        ]
+
+        def vectors(state: State) -> Float32[np.ndarray, "batch width"]:
+            pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
+            return pooled.cpu().numpy()
+
+        with self.arithmetic.forward_on(self.device):
+            layers, scores = read_states(self.readout, ids, mask, vectors)
+            if scores is None:
+                return Encoding(tuple(layers))
+            bits = count_bits(scores, tokens, [1] * len(tokens))
         return Encoding(
-            layers, np.array(bits), np.array([len(text.encode()) for text in kept], np.float64)
+            tuple(layers), bits, np.array([len(text.encode()) for text in kept], np.float64)
         )
+
+    @torch.inference_mode()
+    def code(
+        self, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Float64[np.ndarray, "texts"]:
+        """Return the bits of each text's tokens from its start on, given those before; raises
+        EncoderError for a model that does not predict the next token.
+        """
+        ids, mask = (part.to(self.device) for part in pad(tokens))
+        with self.arithmetic.forward_on(self.device):
+            scores = read_scores(self.readout, ids, mask)
+            if scores is None:
+                raise EncoderError(
+                    f"{self.card.name} does not predict the next token; expected a causal model"
+                )
+            return count_bits(scores, tokens, starts)
 
     def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
         batch = self.tokenizer(
@@ -97,47 +122,63 @@ class LanguageEncoder:
         ]
 
 
-def open_language(spec: str, *, device: torch.device, pooling: Pooling = "mean") -> LanguageEncoder:
+def open_language(
+    spec: str,
+    *,
+    device: torch.device,
+    pooling: Pooling = "mean",
+    precision: Precision = "auto",
+) -> LanguageEncoder:
     """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
     model.safetensors and a tokenizer.
 
     pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
-    A causal model also gives bits. A card.json in the folder gives title, family, objective and
-    training. Raises EncoderError or OfflineError.
+    precision: see `choose_arithmetic`. A causal model also gives bits. A card.json in the folder
+    gives title, family, objective and training. Raises EncoderError or OfflineError.
     """
     with opened_source(spec.removeprefix("hf:")) as source:
-        return _open(source, device, pooling)
+        return _open(source, device, pooling, precision)
 
 
-def _open(source: Source, device: torch.device, pooling: Pooling) -> LanguageEncoder:
+def _open(
+    source: Source, device: torch.device, pooling: Pooling, precision: Precision
+) -> LanguageEncoder:
     folder = source.folder
     files = find_weights(folder)
     tokenizer = load_tokenizer(folder)
-    model = load_model(folder).eval().requires_grad_(False).to(device)
+    model, arithmetic = load_model(folder, precision=precision, device=device)
+    readout = find_readout(model, device)
     limit = longest_text(model, tokenizer)
     return LanguageEncoder(
-        card=_describe(source, model, weights=digest_files(files)),
-        recipe={
-            "library": "transformers",
-            "pooling": POOLED[pooling],
-            "norm": (
-                "as the model returns its hidden states: the last one normalized where the"
-                " architecture does"
-            ),
-            "tokens": {
-                "longest": limit,
-                "special": True,
-                "tokenizer": digest_files(tokenizer_files(folder)),
-            },
-            "config": digest_files([folder / "config.json"]),
-            "precision": precision(device),
-        },
+        card=_describe(source, readout, weights=digest_files(files)),
+        recipe=_recipe(folder, pooling, limit, arithmetic),
         device=str(device),
-        model=model,
+        arithmetic=arithmetic,
+        readout=readout,
         tokenizer=tokenizer,
         pooling=pooling,
         limit=limit,
     )
+
+
+def _recipe(
+    folder: Path, pooling: Pooling, limit: int | None, arithmetic: Arithmetic
+) -> dict[str, Any]:
+    return {
+        "library": "transformers",
+        "pooling": POOLED[pooling],
+        "norm": (
+            "as the model returns its hidden states: the last one normalized where the"
+            " architecture does"
+        ),
+        "tokens": {
+            "longest": limit,
+            "special": True,
+            "tokenizer": digest_files(tokenizer_files(folder)),
+        },
+        "config": digest_files([folder / "config.json"]),
+        "precision": arithmetic.name,
+    }
 
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:
@@ -188,21 +229,12 @@ def pool(
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
 
 
-def count_bits(logits: Float[Tensor, "length vocabulary"], ids: Sequence[int]) -> float:
-    """Return −Σ log₂ p(token | those before it) over a text's tokens after the first; NaN for a
-    text of one token.
-    """
-    if len(ids) < 2:
-        return float("nan")
-    wanted = torch.tensor(ids[1:], device=logits.device)
-    return F.cross_entropy(logits[:-1].float(), wanted, reduction="sum").item() / log(2)
-
-
 def _kept(text: str, part: Any) -> str:
     return text[: max(end for _, end in part.offsets)] if part.overflowing else text
 
 
-def _describe(source: Source, model: Any, *, weights: str) -> ModelCard:
+def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
+    model = readout.model
     name, notes = store_name(source.place), read_notes(source.folder)
     return ModelCard(
         name=name,
@@ -214,19 +246,7 @@ def _describe(source: Source, model: Any, *, weights: str) -> ModelCard:
         or naming.language_objective(model.config.architectures or ()),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         weights=weights,
-        layers=("embedding", *(f"block {i}" for i in range(1, _count_states(model)))),
+        layers=("embedding", *(f"block {i}" for i in range(1, readout.states))),
         training=notes.get("training") or {},
         revision=source.revision,
     )
-
-
-@torch.inference_mode()
-def _count_states(model: Any) -> int:
-    token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
-    try:
-        return len(model(input_ids=token, output_hidden_states=True).hidden_states)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise EncoderError(
-            f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal"
-            " model"
-        ) from error

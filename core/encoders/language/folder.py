@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,9 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_log
 
+from core.encoders.language.placement import place, stored_type
+from core.encoders.precision import Arithmetic, choose_arithmetic
+from core.encoders.requests import Precision
 from core.errors import EncoderError
 from core.hub.fetch import fetch_snapshot, mending
 from core.hub.repository import Repository
@@ -111,16 +114,69 @@ def load_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def load_model(folder: Path) -> Any:
-    """Load a model in float32: with its head where the config names a causal architecture, the bare
-    encoder otherwise.
+def load_model(
+    folder: Path, *, precision: Precision, device: torch.device
+) -> tuple[Any, Arithmetic]:
+    """Load a model for reading only: with its head where the config names a causal architecture,
+    the bare encoder otherwise.
+
+    precision: see `choose_arithmetic`, which gives what is returned with it. device: where it
+    computes; a model that does not fit there is spread as `place` says.
 
     Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights
     and encoder-decoders.
     """
-    try:
+    with _refusals(folder):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        model, report = _load_weights(folder, config)
+        files = find_weights(folder)
+        arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
+        where = place(files, arithmetic.weights, device)
+        model, report = _load_weights(folder, config, arithmetic.weights, where)
+    if config.is_encoder_decoder:
+        raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
+    missing = [
+        name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
+    ]  # never read out
+    if missing:
+        raise EncoderError(
+            f"{folder} lacks weights of {type(model).__name__}: {', '.join(missing[:5])}; save it"
+            " whole"
+        )
+    model.config.use_cache = False  # keys and values of a text that is never continued
+    model = model if where else model.to(device)
+    return model.eval().requires_grad_(False), arithmetic
+
+
+def is_causal(config: Any) -> bool:
+    """Return whether the weights predict the next token: only then do they give a text's code
+    length.
+    """
+    return any(name.endswith(CAUSAL) for name in config.architectures or ())
+
+
+def _load_weights(
+    folder: Path, config: Any, weights: torch.dtype, where: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
+    with quiet():
+        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+            folder,
+            config=config,
+            dtype=weights,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+            **where,
+        )
+        return loaded
+
+
+@contextmanager
+def _refusals(folder: Path) -> Iterator[None]:
+    """Say what a folder should hold where its model cannot be opened."""
+    try:
+        yield
     except (
         OSError,
         ValueError,
@@ -134,40 +190,6 @@ def load_model(folder: Path) -> Any:
             f"{folder} cannot be opened: {_short(error)}; expected whole safetensors weights of an"
             " architecture that transformers knows without the model's own code"
         ) from error
-    if config.is_encoder_decoder:
-        raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
-    missing = [
-        name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
-    ]  # never read out
-    if missing:
-        raise EncoderError(
-            f"{folder} lacks weights of {type(model).__name__}: {', '.join(missing[:5])}; save it"
-            " whole"
-        )
-    model.config.use_cache = False  # keys and values of a text that is never continued
-    return model
-
-
-def is_causal(config: Any) -> bool:
-    """Return whether the weights predict the next token: only then do they give a text's code
-    length.
-    """
-    return any(name.endswith(CAUSAL) for name in config.architectures or ())
-
-
-def _load_weights(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
-    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
-    with quiet():
-        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
-            folder,
-            config=config,
-            dtype=torch.float32,
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
-            output_loading_info=True,
-        )
-        return loaded
 
 
 @contextmanager

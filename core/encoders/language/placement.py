@@ -1,0 +1,60 @@
+"""Where the weights of a language model go: on the chosen device, or, where they do not fit there,
+over all GPUs, the memory and the disk.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from safetensors import safe_open
+
+SPARE = 0.85  # of free memory for the weights; batches need the rest
+TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+
+
+def stored_type(files: Sequence[Path]) -> torch.dtype:
+    """Return the type of most of the weights in safetensors files; float32 for any that is no
+    floating one.
+    """
+    sizes: dict[str, int] = {}
+    for path in files:
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118
+                part = file.get_slice(name)
+                count = torch.Size(part.get_shape()).numel()
+                sizes[part.get_dtype()] = sizes.get(part.get_dtype(), 0) + count
+    return TYPES.get(max(sizes, key=lambda kind: sizes[kind], default="F32"), torch.float32)
+
+
+def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> dict[str, Any]:
+    """Return transformers' arguments that put weights held in a type on a device.
+
+    They are none where all fit there; else accelerate spreads the layers over the GPUs (where
+    `device` is one), then the memory, then a temporary folder, and moves each to where it computes
+    when its turn comes.
+    """
+    stored = stored_type(files)
+    size = sum(path.stat().st_size for path in files) * weights.itemsize / stored.itemsize
+    if size <= SPARE * free_memory(device):
+        return {}
+    room: dict[int | str, int] = {"cpu": int(SPARE * free_memory(torch.device("cpu")))}
+    if device.type == "cuda":
+        every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+        room |= {each.index: int(SPARE * free_memory(each)) for each in every}
+    spilled = tempfile.mkdtemp(prefix="platoscope-")
+    atexit.register(shutil.rmtree, spilled, ignore_errors=True)
+    return {"device_map": "auto", "max_memory": room, "offload_folder": spilled}
+
+
+def free_memory(device: torch.device) -> int:
+    """Return how many bytes are free on a device; on MPS of the memory that it shares."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return int(psutil.virtual_memory().available)
