@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download, try_to_load_from_cache
-from huggingface_hub.errors import RemoteEntryNotFoundError
+from huggingface_hub.errors import (
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RemoteEntryNotFoundError,
+)
 
-from core.errors import InputError, OfflineError, PlatoscopeError
+from core.errors import InputError, PlatoscopeError
 from core.hub.client import use_patient_client
 from core.hub.content import files_of, remove_damaged
 from core.hub.faults import SENTENCES, explain, explain_download, refused
@@ -97,19 +101,15 @@ def fetch_file(wanted: Repository, name: str, limit: float | None = None) -> Pat
 
 def commit_of(wanted: Repository) -> str | None:
     """Return the commit that a repository's revision stands for now, or did when it was fetched;
-    None where neither the hub nor its cache says. Raises as `asking` does for all else.
+    None where neither the hub nor its cache says. To be called within `asking`.
     """
+    kind, revision = wanted.kind, wanted.revision
     try:
-        with asking(wanted), _downloading(wanted):
-            try:
-                file = hf_hub_download(
-                    wanted.id, README, repo_type=wanted.kind, revision=wanted.revision
-                )
-                return Path(file).parent.name
-            except RemoteEntryNotFoundError:
-                api = HfApi()
-                return api.repo_info(wanted.id, repo_type=wanted.kind, revision=wanted.revision).sha
-    except OfflineError:
+        file = hf_hub_download(wanted.id, README, repo_type=kind, revision=revision)
+        return Path(file).parent.name
+    except RemoteEntryNotFoundError:
+        return HfApi().repo_info(wanted.id, repo_type=kind, revision=revision).sha
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled):
         return None
 
 

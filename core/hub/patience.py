@@ -111,17 +111,24 @@ def waiting(what: str, limit: float, report: Progress | None) -> Iterator[Patien
     """Have patience with the requests within, and report when the hub is silent for long."""
     patience, done = Patience(limit), Event()
     _active.append(patience)
-    if report:
-        Thread(target=_tell, args=(patience, done, what, report), daemon=True).start()
+    teller = Thread(target=_tell, args=(patience, done, what, report), daemon=True)
+    teller.start()
     try:
         yield patience
     finally:
         _active.remove(patience)
         done.set()
+        teller.join()
 
 
-def _tell(patience: Patience, done: Event, what: str, report: Progress) -> None:
-    while not done.wait(TOLD_EVERY):
+def _tell(patience: Patience, done: Event, what: str, report: Progress | None) -> None:
+    """Report the seconds of silence, and at the end that it is over."""
+    waited, total = 0, max(1, round(patience.limit))
+    what = f"{what}: waiting for the hub, in seconds"
+    while report and not done.wait(TOLD_EVERY):
         silence = patience.silence()
         if silence >= SHOWN_AFTER:
-            report(int(silence), int(patience.limit), f"{what}: waiting for the hub, in seconds")
+            waited = min(int(silence), total - 1)
+            report(waited, total, what)
+    if report and waited:
+        report(waited, waited, what)

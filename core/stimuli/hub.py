@@ -76,9 +76,9 @@ class HubDataset:
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
-        source = _pinned(source)
+        table, source = _load(source)
         hub_id, split = source["hub_id"], source["split"]
-        rows = read_rows(_load(source), source)
+        rows = read_rows(table, source)
         whole, problems = rows.whole, rows.problems
         if problems and not skip_broken:
             raise refuse(hub_id, problems)
@@ -215,13 +215,16 @@ def _repository(source: Mapping[str, Any]) -> Repository | None:
     return Repository(hub_id, hub_id, instead, "dataset", revision)
 
 
-def _load(source: Mapping[str, Any]) -> datasets.Dataset:
+def _load(source: dict[str, Any]) -> tuple[datasets.Dataset, dict[str, Any]]:
+    """Return a split, and its source at the commit that it was read at."""
     import datasets  # a second, only for those who use the hub
 
     with _explained(source):
-        return datasets.load_dataset(
-            source["hub_id"], revision=source["revision"], split=source["split"]
+        pinned = _pinned(source)
+        table = datasets.load_dataset(
+            pinned["hub_id"], revision=pinned["revision"], split=pinned["split"]
         )
+        return table, pinned
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from core.hub import client, patience
 from core.hub.client import use_patient_client
 from core.hub.content import files_of
 from core.hub.elsewhere import fetching
-from core.hub.fetch import commit_of, fetch_snapshot, mending
+from core.hub.fetch import asking, commit_of, fetch_snapshot, mending
 from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
 from tests.hub.server import LocalHub
@@ -174,8 +174,8 @@ def test_a_commit_is_asked_for_once(hosted: LocalHub, tmp_path: Path) -> None:
     pinned = replace(WANTED, revision=first)
     assert (fetch_snapshot(pinned, ["*.json"]) / "config.json").read_bytes() == SMALL
     assert hosted.asked == []
-    assert commit_of(WANTED) == second
-    assert commit_of(pinned) == first
+    with asking(WANTED):
+        assert (commit_of(WANTED), commit_of(pinned)) == (second, first)
 
 
 def test_a_limit_that_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,8 +195,9 @@ def test_a_limit_that_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_dataset_is_refused_as_one(online: LocalHub, fault: str, sentence: str) -> None:
     online.fail(fault)
-    with pytest.raises(StimuliError, match=f"someone/pairs {sentence}"):
-        commit_of(replace(WANTED, id="someone/pairs", what="someone/pairs", **OLD))
+    wanted = replace(WANTED, id="someone/pairs", what="someone/pairs", **OLD)
+    with pytest.raises(StimuliError, match=f"someone/pairs {sentence}"), asking(wanted):
+        commit_of(wanted)
 
 
 @pytest.mark.usefixtures("hosted")
