@@ -20,7 +20,7 @@ from core.study.models import is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
-from pages._shared import address, bar, comparing, controls, exportbar, frame, prose, queries, scope
+from pages._shared import address, bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.queries import Place
 
 RISING = {"parameters": "size", "step": "training"}  # in the page's question
@@ -136,7 +136,7 @@ def pick(at: Place) -> tuple[Alignment, Look]:
         name, axis = looks.pick_axis(at)
         look = looks.pick(axis)
         unfinished = controls.pick_unfinished(options["unfinished"], every)
-        studied = scope.pick_scope(at)
+        studied = parts.pick_scope(at)
         calibration = Calibration(
             null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
@@ -150,7 +150,7 @@ def pick(at: Place) -> tuple[Alignment, Look]:
         axis=name,
         unfinished=unfinished,
         scope=studied,
-        comparison=comparing.pick_comparison(queries.size(replace(at, scope=studied))),
+        comparison=parts.pick_comparison(queries.size(replace(at, scope=studied))),
         calibration=calibration,
     )
     return question, look
@@ -228,7 +228,7 @@ def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
     missing = places[places["axis"].isna()]
     if missing.empty or len(missing) == len(places):
         return
-    measured = queries.competence(at).set_index("model")["reason"]
+    measured = facts.competence(at).set_index("model")["reason"]
     reasons = measured if look.axis == AXES[COMPETENCE] else {}
     left_out = "; ".join(
         f"{title} ({reasons.get(name, f'its {look.axis.short} is not known')})"

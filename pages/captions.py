@@ -24,7 +24,7 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts, Cap
 from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
+from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -90,7 +90,7 @@ def need_levels(at: Place) -> None:
     """Raise NeededError where no language model is embedded at two levels: with the command that
     embeds one, or writes levels.
     """
-    if queries.tellings(at)["model"].value_counts().max() > 1:
+    if facts.tellings(at)["model"].value_counts().max() > 1:
         return
     card, one = queries.card(at), "Every language model is embedded at one caption level."
     levels = offered_levels(card.levels, tuple(queries.study(at).store.summaries(at.dataset)))
@@ -116,7 +116,7 @@ def need_levels(at: Place) -> None:
 def pick(at: Place) -> CaptionAlignment:
     """Draw the controls."""
     with bar.more():
-        at, by = replace(at, scope=scope.pick_scope(at)), _pick_panels()
+        at, by = replace(at, scope=parts.pick_scope(at)), _pick_panels()
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(default_models(study))]
     seeing = every[every["model"].isin(default_targets(study))]
@@ -127,7 +127,7 @@ def pick(at: Place) -> CaptionAlignment:
         at.scope,
         controls.pick_models(x, reading),
         controls.pick_models(y, seeing),
-        comparing.pick_comparison(queries.size(at)),
+        parts.pick_comparison(queries.size(at)),
         by,
     )
 

@@ -19,7 +19,7 @@ from core.questions.convergence.question import (
 )
 from core.study.ceilings import ceiling_between
 from core.study.parts import Comparison
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries
+from pages._shared import bar, controls, exportbar, frame, parts, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -71,7 +71,7 @@ def show(at: Place) -> None:
     answer = st.container()
     with bar.controls_bar():
         by = controls.pick_labeled(controls.option_named(Levels, "by"), LEVELS)
-        comparison = comparing.pick_comparison(queries.size(at))
+        comparison = parts.pick_comparison(queries.size(at))
     with frame.part():
         show_levels(at, Levels(at.scope, (), comparison, by=by), answer)
     show_thirds(at, comparison)

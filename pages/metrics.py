@@ -24,7 +24,7 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, usual, without_variants
-from pages._shared import bar, comparing, controls, exportbar, frame, prose, queries, scope
+from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 
@@ -64,8 +64,8 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     with bar.controls_bar():
         with bar.more():
-            at = replace(at, scope=scope.pick_scope(at))
-        k = comparing.pick_k(min(queries.size(at), LARGEST))
+            at = replace(at, scope=parts.pick_scope(at))
+        k = parts.pick_k(min(queries.size(at), LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, without_variants(every[~every["copy"]]), k=k)
     finished = usual(models)
@@ -81,7 +81,7 @@ def comparable(at: Place, models: pd.DataFrame, *, k: int) -> pd.DataFrame:
     Raises NeededError for fewer than two.
     """
     names = models["model"].tolist()
-    refused = queries.without_neighbors(at, names, k=k)
+    refused = facts.without_neighbors(at, names, k=k)
     frame.tell_left_out(at, names, k)
     if len(names) - len(refused) < 2:
         raise frame.NeededError(
@@ -95,7 +95,7 @@ def show_agreement(at: Place, models: pd.DataFrame, k: int, answer: DeltaGenerat
     """Draw how far every two metrics rank all pairs of models alike, and say so."""
     place, total, count = st.container(), queries.size(at), len(models)
     sizes = [size for size in sample_sizes(total) if size > k]
-    size = comparing.pick_size(sizes, total)
+    size = parts.pick_size(sizes, total)
     with place:
         question = MetricAgreement(at.scope, size=size, k=k)
         points = queries.ask(at, question)
@@ -110,7 +110,7 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     """Draw how language models' alignment with vision models grows with competence, for
     neighborhoods of every size.
     """
-    competent = models.merge(queries.competence(at)[["model", "value"]], on="model").rename(
+    competent = models.merge(facts.competence(at)[["model", "value"]], on="model").rename(
         columns={"value": "competence"}
     )
     language = competent[reads(competent, "caption") & competent["competence"].notna()]

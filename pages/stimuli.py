@@ -10,16 +10,7 @@ import streamlit as st
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli.question import StimulusMap
 from pages._parts.stimuli import ends, nearest, opened, plane, selection
-from pages._shared import (
-    bar,
-    comparing,
-    controls,
-    frame,
-    gallery,
-    prose,
-    queries,
-    spread,
-)
+from pages._shared import bar, controls, facts, frame, gallery, parts, prose, queries, spread
 from pages._shared.queries import Place
 
 VIEWS = {"map": "Map", "gallery": "Gallery", "ends": "Extremes"}
@@ -34,7 +25,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     answer = st.container()
     with bar.controls_bar():
-        k = comparing.pick_k(queries.card(at).size)
+        k = parts.pick_k(queries.card(at).size)
         with bar.more():
             spaces = spread.pick_spaces(at)
     opened.show(at, index)
@@ -76,7 +67,7 @@ def browse(at: Place) -> None:
         show_gallery(at, gallery.search(at, None), [])
         return
     with answer:
-        prose.answer(queries.spread_findings(at, choice.spaces))
+        prose.answer(facts.spread_findings(at, choice.spaces))
         titles = ", ".join(dict.fromkeys(spread.described(at, choice.spaces)["title"]))
         st.caption(frame.plain(f"Consensus of {titles}; “More” chooses other models."))
     if choice.look:

@@ -19,7 +19,7 @@ from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import store_path
 from core.study.models import reads
-from pages._shared import address, queries
+from pages._shared import address, facts, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
@@ -226,7 +226,7 @@ def _place() -> Place:
             command("demo"),
         )
     at = queries.place(st.session_state["dataset"])
-    st.session_state["looks"] = queries.looks(at)
+    st.session_state["looks"] = facts.looks(at)
     return at
 
 
@@ -266,7 +266,7 @@ def need_readers(at: Place, *items: Item) -> None:
 
 def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:
     """Say which models have no neighbors and why."""
-    for reason in queries.without_neighbors(at, names, k=k).values():
+    for reason in facts.without_neighbors(at, names, k=k).values():
         st.caption(f"Left out: {plain(reason)}.")
 
 

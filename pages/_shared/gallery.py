@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 import pandas as pd
 import streamlit as st
 
-from pages._shared import controls, frame, queries, tiles
+from pages._shared import controls, facts, frame, tiles
 from pages._shared.address import bind, mark, set_mark
 from pages._shared.queries import Place
 from pages._shared.tiles import Clicks, Note
@@ -69,7 +69,7 @@ def grid(
 
     note: what stands beneath a picture. clicks: what a click does.
     """
-    texts, pictures = queries.default_captions(at), queries.thumbnails(at, tuple(indices))
+    texts, pictures = facts.default_captions(at), facts.thumbnails(at, tuple(indices))
     shown = [
         tiles.Tile(index, image, texts[index], note(index), index in marked)
         for index, image in zip(indices, pictures, strict=True)
@@ -83,7 +83,7 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
 
     dispersion: gives a value per stimulus once it is asked for, None where there is none.
     """
-    captions, factors = queries.captions(at), queries.stimuli(at).drop(columns="stimulus")
+    captions, factors = facts.captions(at), facts.stimuli(at).drop(columns="stimulus")
     words = st.text_input(
         "Search the captions", placeholder="a word or a phrase", **bind("search", "")
     )
@@ -100,7 +100,7 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
 
 def _filter(at: Place, factors: pd.DataFrame) -> pd.Series:
     passed = pd.Series(True, index=factors.index)
-    for name, options in queries.factor_values(at).items():
+    for name, options in facts.factor_values(at).items():
         if not 1 < len(options) <= MOST_VALUES:
             continue
         label = frame.plain(name.replace("_", " "))

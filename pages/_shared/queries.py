@@ -1,41 +1,31 @@
-"""The only cached queries: keyed on what the store holds (its digest), ids, parameters and numbers,
-never on arrays or tables.
+"""Where the pages are, what they ask there, and the answers that they hold.
 
-Matrices are shared between sessions and therefore read-only.
+What is cached here and in `pages._shared.facts` is keyed on what the store holds (its digest), ids,
+parameters and numbers, never on arrays or tables.
 """
 
 from __future__ import annotations
 
-import time
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 import streamlit as st
-from jaxtyping import Int32
 
-from core.errors import MetricError, UnknownNameError
-from core.figures.palette import Look, assign
+from core.errors import UnknownNameError
 from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
-from core.questions.captions import tellings as retold
-from core.questions.dispersion.question import Spaces, StimulusDispersion
 from core.questions.question import StudyQuestion
-from core.questions.stimuli.findings import spread_of
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.study.comparison import layer_pairs
-from core.study.models import groups_by_age
 from core.study.parts import Scope
-from core.study.study import KEPT, Study
+from core.study.study import Study
 
 MOST_HELD = 64  # tables of one place
 PATIENCE = 0.2  # seconds of waiting between two looks whether the visitor has gone on
@@ -163,78 +153,6 @@ def models(at: Place) -> pd.DataFrame:
     return study(at).models()
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def looks(at: Place) -> dict[str, Look]:
-    """Return how each group of the dataset's models is drawn; see `core.figures.palette.assign`."""
-    made_at = {entry.card.name: entry.made_at for entry in Store(at.root).models(at.dataset)}
-    return assign(groups_by_age(models(at), made_at))
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def stimuli(at: Place) -> pd.DataFrame:
-    """Return a row per stimulus with its factors."""
-    return Store(at.root).stimuli(at.dataset)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def captions(at: Place) -> pd.DataFrame:
-    """Return index, level, text."""
-    return Store(at.root).captions(at.dataset)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def default_captions(at: Place) -> list[str]:
-    """Return the default caption of every stimulus, its id where there are none."""
-    if not card(at).levels:  # images alone
-        return stimuli(at)["stimulus"].tolist()
-    every = captions(at)
-    return every[every["level"] == card(at).levels[0]].sort_values("index")["text"].tolist()
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def factor_values(at: Place) -> dict[str, list[str]]:
-    """Return each factor's values as text, short ones first."""
-    factors = stimuli(at).drop(columns="stimulus")
-    return {
-        name: sorted(factors[name].dropna().astype(str).unique(), key=lambda one: (len(one), one))
-        for name in factors
-    }
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def spread_findings(at: Place, spaces: tuple[str, ...]) -> list[str]:
-    """Return what is said of the dispersion of all stimuli; see
-    `core.questions.stimuli.findings.spread_of`.
-    """
-    values = ask(at, StimulusDispersion(at.scope, Spaces(spaces))).set_index("index")["mean"]
-    return spread_of(values, stimuli(at).drop(columns="stimulus").loc[values.index])
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
-    """Return the two of these models that agree most; see
-    `core.study.comparison.layer_pairs.best_models`.
-    """
-    every = models(at)
-    return layer_pairs.best_models(study(at), every[every["model"].isin(names)], k=k)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def tellings(at: Place) -> pd.DataFrame:
-    """Return model, level, name of every embedding of captions; see
-    `core.questions.captions.tellings.tellings`.
-    """
-    return retold.tellings(study(at))
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def texts(at: Place, level: str) -> list[tuple[str, ...]]:
-    """Return what a model reads of each stimulus at a caption level; see
-    `core.questions.captions.tellings.texts_at`.
-    """
-    return retold.texts_at(study(at), level)
-
-
 @st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
 def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
     """Return what adapters are trained and measured on; see
@@ -249,25 +167,6 @@ def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
     `core.questions.adapters.lesson.read_reference`.
     """
     return adaptation.read_reference(study(at), space, seed=seed)
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
-    """Return WebP images in the order asked for, each as an address that holds the image itself.
-
-    A file that the server keeps for a session may be gone before a busy browser asks for it:
-    another session's run cleans up.
-    """
-    return [
-        f"data:image/webp;base64,{b64encode(webp).decode()}"
-        for webp in Store(at.root).thumbnails(at.dataset, indices)
-    ]
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def competence(at: Place) -> pd.DataFrame:
-    """Return model, value, unit, reason for each language model."""
-    return study(at).competence()
 
 
 @contextmanager
@@ -301,31 +200,3 @@ def _held(at: Place) -> dict[Key, pd.DataFrame]:  # noqa: ARG001 - the cache's k
     made on every click.
     """
     return {}
-
-
-def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, str]:
-    """Find every model's neighbors, and return why some have none.
-
-    The first time this may take seconds: a bar then shows how far it is, and the page can be left.
-    """
-    began, bar, refused = time.monotonic(), None, {}
-    for done, name in enumerate(dict.fromkeys(names)):
-        try:
-            study(at).neighbors(
-                name, k=min(k, KEPT)
-            )  # more are not held: every click would find them anew
-        except MetricError as error:
-            refused[name] = str(error)
-        if time.monotonic() - began > 0.5:
-            bar = bar or st.empty()
-            bar.progress(
-                (done + 1) / len(names), f"Finding neighbors: {done + 1} of {len(names)} models"
-            )
-    if bar:
-        bar.empty()
-    return refused
-
-
-def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray, "n k"]:
-    """Return the k nearest stimuli of every stimulus in one layer, most similar first."""
-    return study(at).neighbors(model, k=k)[layer, :, :k]

@@ -16,7 +16,7 @@ from core.questions.adapters.measures import views_after
 from core.questions.adapters.question import Adaptation
 from core.questions.adapters.retrieval import closest, median_rank, rank_own, recall
 from pages._parts.adapters import lessons
-from pages._shared import gallery, prose, queries
+from pages._shared import facts, gallery, prose
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 from pages._shared.tiles import Clicks, Note
@@ -98,9 +98,9 @@ def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -
             st.text(texts[answer.query])
         else:
             st.image(
-                queries.thumbnails(at, (answer.query,))[0],
+                facts.thumbnails(at, (answer.query,))[0],
                 width=108,
-                alt=queries.default_captions(at)[answer.query],
+                alt=facts.default_captions(at)[answer.query],
             )
         st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
     captions = _read(at, candidates)
@@ -118,10 +118,10 @@ def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -
 
 def _read(at: Place, space: str) -> list[str] | None:
     """Return the captions that a space's model reads, None for one that reads none."""
-    embedded = queries.tellings(at)
+    embedded = facts.tellings(at)
     levels = embedded.loc[embedded["name"] == space.rpartition(":")[0], "level"]
     return (
-        [" / ".join(several) for several in queries.texts(at, levels.iloc[0])]
+        [" / ".join(several) for several in facts.texts(at, levels.iloc[0])]
         if len(levels)
         else None
     )

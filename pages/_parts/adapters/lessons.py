@@ -13,7 +13,8 @@ from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces
-from pages._shared import address, bar, comparing, controls, frame, queries
+from pages._shared import address, bar, controls, frame, queries
+from pages._shared.parts import pick_measure
 from pages._shared.queries import Place
 
 LIMITS = {
@@ -123,7 +124,7 @@ def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adapta
         z=spaces[2:],
         ref=(reference,),
         fitting=Fitting(width, temperature, learned),
-        measure=comparing.pick_measure(len(parts.validation)),
+        measure=pick_measure(len(parts.validation)),
         seed=seed,
         pairs=None if pairs == most else pairs,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages._shared import controls, frame, gallery, prose, queries
+from pages._shared import controls, facts, frame, gallery, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -59,14 +59,14 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
     """
     k, titles = int(rows["k"].iloc[0]), queries.models(at).set_index("model")["title"]
     seen = {
-        layer: queries.neighbors(at, seer, layer, k=k)[index].tolist()
+        layer: facts.neighbors(at, seer, layer, k=k)[index].tolist()
         for layer in rows["layer_y"].astype(int)
     }
     shown, level = rows[["layer_y", "level"]].iloc[-1]
     left, right = st.columns([2, 5])
     with left:
         st.image(
-            queries.thumbnails(at, (index,))[0], width=180, alt=queries.default_captions(at)[index]
+            facts.thumbnails(at, (index,))[0], width=180, alt=facts.default_captions(at)[index]
         )
     with right:
         layer = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
@@ -75,14 +75,14 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
     for place, row in enumerate(rows.to_dict("records")):
         near = [
             one
-            for one in queries.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist()
+            for one in facts.neighbors(at, row["name"], int(row["layer_x"]), k=k)[index].tolist()
             if one >= 0
         ]
         both = set(near) & set(seen[int(row["layer_y"])])
         left, right = st.columns([2, 5])
         with left:
             st.caption(f"**level {frame.plain(row['level'])}**")
-            for text in queries.texts(at, row["level"])[index]:
+            for text in facts.texts(at, row["level"])[index]:
                 st.text(text)
         with right:
             st.caption(f"{len(both)} of {k} nearest in common")

@@ -27,7 +27,7 @@ from core.questions.color.question import (
 )
 from core.questions.color.sources.naming import usual_sources
 from core.study.models import reads
-from pages._shared import bar, controls, queries
+from pages._shared import bar, controls, facts, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -137,7 +137,7 @@ def _titles(at: Place) -> dict[str, str]:
 
 def _ends(at: Place) -> dict[str, str]:
     """Return the best and the worst language model by competence, where there are any."""
-    values = queries.competence(at).dropna(subset="value").set_index("model")["value"]
+    values = facts.competence(at).dropna(subset="value").set_index("model")["value"]
     if values.empty:
         return {}
     best = {BEST: str(values.idxmax())}

@@ -11,7 +11,7 @@ import streamlit as st
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
-from pages._shared import address, bar, comparing, controls, frame, queries, scope, spread
+from pages._shared import address, bar, controls, frame, parts, queries, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -69,7 +69,7 @@ def choose(at: Place) -> Choice:
     _adopt_ranking()
     with bar.controls_bar():
         with bar.more():
-            at = replace(at, scope=scope.pick_scope(at))
+            at = replace(at, scope=parts.pick_scope(at))
             spaces = spread.pick_spaces(at)
             seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
         ranker = st.selectbox(
@@ -88,7 +88,7 @@ def choose(at: Place) -> Choice:
         ranking = Ranking(ranked, by=spread.pick_summary(at, ranked, own=ranker != "others"))
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too
-        measure = comparing.pick_measure(int(PART * size), start="cknna")
+        measure = parts.pick_measure(int(PART * size), start="cknna")
     models = queries.models(at)
     language = set(models.loc[reads(models, "caption"), "model"])
     # with itself a language model is perfectly aligned

@@ -16,7 +16,7 @@ from core.questions.competence.question import TasksSolved
 from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
-from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -77,7 +77,7 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
     question = replace(question, layout=layout)
     table = _placed(at, question)
     solved = queries.ask(at, TasksSolved(at.scope))
-    points = map_points(table, models, queries.competence(at), solved)
+    points = map_points(table, models, facts.competence(at), solved)
     aligned_high = question.comparison.spec.higher_is_more_aligned
     distance = "−log(alignment)" if aligned_high else "the metric"
     figure = figures.model_map(

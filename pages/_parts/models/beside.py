@@ -21,7 +21,7 @@ from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL, LayerChoice
 from core.study.layers import pick as pick_best
 from core.study.parts import Comparison
-from pages._shared import exportbar, frame, gallery, queries
+from pages._shared import exportbar, facts, frame, gallery, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -150,7 +150,7 @@ def show_neighbors(at: Place, titles: pd.Series, layers: Mapping[str, int]) -> N
         " neighbors instead."
     )
     near = {
-        name: [int(one) for one in queries.neighbors(at, name, layer, k=k)[index] if one >= 0]
+        name: [int(one) for one in facts.neighbors(at, name, layer, k=k)[index] if one >= 0]
         for name, layer in layers.items()
     }
     gallery.grid(at, [index], key="asked", width=108)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages._shared import queries
+from pages._shared import facts
 from pages._shared.queries import Place
 from pages._shared.tiles import taker
 
@@ -97,9 +97,9 @@ def show(at: Place, chart: str, *, about: str, head: Callable[[int], str]) -> No
     if index is not None:
         card = {
             "index": index,
-            "image": queries.thumbnails(at, (index,))[0],
+            "image": facts.thumbnails(at, (index,))[0],
             "head": head(index),
-            "caption": queries.default_captions(at)[index],
+            "caption": facts.default_captions(at)[index],
         }
     st.html(f"<style>.st-key-chart-{chart} .hoverlayer {{ display: none; }}</style>")
     data = {"chart": chart, "about": about, "card": card}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._parts.stimuli import bars, selection
-from pages._shared import controls, frame, gallery, prose, queries, spread
+from pages._shared import controls, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 PAGE = 12  # of each side
@@ -22,7 +22,7 @@ def show(at: Place, spaces: tuple[str, ...], *, by: str, size: int) -> None:
     note = bars.writer(
         spread.residuals(at, spaces),
         spread.described(at, spaces),
-        queries.default_captions(at),
+        facts.default_captions(at),
         mode=frame.mode(),
     )
     prose.explain(f"{spread.MEANING}\n\n{READING}")

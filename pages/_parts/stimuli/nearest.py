@@ -9,7 +9,7 @@ from core.questions.stimuli import figures
 from core.questions.stimuli.question import NearestStimuli, SharedNeighbors
 from core.study.parts import LayerPair
 from pages._parts.stimuli import selection
-from pages._shared import controls, exportbar, frame, gallery, prose, queries
+from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 from pages._shared.tiles import Note
@@ -26,7 +26,7 @@ def show(at: Place, index: int, k: int) -> None:
     stimuli.
     """
     every = queries.models(at)
-    models = every[~every["model"].isin(queries.without_neighbors(at, list(every["model"]), k=k))]
+    models = every[~every["model"].isin(facts.without_neighbors(at, list(every["model"]), k=k))]
     if len(models) < 2:
         raise frame.NeededError(
             "Neighbors are compared between two models: embed another one.",
@@ -48,7 +48,7 @@ def show(at: Place, index: int, k: int) -> None:
 def _draw(at: Place, near: pd.DataFrame, key: str) -> None:
     """Draw neighbors with their similarities and captions; shared ones are framed."""
     similarity = near.set_index("index")["similarity"]
-    captions = queries.default_captions(at)
+    captions = facts.default_captions(at)
     gallery.grid(
         at,
         near["index"].tolist(),

@@ -12,7 +12,7 @@ from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
 from pages._parts.stimuli import selection, trail
-from pages._shared import exportbar, frame, gallery, prose, queries, spread
+from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 NEAR = 6  # neighbors drawn of each space
@@ -26,10 +26,10 @@ def show(at: Place, index: int) -> None:
     gallery.show_top(index)
     trail.draw(queries.card(at).size, index)
     picture, words = st.columns([2, 3])
-    factors, captions = queries.stimuli(at).iloc[index], queries.captions(at)
+    factors, captions = facts.stimuli(at).iloc[index], facts.captions(at)
     with picture:
         st.image(
-            queries.thumbnails(at, (index,))[0], width=320, alt=queries.default_captions(at)[index]
+            facts.thumbnails(at, (index,))[0], width=320, alt=facts.default_captions(at)[index]
         )
     with words:
         texts = captions[captions["index"] == index].set_index("level")["text"]

@@ -12,7 +12,7 @@ import streamlit as st
 from core.questions.stimuli.map_figure import Map, reading, stimulus_map
 from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import cards, dots, selection
-from pages._shared import controls, exportbar, frame, prose, queries, spread
+from pages._shared import controls, exportbar, facts, frame, prose, queries, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -63,7 +63,7 @@ def pick_look(at: Place, spaces: tuple[str, ...], *, by: str) -> Look:
     one = controls.option_named(StimulusMap, "map")
     bound = bind(one.name, one.default, MAPS)
     layout = st.selectbox("Layout", list(MAPS), format_func=SHORT.get, **bound)
-    factors = queries.stimuli(at).columns.drop("stimulus")
+    factors = facts.stimuli(at).columns.drop("stimulus")
     titles = spread.described(at, spaces).set_index("space")["title"]
     names: dict[str, str] = {
         "": "dispersion",
@@ -118,7 +118,7 @@ def _brush(size: int) -> None:
 
 def _points(at: Place, question: StimulusMap, color: str) -> tuple[pd.DataFrame, tuple[str, str]]:
     """Return index, caption, x, y, value of every stimulus, and what the axes are."""
-    plane, captions = queries.ask(at, question), queries.default_captions(at)
+    plane, captions = queries.ask(at, question), facts.default_captions(at)
     points = plane[["index", "x", "y"]].assign(
         caption=[captions[index] for index in plane["index"]],
         value=_values(at, plane, color).to_numpy(),
@@ -136,4 +136,4 @@ def _points(at: Place, question: StimulusMap, color: str) -> tuple[pd.DataFrame,
 def _values(at: Place, plane: pd.DataFrame, color: str) -> pd.Series:
     if color in plane:
         return plane[color]
-    return queries.stimuli(at)[color.removeprefix("f-")].loc[plane["index"]]
+    return facts.stimuli(at)[color.removeprefix("f-")].loc[plane["index"]]

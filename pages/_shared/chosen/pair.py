@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.study.comparison.layer_pairs import best_layers
 from core.study.parts import LayerPair
-from pages._shared import controls, queries
+from pages._shared import controls, facts, queries
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
@@ -20,7 +20,7 @@ def pick_pair(
     """Choose two of at least two models that have neighbors, and a layer of each; at first those
     that were chosen anywhere, else those that agree most at this k.
     """
-    best = queries.best_models(at, tuple(models["model"]), k=k)
+    best = facts.best_models(at, tuple(models["model"]), k=k)
     first, second = selection.pair(models, models, best)
     follow = bool(selection.chosen())
     a, b = (controls.option_named(LayerPair, name) for name in ("a", "b"))

@@ -14,7 +14,7 @@ from core.questions.models.points import skill_texts
 from core.questions.models.question import ModelPairs
 from core.questions.models.standings import groups_of, nearest_to, standings
 from core.study.parts import Comparison
-from pages._shared import address, frame, queries
+from pages._shared import address, facts, frame, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -93,8 +93,8 @@ def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
     """Say how a model is made, how aligned and how competent it is."""
     row = models.loc[[name]].to_dict("records")[0]
     pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
-    skill = skill_texts(queries.competence(at), queries.ask(at, TasksSolved(at.scope)))
-    facts = {
+    skill = skill_texts(facts.competence(at), queries.ask(at, TasksSolved(at.scope)))
+    lines = {
         "Kind": f"{row['family']}, {row['objective']}",
         "Parameters": count_text(row["parameters"]),
         "Training steps": count_text(row["step"]),
@@ -104,7 +104,7 @@ def _describe(at: Place, models: pd.DataFrame, name: str) -> None:
         "Competence": skill.get(name, "not measured"),
     }
     with st.container(key="about-chosen"):
-        st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in facts.items()))
+        st.markdown("  \n".join(f"**{head}** {frame.plain(text)}" for head, text in lines.items()))
         st.button("Drop", key=f"forget-{name}", on_click=selection.toggle, args=(name,))
 
 

@@ -1,19 +1,26 @@
-"""Controls of how spaces are compared: the metric, its parameters, and which layers."""
+"""Controls of the parts that questions share: which stimuli are studied and how their features are
+clamped, and how spaces are compared: the metric, its parameters, and which layers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from core.errors import MetricError
+from core.errors import MetricError, StimuliError
 from core.metrics import METRICS
 from core.study.layers import read_choice
-from core.study.parts import Comparison, Measure
-from pages._shared import controls
+from core.study.parts import Comparison, Measure, Scope
+from core.study.selections import decode
+from pages._shared import address, controls, facts, queries
 from pages._shared.address import bind
+from pages._shared.queries import Place
 
+MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere chooses nothing
 LAYERS = {
     "best": "best aligned pair",
     "best+concatenated": "best, or all side by side",
@@ -26,6 +33,47 @@ LAYERS = {
 LAYERS_HELP = """Best aligned: the pair of layers with the highest score; all layers side by side
 may be one more. Or the last layers, the middle ones (0.5), any relative depth from 0 to 1, or a
 fixed pair such as 2:3, counted from 0."""
+
+
+def pick_scope(at: Place) -> Scope:
+    """Choose which stimuli are studied, and how their features are clamped. at: of all stimuli."""
+    one = controls.option_named(Scope, "where")
+    pairs = _factor_values(facts.stimuli(at))
+    where = st.multiselect(
+        one.label,
+        list(pairs),
+        placeholder="all stimuli",
+        help=controls.sentence(one.help),
+        **bind(one.name, [], pairs, kind="value of a factor"),
+    )
+    chosen = tuple(pairs[text] for text in where)
+    q = float(controls.pick_between(controls.option_named(Scope, "q"), 0.0, 1.0, 0.01))
+    return replace(at.scope, q=q, where=chosen, stimuli=pick_set(queries.card(at).size))
+
+
+def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return each value of each factor that has few, by the words of the command line."""
+    few = [name for name in stimuli.columns if 2 <= stimuli[name].nunique() <= MOST_VALUES]
+    return {
+        f"{name}={value}": (name, value)
+        for name in few
+        for value in sorted(stimuli[name].dropna().astype(str).unique())
+    }
+
+
+def pick_set(size: int) -> str:
+    """Return the set of stimuli that the address names, "" for all; a chip of the bar shows it."""
+    code = address.mark("stimuli")
+    if code:
+        address.name_mark("stimuli", _set_text(code, size))
+    return code
+
+
+def _set_text(code: str, size: int) -> str:
+    try:
+        return f"{len(decode(code, size)):,} of {size:,} stimuli"
+    except StimuliError:  # the page says what is wrong with it
+        return "A set of stimuli that cannot be read"
 
 
 def pick_k(size: int) -> int:
