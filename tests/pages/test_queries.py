@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -19,6 +20,12 @@ def at(demo, monkeypatch):
     return queries.place("cave")
 
 
+def answer_by(monkeypatch, ask) -> None:
+    """Let pages alone be answered so: a module of the core may be imported meanwhile."""
+    stamp_of = queries.asking.stamp_of
+    monkeypatch.setattr(queries, "asking", SimpleNamespace(ask=ask, stamp_of=stamp_of))
+
+
 def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):
     made = []
 
@@ -27,7 +34,7 @@ def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):
         time.sleep(0.5)
         return pd.DataFrame({"score": [1.0]})
 
-    monkeypatch.setattr("core.questions.asking.ask", ask)
+    answer_by(monkeypatch, ask)
     tables: list[pd.DataFrame] = []
     question = Alignment(Scope("cave"), x=("gpt-2-m",))
     visitors = [
@@ -46,7 +53,7 @@ def test_a_visitor_whose_question_fails_leaves_the_next_one_free(at, monkeypatch
         raise RuntimeError("no answer")
 
     question = Alignment(Scope("cave"), x=("gpt-2-s",))
-    monkeypatch.setattr("core.questions.asking.ask", fail)
+    answer_by(monkeypatch, fail)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="no answer"):
             queries.ask(at, question)
