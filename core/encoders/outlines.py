@@ -8,12 +8,12 @@ takes a moment and no memory. Files of the hub are counted there, not fetched.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.encoders.downloads import PATIENCE, Download, download_of, repository_of
-from core.encoders.requests import HUB
+from core.encoders.requests import HUB, UNTRAINED
 from core.errors import EncoderError, OfflineError
 from core.hub.fetch import cached, fetch_file
 
@@ -38,8 +38,8 @@ class Outline:
 
 
 def outline(spec: str) -> Outline:
-    """Return the outline of `timm:NAME`, `timm:NAME@FOLDER`, `timm:hf-hub:ID`, `hf:ID` or
-    `hf:FOLDER`.
+    """Return the outline of `timm:NAME`, `timm:NAME@FOLDER`, `timm:NAME@untrained`,
+    `timm:hf-hub:ID`, `hf:ID` or `hf:FOLDER`.
 
     Raises EncoderError for a model that the hub does not have or keeps closed, and for a folder
     that holds none.
@@ -49,7 +49,9 @@ def outline(spec: str) -> Outline:
         return Outline(download=weights_of(spec))
     if kind == "timm":
         name, _, folder = place.partition("@")
-        return _of_timm(name, Path(folder).expanduser() if folder else None)
+        is_kept = folder not in ("", UNTRAINED)
+        made = _of_timm(name, Path(folder).expanduser() if is_kept else None)
+        return replace(made, download=weights_of(spec))
     folder = os.path.expanduser(place)
     is_here = os.path.isdir(folder)  # a very long id is no path, and no error
     return _of_transformers(Path(folder), ON_THIS_MACHINE) if is_here else _of_hub(place)
@@ -97,8 +99,7 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
             f"{folder or name} is no model of timm's that can be made"
             f" ({' '.join(str(error).split())[:200]}); check its config.json"
         ) from error
-    download = ON_THIS_MACHINE if folder else _download_of_timm(name, published)
-    return Outline(sum(each.numel() for each in model.parameters()), widths, download)
+    return Outline(sum(each.numel() for each in model.parameters()), widths)
 
 
 def _download_of_timm(name: str, published: PretrainedCfg | None) -> Download:

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from core.modalities import MODALITIES
 from core.options import argument, option, required
 
+UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
@@ -27,7 +28,7 @@ class EmbedRequest:
     dataset: str = required("", help="the dataset", metavar="D")
     model: tuple[str, ...] = required(
         (),
-        help=f"{FORMS}; ID@COMMIT for another than the newest",
+        help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights",
         label="Models",
         metavar="SPEC",
     )

@@ -23,7 +23,7 @@ from core.encoders.checkpoint import (
     read_weights,
     store_name,
 )
-from core.encoders.requests import HUB
+from core.encoders.requests import HUB, UNTRAINED
 from core.errors import EncoderError, UnknownNameError
 from core.hub.elsewhere import fetching
 from core.hub.fetch import asking, cached, fetch_snapshot, mending
@@ -127,6 +127,16 @@ def _create_from_url(name: str, url: str, instead: str) -> Any:
         raise EncoderError(
             f"{error}; {file} has been removed: run this again to fetch it anew"
         ) from error
+
+
+def load_untrained(name: str) -> Loaded:
+    """Return a model with the weights that timm draws for it before any training, from seed 0."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = timm.create_model(name, pretrained=False)
+    notes = {"title": f"{name} {UNTRAINED}", "objective": UNTRAINED}
+    weights = digest_state(model.state_dict())
+    return Loaded(model, f"{store_name(name)}-{UNTRAINED}", None, notes, weights)
 
 
 def _loaded(name: str, model: Any, weights: str) -> Loaded:

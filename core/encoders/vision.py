@@ -16,13 +16,14 @@ from torch import Tensor
 from core.encoders import naming
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import Arithmetic, choose_arithmetic
-from core.encoders.requests import HUB, Precision
+from core.encoders.requests import HUB, UNTRAINED, Precision
 from core.encoders.timm_weights import (
     Loaded,
     check_name,
     load_checkpoint,
     load_from_hub,
     load_published,
+    load_untrained,
 )
 from core.errors import EncoderError
 from core.modalities import VISION
@@ -60,7 +61,8 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
 
     CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format:
     config.json with architecture, model_args and pretrained_cfg, beside model.safetensors. A
-    card.json there gives title, family, objective and training. Raises UnknownNameError,
+    card.json there gives title, family, objective and training. `untrained` in its place means the
+    weights before any training. Raises UnknownNameError,
     EncoderError or OfflineError.
     """
     loaded = _load(spec)
@@ -86,6 +88,8 @@ def _load(spec: str) -> Loaded:
     if name.startswith(HUB):
         return load_from_hub(spec.removeprefix("timm:").removeprefix(HUB))
     check_name(name)
+    if place == UNTRAINED:
+        return load_untrained(name)
     return load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
 
 

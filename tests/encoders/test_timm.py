@@ -19,6 +19,7 @@ from tiny_models import MEAN, SIZE, STD, make_vision, put_in_cache
 
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import digest_files, digest_state
+from core.encoders.outlines import ON_THIS_MACHINE, outline
 from core.encoders.vision import cut_ends, open_vision
 from core.errors import EncoderError, OfflineError, UnknownNameError
 
@@ -265,6 +266,14 @@ def test_one_weights_file_is_enough(tmp_path, resnet, name):
     encoder = open_vision(f"timm:test_resnet@{path}", device=CPU)
     assert digest_state(encoder.model.state_dict()) == digest_state(state)
     assert encoder.card.name == ("deep" if name.startswith("model") else "w")
+
+
+def test_a_model_before_any_training_is_the_same_each_time():
+    first, second = (open_vision("timm:test_resnet@untrained", device=CPU) for _ in range(2))
+    assert first.card == second.card
+    assert (first.card.name, first.card.objective) == ("test_resnet-untrained", "untrained")
+    known = outline("timm:test_resnet@untrained")
+    assert (known.parameters, known.download) == (first.card.parameters, ON_THIS_MACHINE)
 
 
 @pytest.mark.parametrize("prefix", ["module.encoder_q.", "module.base_encoder."])
