@@ -37,8 +37,9 @@ def agreement_findings(_: MetricAgreement, table: pd.DataFrame) -> list[str]:
     least = ranked.sort_values("spearman", kind="stable").iloc[0]
     metrics = len({*ranked["metric_x"], *ranked["metric_y"]})
     return [
-        f"Two of {metrics} metrics rank {ranked['pairs'].max():,} pairs of models with a median"
-        f" Spearman’s ρ of {_rho(ranked['spearman'].median())} ({', '.join(_by_kind(ranked))})."
+        f"Any two of {metrics} metrics agree on the ranking of {ranked['pairs'].max():,} pairs of"
+        f" models with a median Spearman’s ρ of {_rho(ranked['spearman'].median())}"
+        f" ({', '.join(_by_kind(ranked))})."
         f" The two that agree least are {_short(least['metric_x'])} and"
         f" {_short(least['metric_y'])} ({_rho(least['spearman'])}).",
         DEPENDENT,

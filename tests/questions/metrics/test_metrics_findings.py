@@ -75,9 +75,9 @@ def test_metrics_agree_by_the_median_over_two_and_by_what_they_see():
         cka__rsa=0.8,
     )
     assert agreement_findings(MetricAgreement(), table) == [
-        "Two of 4 metrics rank 10 pairs of models with a median Spearman’s ρ of 0.40 (0.90 between"
-        " two that see neighborhoods, 0.80 between two that see all pairs of stimuli, 0.25 across)."
-        " The two that agree least are mutual k-NN and RSA (−0.10).",
+        "Any two of 4 metrics agree on the ranking of 10 pairs of models with a median Spearman’s ρ"
+        " of 0.40 (0.90 between two that see neighborhoods, 0.80 between two that see all pairs of"
+        " stimuli, 0.25 across). The two that agree least are mutual k-NN and RSA (−0.10).",
         "Pairs that share a model are not independent, so ρ has no interval here.",
     ]
 
