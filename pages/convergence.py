@@ -41,7 +41,8 @@ circle is the raw mean. Two seeds of a recipe never make a pair, nor do a model 
 copy: seeds make the **ceiling**, how alike two trainings are that differ only in their seed. The
 heading gives the change from the lowest level to the highest, fitted within pairs of the same
 objectives or families; **p** is how often a change at least as large appears when levels are
-shuffled among the recipes of each."""
+shuffled among the recipes of each. Levels share what is uncertain about their recipes, so bars may
+overlap where the change is clear."""
 KARENINA = """The published work, after Tolstoy: all strong models are alike; each weak model is
 weak in its own way. Models are cut into thirds of competence within their modality. Each cell is
 the adjusted mean alignment of all pairs of two thirds, with the mix of objectives and families held
