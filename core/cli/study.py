@@ -6,7 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from core.cli.shared import (
     USER_MISTAKE,
@@ -16,6 +16,7 @@ from core.cli.shared import (
     print_object,
     print_table,
 )
+from core.encoders.requests import TYPES, Precision
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from core.plans.sizes import Totals
 
 UNKNOWN = "not known"
+WEIGHTS = {"auto": "float32, less where they are stored in less"}
+WEIGHTS |= {option: name for name, option in TYPES.items()}
 NAME = "a published study's name, or a TOML file"
 
 
@@ -68,6 +71,11 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
         help="more models of a group: timm:NAME, hf:ID, or a folder of local checkpoints",
     )
     command.add_argument(
+        "--precision",
+        choices=get_args(Precision),
+        help="of weights and forward pass; auto: as the weights are stored (the study's)",
+    )
+    command.add_argument(
         "--writer", metavar="SPEC", help="the model that puts captions into fewer words"
     )
 
@@ -109,7 +117,7 @@ def run_show(arguments: argparse.Namespace) -> None:
     if plan.about:
         print(plan.about)
     print_table(_readable(table), as_json=False)
-    sentences = (_place(plan, arguments.store), *_sums(totals(table)), *_more(plan, table))
+    sentences = (_place(plan, arguments.store), *_sums(plan, totals(table)), *_more(plan, table))
     for sentence in sentences:
         print(sentence, file=sys.stderr)
 
@@ -164,6 +172,8 @@ def _open(arguments: argparse.Namespace) -> Plan:
         plan = put_models(plan, name, place)
     if arguments.data:
         plan = replace(plan, dataset=replace(plan.dataset, folder=arguments.data, hub=""))
+    if arguments.precision:
+        plan = replace(plan, precision=arguments.precision)
     if arguments.writer:
         if plan.summaries is None:
             raise InputError(f"{plan.name} has no captions to be written; leave --writer out")
@@ -202,7 +212,7 @@ def _place(plan: Plan, store: Path) -> str:
     return f"Dataset {data.name}: {place}."
 
 
-def _sums(sums: Totals) -> list[str]:
+def _sums(plan: Plan, sums: Totals) -> list[str]:
     """Say what the models take that are not embedded yet."""
     embedded = f"Embedded: {sums.embedded} of {sums.models} models."
     if sums.embedded == sums.models:
@@ -212,7 +222,7 @@ def _sums(sums: Totals) -> list[str]:
         embedded,
         f"To fetch: {_sum(sums.download, sums.download_unknown)}.",
         f"In the store: {_sum(sums.room, sums.room_unknown)}.",
-        f"In memory, for the weights in float32: {memory}.",
+        f"In memory, for the weights in {WEIGHTS[plan.precision]}: {memory}.",
     ]
 
 

@@ -77,7 +77,9 @@ def embed_model(
     if not missing:
         return
     pooling = run.plan.pooling if group.modality == "language" else "mean"
-    opened = open_encoder(model.spec, device=run.device, pooling=pooling)
+    opened = open_encoder(
+        model.spec, device=run.device, pooling=pooling, precision=run.plan.precision
+    )
     encoder = _described(opened, group, model)
     for level in missing:
         embed(run.store, dataset, encoder, level=level, report=run.report)

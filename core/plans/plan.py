@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import Pooling
+from core.encoders.requests import Pooling, Precision
 from core.errors import InputError, UnknownNameError
 
 Modality = Literal["vision", "language"]
@@ -161,6 +161,7 @@ class Plan:
     source: str = ""
     about: str = ""
     pooling: Pooling = "mean"
+    precision: Precision = "auto"
     levels: tuple[str, ...] = ()
     preparation: Preparation = Preparation()
     summaries: Summaries | None = None

@@ -15,13 +15,14 @@ from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import UNTRAINED
+from core.encoders.requests import UNTRAINED, Precision
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.store import Store
 
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
-FLOAT = 4  # bytes of a weight in memory
+# bytes of a weight in memory, at most: `auto` keeps what is stored
+BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
 COLUMNS = (
     "group",
     "model",
@@ -58,8 +59,9 @@ def sizes(plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask) -> p
     """Return a row per model: COLUMNS. Bytes and counts are NaN where they are unknown.
 
     download: bytes still to be fetched; ask: says them for a spec, as `ask_hub` does. room: bytes
-    in the store, at all caption levels. memory: bytes of the weights on the device. embedded: the
-    model's name in the store, "" where it is not there yet. note: why the model cannot be had.
+    in the store, at all caption levels. memory: bytes of the weights on the device, at
+    most. embedded: the model's name in the store, "" where it is not there yet. note: why the model
+    cannot be had.
     """
     cards, facts = _cards(plan, store), _published()
     rows = [
@@ -124,7 +126,7 @@ def _row(
         "width": max(widths, default=None),
         "download": download.size,
         "room": None if room is None else room * levels,
-        "memory": None if parameters is None else FLOAT * parameters,
+        "memory": None if parameters is None else BYTES[plan.precision] * parameters,
         "note": download.why,
     }
 

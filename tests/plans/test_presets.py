@@ -5,6 +5,7 @@ needs no network.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,5 +107,7 @@ def test_sizes_are_counted_from_published_facts(tmp_path: Path):
     row = table.iloc[0]
     assert (row["parameters"], row["layers"], row["width"]) == (1_136_479_232, 40, 1536)
     assert row["memory"] == 4 * row["parameters"]
+    half = sizes(replace(plan, precision="bf16"), tmp_path, ask=lambda _: Download(7))
+    assert (half["memory"] == 2 * half["parameters"]).all()
     assert row["room"] == 40 * 1024 * 1536 * 4
     assert row["download"] == 7
