@@ -64,7 +64,7 @@ def find_table(folder: Path) -> Path:
     if not files:
         raise StimuliError(
             f"no caption table in {folder}; expected one such as captions.csv, with the columns"
-            " image and caption"
+            " image and caption, unless --images-only takes images alone"
         )
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
