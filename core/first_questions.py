@@ -1,9 +1,18 @@
-"""What the pages ask first, answered beforehand, so that the first visitor need not wait."""
+"""What the pages ask first, answered beforehand, so that the first visitor need not wait.
+
+Most answers leave a core idle for long, so several processes answer, each a question at a time. One
+that needs another's answer finds it in the store, or makes it itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from multiprocessing.connection import wait
+from pathlib import Path
+from threading import Thread
 
 from core.errors import PlatoscopeError
 from core.progress import Progress
@@ -44,6 +53,7 @@ from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
 from core.questions.overview.question import Overview
 from core.questions.question import StudyQuestion
 from core.questions.stimuli.question import StimulusMap
+from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study
 
@@ -85,38 +95,64 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Bias,
     Hallucination,
 )
-MORE = 8  # questions of the pages beside these, about
+MOST = 4  # processes; each takes about a gigabyte
 
 
-def first_questions(study: Study) -> Iterator[StudyQuestion]:
-    """Yield what the pages ask of a dataset where a visitor has chosen nothing yet, the quickest
-    first; some depend on the answers before them.
+def first_questions(dataset: str) -> list[StudyQuestion]:
+    """Return what the pages ask of a dataset where a visitor has chosen nothing yet, but for the
+    colors, whose sources depend on its models.
     """
-    scope = Scope(study.dataset.name)
-    for kind in AS_THEY_ARE:
-        yield kind(scope)
-    yield CaptionAlignment(scope, by="model")
-    yield StimulusMap(scope)
-    sources = usual_sources(study.dataset.name, [*ends(study).values()])
-    yield from (ColorLayout(scope).of(source) for source in sources)
-    laid_out = [one for one in sources if _has_answer(ColorLayout(scope).of(one), study)]
-    yield ColorAgreement(scope).of(*laid_out)
-
-
-def _has_answer(question: StudyQuestion, study: Study) -> bool:
-    try:
-        ask(question, study)
-    except PlatoscopeError:
-        return False
-    return True
+    scope = Scope(dataset)
+    return [*(kind(scope) for kind in AS_THEY_ARE), CaptionAlignment(scope, by="model")]
 
 
 def answer_first(study: Study, report: Progress) -> None:
     """Keep the answers to the first questions in the store, with progress; what cannot be answered
     over this dataset is left to its page, which says why.
     """
-    total = len(AS_THEY_ARE) + MORE
-    with suppress(PlatoscopeError):  # of the sources of colors
-        for done, question in enumerate(first_questions(study)):
-            report(min(done, total), total, "first answers")
-            _has_answer(question, study)
+    place, colors = (study.store.root, study.dataset.name), _color_sources(study)
+    layouts = [ColorLayout(Scope(study.dataset.name)).of(source) for source in colors]
+    questions: list[StudyQuestion] = [*first_questions(study.dataset.name), *layouts]
+    report(0, len(questions), "first answers")
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, MOST), context, _end_with_parent) as pool:
+        tasks = [pool.submit(_has_answer, *place, question) for question in questions]
+        for done, _ in enumerate(as_completed(tasks), start=1):
+            report(done, len(questions), "first answers")
+    laid_out = [task.result() for task in tasks[len(tasks) - len(layouts) :]]
+    sources = [source for source, there in zip(colors, laid_out, strict=True) if there]
+    _has_answer(*place, ColorAgreement(Scope(study.dataset.name)).of(*sources))
+
+
+def _color_sources(study: Study) -> tuple[str, ...]:
+    """Return the sources that the page of colors shows at first; none where it has none."""
+    try:
+        return usual_sources(study.dataset.name, [*ends(study).values()])
+    except PlatoscopeError:
+        return ()
+
+
+def _has_answer(store: Path, dataset: str, question: StudyQuestion) -> bool:
+    try:
+        ask(question, _study(store, dataset))
+    except PlatoscopeError:
+        return False
+    return True
+
+
+@cache
+def _study(store: Path, dataset: str) -> Study:
+    """Return the study of this process, whose spaces and neighbors serve all its questions."""
+    return Study(Store(store), dataset)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it ends, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

@@ -24,7 +24,7 @@ def _fresh_caches() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _shapes_unchecked() -> Iterator[None]:
     """Leave shapes to the tests of what a page calls: checking them takes a third of its time."""
     config.update("jaxtyping_disable", True)
