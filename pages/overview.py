@@ -47,8 +47,9 @@ known here, so a model's representation can be compared with reality itself, whi
 natural images can do."""
 SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
 RULE = """Evidence is every test for which the hypothesis predicts a sign, judged at the 5 % level;
-the smallest p comes first in each column. The page opens with the trend over competence or with the
-levels of competence, whichever has the smaller p."""
+the smallest p comes first in each column. Those of Spearman correlations count the sizes of one
+family as independent, so they are too small. The page opens with the trend over competence or with
+the levels of competence, whichever has the smaller p."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",

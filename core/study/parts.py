@@ -102,6 +102,11 @@ class Measure:
         """Return what is known about the metric with these parameters; raises UnknownNameError."""
         return _find(self.metric).spec_with(self.changed)
 
+    @property
+    def toward(self) -> int:
+        """Return 1 where higher scores mean more aligned, −1 where lower ones do."""
+        return 1 if self.spec.higher_is_more_aligned else -1
+
     def chance(self, n: int) -> float:
         """Return what one pair of layers of unrelated models reaches over n stimuli; NaN where no
         formula gives it.

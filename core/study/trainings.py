@@ -6,7 +6,7 @@ elsewhere, is a recipe of its own in the line of its family and objective.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 from jaxtyping import Bool
 
 from core.encoders.encoder import ModelCard
+from core.errors import UnknownNameError
 from core.study.models import is_reality, trained
 from core.study.study import Study
 
@@ -48,6 +49,16 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     return (
         models.drop(columns="varies").join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
     )
+
+
+def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Sequence[str]:
+    """Return the names, all valid ones where there are none; raises UnknownNameError for one that
+    is not valid. kind: what the valid ones are.
+    """
+    for name in names:
+        if name not in set(valid):
+            raise UnknownNameError(kind, name, valid)
+    return names or list(valid)
 
 
 def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:

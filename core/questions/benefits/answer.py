@@ -39,7 +39,7 @@ from core.stimuli.cave.events import events
 from core.stimuli.cave.grammar import describe
 from core.study.parts import Scope
 from core.study.study import Study
-from core.study.trainings import describe_trainings
+from core.study.trainings import choose_names, describe_trainings
 
 S = TypeVar("S", Bias, Hallucination)
 M = TypeVar("M", ModelColors, ModelCaptions)
@@ -50,8 +50,14 @@ _CONTROLS = 64  # held-out events, told at every density
 
 
 def complete_transfer(question: Transfer, study: Study) -> Transfer:
-    """Name the learners that can be compared where none are named."""
-    names = question.names or tuple(one.model for one in learners(study))
+    """Name the learners that can be compared where none are named; raises UnknownNameError for
+    models that are none.
+    """
+    names = choose_names(
+        question.names,
+        [one.model for one in learners(study)],
+        "learner with transfer, or without it to compare,",
+    )
     return replace(question, names=tuple(sorted(set(names))))
 
 
@@ -82,12 +88,13 @@ declare(
 
 def complete_models(question: S, study: Study) -> S:
     """Name the language models that finished a usual training where none are named; raises
-    InputError over a dataset that is not the Cave.
+    InputError over a dataset that is not the Cave, and for models that are no such.
     """
     _need_law(study)
     trainings = describe_trainings(study)
-    usual = (trainings["modality"] == "language") & (trainings["varies"] == "")
-    names = question.names or trainings.loc[usual, "model"]
+    language = trainings[trainings["modality"] == "language"]
+    choose_names(question.names, list(language["model"]), "finished language model")
+    names = question.names or language.loc[language["varies"] == "", "model"]
     return replace(question, names=tuple(sorted(set(names))))
 
 

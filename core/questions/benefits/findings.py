@@ -11,6 +11,7 @@ import pandas as pd
 from core.figures.numbers import p_text, share_text
 from core.questions.benefits.question import Bias, Hallucination, Transfer
 from core.questions.benefits.transfer import MEAN
+from core.questions.sentences import listed
 
 SURE = 0.05
 SEES = {"language": ("language models", "images"), "vision": ("vision models", "captions")}
@@ -77,7 +78,7 @@ def _worth(modality: str, rows: pd.DataFrame) -> str:
     unknown = rows[rows["rate"].isna()]
     if unknown.empty:
         return f"The exchange rate in {unit} is {'; '.join(rates)}."
-    shares = " and ".join(_share(share) for share in unknown["share"])
+    shares = listed(_share(share) for share in unknown["share"])
     why = "; ".join(dict.fromkeys(unknown["reason"]))
     first = f"is {'; '.join(rates)}, and " if rates else ""
     return f"The exchange rate in {unit} {first}is unknown with {shares} ({why})."

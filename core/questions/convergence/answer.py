@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TypeVar, get_args
 
@@ -47,17 +48,20 @@ from core.questions.registry import Answer, declare
 from core.statistics.level_trends import level_means, level_trend
 from core.study.ceilings import align_replicates, replicated, summarize_replicates
 from core.study.comparison.pairing import check_pairing
+from core.study.parts import Comparison
 from core.study.skill import skill_ranks
 from core.study.study import Study
-from core.study.trainings import describe_trainings
+from core.study.trainings import choose_names, describe_trainings
 
 Q = TypeVar("Q", Levels, AnnaKarenina, Hypotheses, Summary, FineTuned)
 
 
 def complete(question: Q, study: Study) -> Q:
-    """Name the finished models where none are named; raises as `check_pairing`."""
+    """Name the finished models where none are named; raises UnknownNameError for others, and as
+    `check_pairing`.
+    """
     check_pairing(study, question.comparison)
-    names = question.names or describe_trainings(study)["model"]
+    names = choose_names(question.names, list(describe_trainings(study)["model"]), "finished model")
     return replace(question, names=tuple(sorted(set(names))))
 
 
@@ -156,13 +160,14 @@ def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.D
     def last_layer(model: str) -> Float32[np.ndarray, "n d"]:
         return study.spaces(model)[-1]
 
-    return test_all(Material(last_layer, trainings, pairs, question.permutations, question.seed))
+    dealt = question.permutations, question.seed
+    return test_all(Material(last_layer, trainings, pairs, *dealt, question.comparison.toward))
 
 
 declare(
     Hypotheses,
     Answer(
-        explain, version=2, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
+        explain, version=3, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
     ),
 )
 
@@ -172,7 +177,9 @@ def complete_replicates(question: Replicates, study: Study) -> Replicates:
     `check_pairing`.
     """
     check_pairing(study, question.comparison)
-    names = question.names or replicated(describe_trainings(study))["model"]
+    trainings = describe_trainings(study)
+    choose_names(question.names, list(trainings["model"]), "finished model")
+    names = question.names or replicated(trainings)["model"]
     return replace(question, names=tuple(sorted(set(names))))
 
 
@@ -210,20 +217,26 @@ declare(
 
 
 def summarize(question: Summary, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Return all answers as one table; see `core.questions.convergence.summary`."""
+    """Return all answers as one table; see `core.questions.convergence.summary`.
+
+    Figure 3 is left out where the question is not of what it shows: all models, by mutual k-NN.
+    """
     scope, names, comparison = question.scope, question.names, question.comparison
     dealt = {"permutations": question.permutations, "seed": question.seed}
+    toward = comparison.toward
 
     def by_level(by: By) -> pd.DataFrame:
         table = ask(Levels(scope, names, comparison, by=by, **dealt), study, report)
-        return summarize_levels(by, table)
+        return summarize_levels(by, table, toward)
 
-    k, chance = comparison.settings.get("k", Overview.k), comparison.chance(study.size)
+    chance = comparison.chance(study.size)
     parts = [
         *map(by_level, get_args(By)),
         summarize_hypotheses(ask(Hypotheses(scope, names, comparison, **dealt), study, report)),
-        summarize_thirds(ask(AnnaKarenina(scope, names, comparison, **dealt), study, report)),
-        summarize_trends(ask(Overview(scope, k=k), study, report)),
+        summarize_thirds(
+            ask(AnnaKarenina(scope, names, comparison, **dealt), study, report), toward
+        ),
+        *_figure_3(question, study, report),
         summarize_copies(ask(FineTuned(scope, names, comparison), study, report)),
         summarize_ceilings(ask(Replicates(scope, names, comparison), study, report), chance),
     ]
@@ -234,12 +247,19 @@ declare(
     Summary,
     Answer(
         summarize,
-        version=1,
+        version=2,
         complete=complete,
         needs=(Levels, Hypotheses, AnnaKarenina, Overview, FineTuned, Replicates),
         findings=summary_findings,
     ),
 )
+
+
+def _figure_3(question: Summary, study: Study, report: Progress | None) -> Iterator[pd.DataFrame]:
+    comparison, k = question.comparison, question.comparison.settings.get("k", Overview.k)
+    drawn = replace(comparison, k=k) == Comparison(k=k)
+    if drawn and set(describe_trainings(study)["model"]) <= set(question.names):
+        yield summarize_trends(ask(Overview(question.scope, k=k), study, report))
 
 
 def _named(names: tuple[str, ...], study: Study) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from core.figures.numbers import counted, p_text
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import INK, Mode, blank, clear, hover_card, hue, plain, reason, wrap
 from core.questions.convergence.fine_tuning import ALL
-from core.questions.convergence.levels import KINDS, Kind
+from core.questions.convergence.levels import KINDS, Kind, kinds_to_show
 
 ADJUSTED = (  # one line under the figure
     "Diamonds and the stated change hold the mix of objectives and families fixed; circles are raw"
@@ -39,7 +39,7 @@ def levels(
     table: rows of `Levels`. ceilings: by kind of pairs, how alike two seeds of a recipe are.
     chance: NaN where no formula gives it.
     """
-    kinds = [kind for kind in KINDS if kind in set(table["pairs_of"])]
+    kinds = kinds_to_show(table)
     if not kinds:
         return reason("No two finished models lie on one level: choose other levels.", mode)
     columns = per_row(len(kinds), narrow)

@@ -11,7 +11,7 @@ import pandas as pd
 from core.figures.numbers import p_text
 from core.questions.convergence.evidence import weigh
 from core.questions.convergence.fine_tuning import ALL
-from core.questions.convergence.levels import KINDS, SKILL_THIRDS
+from core.questions.convergence.levels import KINDS, SKILL_THIRDS, kinds_to_show
 from core.questions.convergence.question import (
     AnnaKarenina,
     FineTuned,
@@ -51,14 +51,14 @@ def level_findings(question: Levels, table: pd.DataFrame) -> list[str]:
     trends = table.drop_duplicates("pairs_of")
     rows = {row["pairs_of"]: row for row in trends.to_dict("records")}
     lead = rows.get("all") or next(iter(rows.values()))
-    others = [row for kind, row in rows.items() if row is not lead and np.isfinite(row["p"])]
-    said = [_lead(lead, RISING[question.by], table)]
-    if others:
+    others = [row for row in rows.values() if row is not lead and np.isfinite(row["p"])]
+    said = [_lead(lead, RISING[question.by], table, question.comparison.toward)]
+    if others and len(kinds_to_show(table)) > 1:
         said.append(f"{listed(_short(row) for row in others)}.".capitalize())
     return [*said, CAUTION]
 
 
-def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
+def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame, toward: int) -> str:
     who = better.format(WHO[row["pairs_of"]])
     if not np.isfinite(row["p"]):
         return f"Whether {who} agree more with each other cannot be tested: {row['reason']}."
@@ -66,7 +66,7 @@ def _lead(row: Mapping[Hashable, Any], better: str, table: pd.DataFrame) -> str:
     numbers = f"{_change(row)}{_interval(row)}, {p_text(row['p'])}, {recipes} recipes"
     if row["p"] > SURE:
         return f"It is not shown here that {who} agree more with each other ({numbers})."
-    more = "more" if row["rise"] > 0 else "less"
+    more = "more" if toward * row["rise"] > 0 else "less"
     return f"{who[:1].upper()}{who[1:]} agree {more} with each other here ({numbers})."
 
 
@@ -84,7 +84,7 @@ def _interval(row: Mapping[Hashable, Any]) -> str:
     return f", 95 % interval {row['rise_low']:+.3f} to {row['rise_high']:+.3f}".replace("-", "−")
 
 
-def karenina_findings(_: AnnaKarenina, table: pd.DataFrame) -> list[str]:
+def karenina_findings(question: AnnaKarenina, table: pd.DataFrame) -> list[str]:
     """Say whether strong models are alike and weak ones each weak in their own way."""
     if table.empty:
         return ["No two finished models have a competence, so strong and weak are not compared."]
@@ -97,7 +97,10 @@ def karenina_findings(_: AnnaKarenina, table: pd.DataFrame) -> list[str]:
     said = [f"{_means_at(table, *place)} {text}" for text, place in places.items()]
     contrasts = table.drop_duplicates("pairs_of").to_dict("records")
     lead = next((row for row in contrasts if row["pairs_of"] == "all"), contrasts[0])
-    return [f"Adjusted mean alignment is {'; '.join(said)}.", _weakness(lead)]
+    return [
+        f"Adjusted mean alignment is {'; '.join(said)}.",
+        _weakness(lead, question.comparison.toward),
+    ]
 
 
 def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
@@ -108,7 +111,7 @@ def _means_at(table: pd.DataFrame, one: str, other: str) -> str:
     return ", ".join(means) or "unknown"
 
 
-def _weakness(row: Mapping[Hashable, Any]) -> str:
+def _weakness(row: Mapping[Hashable, Any], toward: int) -> str:
     if not np.isfinite(row["p"]):
         return f"Whether each weak model is weak in its own way cannot be tested: {row['reason']}."
     numbers = f"{row['contrast']:+.3f}{_between(row)}, {p_text(row['p'])}".replace("-", "−")
@@ -117,7 +120,7 @@ def _weakness(row: Mapping[Hashable, Any]) -> str:
             "It is not shown that weak models agree less with each other than with strong ones"
             f" ({numbers})."
         )
-    if row["contrast"] > 0:
+    if toward * row["contrast"] > 0:
         return (
             "Weak models go wrong together: they agree more with each other than with strong ones"
             f" ({numbers})."
@@ -143,8 +146,7 @@ def hypothesis_findings(_: Hypotheses, table: pd.DataFrame) -> list[str]:
 def _verdict(row: Mapping[Hashable, Any]) -> str:
     name, measured = str(row["hypothesis"]).capitalize(), str(row["measured"])
     if row["verdict"] == "not tested":
-        why = row["reason"] or "levels can be dealt in too few ways"
-        return f"{name}: not tested, as too few models were trained for it ({why})."
+        return f"{name}: not tested, as too few models were trained for it ({row['reason']})."
     value = f"{row['value']:+.3g}".replace("-", "−")
     interval = (
         f" (95 % interval {row['low']:+.3g} to {row['high']:+.3g})".replace("-", "−")
@@ -181,21 +183,21 @@ def replicate_findings(_: Replicates, table: pd.DataFrame) -> list[str]:
     ]
 
 
-def fine_tuned_findings(_: FineTuned, table: pd.DataFrame) -> list[str]:
+def fine_tuned_findings(question: FineTuned, table: pd.DataFrame) -> list[str]:
     """Say for each kind of copies whether fine-tuning cost alignment with language."""
     if table.empty:
         return ["No vision model here was fine-tuned from another, or no language model is there."]
-    return [_cost(row) for row in table[table["with"] == ALL].to_dict("records")]
+    toward = question.comparison.toward
+    return [_cost(row, toward) for row in table[table["with"] == ALL].to_dict("records")]
 
 
-def _cost(row: Mapping[Hashable, Any]) -> str:
+def _cost(row: Mapping[Hashable, Any], toward: int) -> str:
     change = f"{row['change']:+.3f}".replace("-", "−")
     if not np.isfinite(row["p"]):
         return f"{row['copies']}: alignment with language changes by {change}; {row['reason']}."
     interval = f"{row['low']:+.3f} to {row['high']:+.3f}".replace("-", "−")
-    sense = (
-        "is not shown to change" if row["p"] > SURE else "rises" if row["change"] > 0 else "falls"
-    )
+    way = "rises" if toward * row["change"] > 0 else "falls"
+    sense = "is not shown to change" if row["p"] > SURE else way
     return (
         f"{row['copies']}: alignment with language {sense} ({change}, 95 % interval {interval},"
         f" {p_text(row['p'])}, {row['pairs']} pairs of model and copy)."

@@ -66,7 +66,10 @@ def _paired(change: Float64[np.ndarray, " n"]) -> dict[str, Any]:
     if len(change) < FEWEST:
         why = f"a test takes at least {FEWEST} pairs of model and copy; here are {len(change)}"
         return {"change": mean, "low": np.nan, "high": np.nan, "p": np.nan, "reason": why}
+    if np.ptp(change) == 0:
+        why = "all pairs of model and copy change alike, so their spread is unknown"
+        return {"change": mean, "low": np.nan, "high": np.nan, "p": np.nan, "reason": why}
     error = float(change.std(ddof=1) / np.sqrt(len(change)))
     reach = float(t.ppf((1 + LEVEL) / 2, len(change) - 1)) * error
-    p = float(2 * t.sf(abs(mean) / error, len(change) - 1)) if error else np.nan
+    p = float(2 * t.sf(abs(mean) / error, len(change) - 1))
     return {"change": mean, "low": mean - reach, "high": mean + reach, "p": p, "reason": ""}

@@ -16,7 +16,14 @@ import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import MetricError
-from core.questions.convergence.levels import KINDS, Kind, arrange, put_on_levels, usual_of
+from core.questions.convergence.levels import (
+    KINDS,
+    Kind,
+    arrange,
+    join_lines,
+    put_on_levels,
+    usual_of,
+)
 from core.questions.convergence.question import By
 from core.spaces.spectra import effective_rank, participation_ratio
 from core.statistics.dealing import DealtTrend, recipe_trend
@@ -56,7 +63,8 @@ class Material:
     """What all tests are made from.
 
     last_layer: reads the last space of a model. trainings: rows of `describe_trainings`. pairs: of
-    `ModelPairs`. draws, seed: of the dealings.
+    `ModelPairs`. draws, seed: of the dealings. toward: 1 where higher scores mean more aligned, −1
+    where lower ones do.
     """
 
     last_layer: Callable[[str], Float32[np.ndarray, "n d"]]
@@ -64,21 +72,22 @@ class Material:
     pairs: pd.DataFrame
     draws: int
     seed: int
+    toward: int = 1
 
 
 @dataclass(frozen=True)
 class Test:
     """One test of a hypothesis.
 
-    decides: whether the verdict on the hypothesis is this test's. predicted: 1 for a rise, −1 for a
-    fall.
+    decides: whether the verdict on the hypothesis is this test's. predicted: 1 where it predicts
+    that the score rises, −1 that it falls.
     """
 
     hypothesis: str
     measured: str
     trend: DealtTrend
+    predicted: int
     decides: bool = False
-    predicted: int = 1
 
 
 def test_all(of: Material) -> pd.DataFrame:
@@ -91,7 +100,7 @@ def test_all(of: Material) -> pd.DataFrame:
         *_multitask(of),
         *_capacity(of),
         *_simplicity(of),
-        Test("data", DATA, _leveled(of, "data", "across")),
+        Test("data", DATA, _leveled(of, "data", "across"), of.toward),
     ]
     rows = pd.DataFrame([_row(test) for test in tests])
     q = np.full(len(rows), np.nan)
@@ -133,30 +142,30 @@ def _row(test: Test) -> dict[str, object]:
 
 
 def _multitask(of: Material) -> Iterator[Test]:
-    yield Test("multitask", MULTITASK, _leveled(of, "tasks", "vision"), decides=True)
+    yield Test("multitask", MULTITASK, _leveled(of, "tasks", "vision"), of.toward, decides=True)
     rows, usual = (of.trainings[of.trainings["varies"] == what] for what in ("tasks", ""))
     near = _mean_alignment(rows, usual[usual["modality"] == "language"], of.pairs)
     doublings = np.log2(rows["tasks"].to_numpy(float))
-    yield Test("multitask", MULTITASK_ACROSS, _over(of, rows, near, doublings))
+    yield Test("multitask", MULTITASK_ACROSS, _over(of, rows, near, doublings), of.toward)
 
 
 def _capacity(of: Material) -> Iterator[Test]:
     for kind, title in KINDS.items():
         trend = _leveled(of, "size", kind)
-        yield Test("capacity", CAPACITY.format(title), trend, decides=kind == "all")
+        yield Test("capacity", CAPACITY.format(title), trend, of.toward, decides=kind == "all")
 
 
 def _simplicity(of: Material) -> Iterator[Test]:
     rows = pd.concat([_sweep(of.trainings, what) for what in SWEPT], ignore_index=True)
     near = _near_others(rows, of)
     rank, ratio = (_measured(of, rows, one) for one in (effective_rank, participation_ratio))
-    yield Test("simplicity", SIMPLICITY, _over(of, rows, near, rank), decides=True, predicted=-1)
-    yield Test("simplicity", RATIO, _over(of, rows, near, ratio), predicted=-1)
+    yield Test("simplicity", SIMPLICITY, _over(of, rows, near, rank), -of.toward, decides=True)
+    yield Test("simplicity", RATIO, _over(of, rows, near, ratio), -of.toward)
     decayed = (rows["swept"] == "weight decay").to_numpy(bool)
     places = rows.loc[decayed, "decay"].rank(method="dense").to_numpy(float)
     strengths = (places - 1) / max(places.max(initial=1) - 1, 1)
     trend = _over(of, rows[decayed], rank[decayed], strengths)
-    yield Test("simplicity", DECAYED, trend, predicted=-1)
+    yield Test("simplicity", DECAYED, trend, predicted=-1)  # of the rank
 
 
 def _leveled(of: Material, by: By, kind: Kind) -> DealtTrend:
@@ -165,14 +174,13 @@ def _leveled(of: Material, by: By, kind: Kind) -> DealtTrend:
 
 
 def _sweep(trainings: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return the trainings that vary in one thing with the usual ones that they vary from, all in
-    one line.
+    """Return the trainings that vary in one thing with the usual ones that they vary from, in one
+    line.
     """
     varied = trainings[trainings["varies"] == what]
     usual = trainings[trainings["recipe"].isin(usual_of(varied))]
-    line = varied["line"].iloc[0] if len(varied) else ""
-    rows = pd.concat([varied, usual])
-    return rows.assign(line=line, swept=what, recipe=rows["recipe"] + f", {what}")
+    rows = join_lines(pd.concat([varied, usual]), what)
+    return rows.assign(swept=what, recipe=rows["recipe"] + f", {what}")
 
 
 def _near_others(rows: pd.DataFrame, of: Material) -> Float64[np.ndarray, " m"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
+from core.figures.numbers import counted
 from core.modalities import MODALITIES
 from core.questions.convergence.question import By
 from core.statistics.level_trends import Trainings
@@ -26,6 +27,15 @@ KINDS: Mapping[Kind, str] = {
 SKILL_THIRDS = ("least competent", "middle", "most competent")
 SIZE_THIRDS = ("smallest", "middle", "largest")
 TASKS, DATA = "tasks", "data"
+
+
+def kinds_to_show(table: pd.DataFrame) -> list[Kind]:
+    """Return the kinds of pairs in a table with pairs_of and pairs; only the one kind where all
+    pairs are of it.
+    """
+    counts = table.groupby("pairs_of")["pairs"].sum()
+    same: list[Kind] = [kind for kind in KINDS if counts.get(kind) == counts.get("all", 0)]
+    return same[1:] or [kind for kind in KINDS if kind in counts.index]
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,11 @@ def put_on_levels(trainings: pd.DataFrame, by: By, skill: pd.Series) -> Leveled:
     """
     usual = trainings[trainings["varies"] == ""]
     if by == "tasks":
-        return _ordered(trainings[trainings["varies"] == TASKS], "tasks", "{:.0f} tasks")
+        return _ordered(trainings[trainings["varies"] == TASKS], "tasks", _tasks)
     if by == "data":
         less = trainings["varies"] == DATA
         varied = trainings[less | trainings["recipe"].isin(usual_of(trainings[less]))]
-        return _ordered(_one_line(varied), "data", "{:.3g} of the data")
+        return _ordered(join_lines(varied, DATA), "data", _share)
     if by == "size":
         return _sized(usual)
     return _thirds(usual, skill, SKILL_THIRDS)
@@ -90,18 +100,25 @@ def usual_of(varied: pd.DataFrame) -> set[str]:
     return {str(recipe).rpartition("-")[0] for recipe in varied["recipe"]}
 
 
-def _ordered(rows: pd.DataFrame, column: str, text: str) -> Leveled:
+def join_lines(varied: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Put usual recipes into the lines of those that vary from them in one thing."""
+    line = varied["line"].where(varied["varies"] == what, varied["line"] + f", {what}")
+    return varied.assign(line=line)
+
+
+def _ordered(rows: pd.DataFrame, column: str, name: Callable[[float], str]) -> Leveled:
     values = sorted(rows[column].dropna().unique())
     kept = rows[rows[column].notna()]
     levels = kept[column].map({value: place for place, value in enumerate(values)})
-    names = [text.format(value).replace("1 tasks", "1 task") for value in values]
-    return Leveled(kept, levels.to_numpy(float), names)
+    return Leveled(kept, levels.to_numpy(float), [name(value) for value in values])
 
 
-def _one_line(varied: pd.DataFrame) -> pd.DataFrame:
-    """Put a recipe with all of the data into the line of those with less of it."""
-    line = varied["line"].where(varied["varies"] == DATA, varied["line"] + f", {DATA}")
-    return varied.assign(line=line)
+def _tasks(count: float) -> str:
+    return counted(count, "task", "tasks")
+
+
+def _share(share: float) -> str:
+    return "all of the data" if share == 1 else f"{share:.3g} of the data"
 
 
 def _sized(usual: pd.DataFrame) -> Leveled:

@@ -17,8 +17,11 @@ COMPETENCE, THIRDS, TRENDS = "levels of competence", "Anna Karenina", "figure 3"
 HYPOTHESIS, DECIDES = "hypothesis: ", " (decides; p is q)"
 
 
-def summarize_levels(by: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per kind of pairs: the rise of alignment over levels. table: of `Levels`."""
+def summarize_levels(by: str, table: pd.DataFrame, toward: int = 1) -> pd.DataFrame:
+    """Return a row per kind of pairs: the rise of alignment over levels.
+
+    table: of `Levels`. toward: 1 where higher scores mean more aligned, −1 where lower ones do.
+    """
     recipes = table.groupby("pairs_of")["recipes"].sum()
     rows = table.drop_duplicates("pairs_of")
     return _rows(
@@ -30,7 +33,7 @@ def summarize_levels(by: str, table: pd.DataFrame) -> pd.DataFrame:
             "high": row["rise_high"],
             "p": row["p"],
             "counted": _recipes(int(recipes[row["pairs_of"]])),
-            "verdict": judge(row["rise"], 1, row["p"]),
+            "verdict": judge(row["rise"], toward, row["p"]),
             "reason": row["reason"],
         }
         for row in rows.to_dict("records")
@@ -51,15 +54,18 @@ def summarize_hypotheses(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def summarize_thirds(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per kind of pairs: what weak models share. table: of `AnnaKarenina`."""
+def summarize_thirds(table: pd.DataFrame, toward: int = 1) -> pd.DataFrame:
+    """Return a row per kind of pairs: what weak models share.
+
+    table: of `AnnaKarenina`. toward: as of `summarize_levels`.
+    """
     return _rows(
         {
             "about": THIRDS,
             "what": "weak with weak − weak with strong, " + KINDS[row["pairs_of"]],
             **{name: row[name] for name in ("low", "high", "p", "reason")},
             "value": row["contrast"],
-            "verdict": judge(row["contrast"], -1, row["p"]),
+            "verdict": judge(row["contrast"], -toward, row["p"]),
         }
         for row in table.drop_duplicates("pairs_of").to_dict("records")
     )

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, per_row
 from core.figures.theme import INK, Mode, plain, reason, wrap
-from core.questions.convergence.levels import KINDS, SKILL_THIRDS, Kind
+from core.questions.convergence.levels import KINDS, SKILL_THIRDS, Kind, kinds_to_show
 
 
 def thirds(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -20,7 +20,7 @@ def thirds(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figur
 
     table: rows of `AnnaKarenina`.
     """
-    kinds = [kind for kind in KINDS if kind in set(table["pairs_of"])]
+    kinds = kinds_to_show(table)
     if not kinds:
         return reason("No two finished models have a competence: measure some.", mode)
     columns = per_row(len(kinds), narrow)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.errors import UnknownNameError
 from core.questions.convergence.answer import LEVEL_COLUMNS
 from core.questions.convergence.evidence import choose_lead, weigh
 from core.questions.convergence.findings import (
@@ -19,9 +20,14 @@ from core.questions.convergence.findings import (
     summary_findings,
 )
 from core.questions.convergence.fine_tuning import ALL, compare_copies
-from core.questions.convergence.hypotheses import Material, judge
+from core.questions.convergence.hypotheses import DECAYED, Material, _sweep, judge
 from core.questions.convergence.hypotheses import test_all as run_all
-from core.questions.convergence.levels import SKILL_THIRDS, arrange, put_on_levels
+from core.questions.convergence.levels import (
+    SKILL_THIRDS,
+    arrange,
+    kinds_to_show,
+    put_on_levels,
+)
 from core.questions.convergence.question import (
     AnnaKarenina,
     FineTuned,
@@ -44,7 +50,8 @@ from core.study.ceilings import (
     replicated,
     summarize_replicates,
 )
-from core.study.trainings import kinship
+from core.study.parts import Comparison
+from core.study.trainings import choose_names, kinship
 
 SIZES = {"XS": 1.0, "S": 2.0, "M": 3.0}
 
@@ -133,16 +140,38 @@ def test_data_and_tasks_put_what_varies_on_levels_with_the_usual_recipe_it_varie
         for part in (4, 16)
         for seed in range(2)
     ]
-    tasks = [row(f"sets-s-{n}", "ViT sets", varies="tasks", tasks=float(n)) for n in (1, 2, 2)]
+    tasks = [row(f"sets-s-{n}", "ViT sets", varies="tasks", tasks=float(n)) for n in (1, 2, 21)]
     trainings = pd.concat([family(), pd.DataFrame([*some, *tasks])], ignore_index=True)
     data = put_on_levels(trainings, "data", pd.Series(dtype=float))
-    assert list(data.names) == ["0.0625 of the data", "0.25 of the data", "1 of the data"]
+    assert list(data.names) == ["0.0625 of the data", "0.25 of the data", "all of the data"]
     assert set(data.rows["line"]) == {"ViT sup, data"}
     assert set(data.rows.loc[data.levels == 2, "model"]) == {"sup-xs#0", "sup-xs#1"}
     assert list(put_on_levels(trainings, "tasks", pd.Series(dtype=float)).names) == [
         "1 task",
         "2 tasks",
+        "21 tasks",
     ]
+
+
+def test_names_that_cannot_be_asked_of_are_refused_and_none_means_all():
+    assert choose_names((), ["a", "b"], "finished model") == ["a", "b"]
+    assert choose_names(("b",), ["a", "b"], "finished model") == ("b",)
+    with pytest.raises(UnknownNameError, match="no finished model named 'c'"):
+        choose_names(("b", "c"), ["a", "b"], "finished model")
+
+
+def test_sweeps_of_two_objectives_stay_two_lines():
+    trainings = family()
+    more = [
+        row(f"{line}-xs-decay{n}", f"ViT {line}, weight decay", varies="weight decay")
+        for line in ("mae", "clip")
+        for n in (1, 2)
+    ]
+    swept = _sweep(pd.concat([trainings, pd.DataFrame(more)], ignore_index=True), "weight decay")
+    assert swept.groupby("line")["recipe"].nunique().to_dict() == {
+        "ViT clip, weight decay": 3,
+        "ViT mae, weight decay": 3,
+    }
 
 
 def test_kinds_choose_pairs_by_what_the_models_read():
@@ -261,6 +290,36 @@ def test_two_copies_are_too_few_and_none_is_said():
     assert fine_tuned_findings(FineTuned(), none)[0].startswith("No vision model here")
 
 
+def test_copies_that_all_change_alike_are_not_tested_and_the_reason_is_said():
+    trainings, pairs = copies(0.0)
+    table = compare_copies(trainings, pairs.assign(score=0.3))
+    assert table["p"].isna().all()
+    assert fine_tuned_findings(FineTuned(), table)[0].endswith(
+        "changes by +0.000; all pairs of model and copy change alike, so their spread is unknown."
+    )
+
+
+def test_where_low_scores_mean_aligned_sentences_and_verdicts_turn():
+    both = Comparison(), Comparison(metric="shape_angle")
+    trainings, pairs = swept(-0.02)
+    leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
+    thirds = compare_thirds(leveled, pairs, draws=9, seed=0).assign(contrast=-0.1, p=0.01)
+    high, low = (karenina_findings(AnnaKarenina(comparison=one), thirds)[1] for one in both)
+    assert high.startswith("Weak models are weak in their own ways")
+    assert low.startswith("Weak models go wrong together")
+    high, low = (
+        fine_tuned_findings(FineTuned(comparison=one), compare_copies(*copies(-0.05)))[0]
+        for one in both
+    )
+    assert "alignment with language falls (−" in high
+    assert "alignment with language rises (−" in low
+    table = run_all(Material(last_layer, trainings, pairs, draws=99, seed=0, toward=both[1].toward))
+    decisive = table[table["decides"]].set_index("hypothesis")["verdict"]
+    assert set(decisive) == {"contradicted"}
+    decayed = table[table["measured"] == DECAYED].iloc[0]
+    assert decayed["predicted"] == -1  # rank is no score
+
+
 def rank_of(model: str) -> int:
     """Return the number that a name has after `rank`, else 3."""
     return int(model.partition("#")[0].partition("rank")[2] or 3)
@@ -349,7 +408,7 @@ def levels(rise: float, p: float) -> pd.DataFrame:
             place,
             6,
             3,
-            9,
+            12 if kind == "all" else 9,
             *[0.2 + rise * place] * 2,
             0.1,
             0.3,
@@ -379,6 +438,13 @@ def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
     assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
         "No two finished models lie on one level of tasks, so nothing is compared."
     ]
+
+
+def test_one_kind_of_pairs_is_said_and_drawn_once():
+    rows = levels(0.1, 0.01).query("pairs_of == 'all'")
+    twice = pd.concat([rows, rows.assign(pairs_of="vision")])
+    assert kinds_to_show(twice) == ["vision"]
+    assert level_findings(Levels(by="tasks"), twice) == level_findings(Levels(by="tasks"), rows)
 
 
 def thirds_of(table: pd.DataFrame) -> pd.DataFrame:
