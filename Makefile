@@ -16,7 +16,7 @@ app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 from tests.hub.server import LocalHub
 
@@ -24,6 +24,17 @@ settings.register_profile(
     derandomize="CI" in os.environ,
 )
 settings.load_profile("busy")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shapes_checked_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave the shapes of what pages and commands call to the tests of that: checking them once
+    more takes a third of the time.
+    """
+    above = Path(__file__).parent / "pages", Path(__file__).parent / "cli"
+    config.update("jaxtyping_disable", any(request.path.is_relative_to(one) for one in above))
+    yield
+    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from jaxtyping import config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
@@ -22,14 +21,6 @@ def _fresh_caches() -> Iterator[None]:
     yield
     st.cache_data.clear()
     st.cache_resource.clear()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shapes_unchecked() -> Iterator[None]:
-    """Leave shapes to the tests of what a page calls: checking them takes a third of its time."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True)
