@@ -38,6 +38,14 @@ LANGUAGE_FAMILIES = {
     "roberta": "RoBERTa",
     "xlm-roberta": "XLM-RoBERTa",
 }
+# Lines that share a model type with another; the first pattern that is found in an id decides.
+LANGUAGE_LINES = (
+    (r"open[_-]?llama", "OpenLLaMA"),
+    (r"llama[_-]?3", "LLaMA 3"),
+    (r"llama[_-]?2", "LLaMA 2"),
+    (r"vicuna", "Vicuna"),
+    (r"bloomz", "BLOOMZ"),
+)
 # The first pattern that is found in a timm name decides: fine-tuning of a CLIP model comes before
 # CLIP, fcmae before mae.
 OBJECTIVES = (
@@ -72,11 +80,12 @@ def vision_family(model_class: str) -> str:
     return VISION_FAMILIES.get(model_class, model_class)
 
 
-def language_family(model_type: str) -> str:
-    """Return the architecture line of a transformers model type, the type itself where no better
-    one is known.
+def language_family(model_type: str, name: str) -> str:
+    """Return the line of a transformers model of this id or folder: models of one type may come
+    from several (LLaMA, OpenLLaMA), which are no family. The type itself where no better is known.
     """
-    return LANGUAGE_FAMILIES.get(model_type, model_type)
+    lines = (line for pattern, line in LANGUAGE_LINES if re.search(pattern, name.lower()))
+    return next(lines, LANGUAGE_FAMILIES.get(model_type, model_type))
 
 
 def vision_objective(name: str) -> str:

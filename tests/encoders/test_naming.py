@@ -47,8 +47,28 @@ def test_published_vision_models(name, title, objective):
 def test_families():
     assert naming.vision_family("VisionTransformer") == "ViT"
     assert naming.vision_family("ConvNeXt") == "ConvNeXt"
-    assert naming.language_family("gpt2") == "GPT-2"
-    assert naming.language_family("brand_new") == "brand_new"
+    assert naming.language_family("gpt2", "me/mine") == "GPT-2"
+    assert naming.language_family("brand_new", "me/mine") == "brand_new"
+
+
+@pytest.mark.parametrize(
+    ("name", "model_type", "family"),
+    [
+        ("huggyllama/llama-65b", "llama", "LLaMA"),
+        ("NousResearch/Meta-Llama-3-8B", "llama", "LLaMA 3"),
+        ("meta-llama/Llama-3.1-8B", "llama", "LLaMA 3"),
+        ("meta-llama/Llama-2-7b-hf", "llama", "LLaMA 2"),
+        ("openlm-research/open_llama_3b", "llama", "OpenLLaMA"),
+        ("bigscience/bloom-560m", "bloom", "BLOOM"),
+        ("bigscience/bloomz-560m", "bloom", "BLOOMZ"),
+        ("allenai/OLMo-1B-hf", "olmo", "OLMo"),
+        ("google/gemma-2b", "gemma", "Gemma"),
+        ("mistralai/Mistral-7B-v0.1", "mistral", "Mistral"),
+        ("mistralai/Mixtral-8x7B-v0.1", "mixtral", "Mixtral"),
+    ],
+)
+def test_lines_of_one_type_are_families_of_their_own(name, model_type, family):
+    assert naming.language_family(model_type, name) == family
     assert naming.language_objective(["BertForMaskedLM"]) == "masked language"
     assert naming.language_objective(["GPT2LMHeadModel"]) == "language"
 

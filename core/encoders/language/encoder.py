@@ -241,7 +241,7 @@ def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
         title=notes.get("title") or name,
         modality=LANGUAGE.name,
         spec=f"hf:{source.place}",
-        family=notes.get("family") or naming.language_family(model.config.model_type),
+        family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")
         or naming.language_objective(model.config.architectures or ()),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
