@@ -31,6 +31,7 @@ COLUMNS = (
     "tasks",
     "data",
     "decay",
+    "taught",
 )
 
 
@@ -39,13 +40,13 @@ def describe_trainings(study: Study) -> pd.DataFrame:
 
     recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
     `varies` (or, where that is empty, in size) alone. start: the model that it was fine-tuned from.
-    tasks, data, decay: NaN where unknown.
+    tasks, data, decay: NaN where unknown. taught: the names of the tasks where these vary.
     """
     models = trained(study.models())
     models = models[~is_reality(models)]
     cards = {name: study.entry(name).card for name in models["model"]}
     made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
-    made = made.reindex(columns=["line", "start", "varies", "data", "decay"])
+    made = made.reindex(columns=["line", "start", "varies", "data", "decay", "taught"])
     return (
         models.drop(columns="varies").join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
     )
@@ -62,17 +63,24 @@ def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Seque
 
 
 def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
-    """Return which trainings descend from one another or from one ancestor, as a symmetric
-    matrix.
+    """Return which trainings are alike for what they come from, as a symmetric matrix: they descend
+    from one another or from one ancestor, or, where tasks vary, they learned a task in common.
 
     trainings: rows of `describe_trainings`.
     """
     starts = dict(zip(trainings["model"], trainings["start"], strict=True))
     roots = [_root(name, starts) for name in trainings["model"]]
     numbers = pd.factorize(np.array(roots, dtype=object))[0]
-    alike: np.ndarray = numbers[:, None] == numbers[None, :]
+    alike: np.ndarray = (numbers[:, None] == numbers[None, :]) | _share_tasks(trainings)
     np.fill_diagonal(alike, False)
     return alike
+
+
+def _share_tasks(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
+    """Return which trainings learned a task in common, of those that vary in their tasks."""
+    taught = [set(tasks) for tasks in trainings["taught"]]
+    shared = [not one.isdisjoint(other) for one in taught for other in taught]
+    return np.array(shared, dtype=bool).reshape(len(taught), len(taught))
 
 
 def _root(name: str, starts: Mapping[str, str]) -> str:
@@ -87,7 +95,7 @@ def _made(card: ModelCard) -> dict[str, Any]:
     config = card.training.get("config") or {}
     if not config:
         line = " ".join(part for part in (card.family, card.objective) if part)
-        return {"line": line or card.name, "start": "", "varies": ""}
+        return {"line": line or card.name, "start": "", "varies": "", "taught": ()}
     varies = config.get("varies", "")
     line = f"{card.family} {config['objective']}" + (f", {varies}" if varies else "")
     return {
@@ -96,4 +104,5 @@ def _made(card: ModelCard) -> dict[str, Any]:
         "varies": varies,
         "data": config.get("data", np.nan),
         "decay": config.get("decay", np.nan),
+        "taught": tuple(config["options"]["tasks"]) if varies == "tasks" else (),
     }

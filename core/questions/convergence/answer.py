@@ -124,7 +124,7 @@ declare(
     Levels,
     Answer(
         tabulate,
-        version=3,
+        version=4,
         complete=complete,
         needs=(ModelPairs, TasksSolved),
         findings=level_findings,

@@ -73,6 +73,7 @@ def row(model: str, line: str, modality: str = "vision", **more: object) -> dict
         "tasks": np.nan,
         "data": 1.0,
         "decay": 0.05,
+        "taught": (),
         **more,
     }
 
@@ -201,6 +202,20 @@ def test_copies_and_what_they_were_made_from_are_kin():
     assert kinship(trainings).astype(int).tolist() == [
         [0, 1, 1, 0, 0],
         [1, 0, 1, 0, 0],
+        [1, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+    ]
+
+
+def test_models_that_learned_a_task_in_common_are_kin_where_tasks_vary():
+    taught = [("scene", "count"), ("time",), ("count", "time"), (), ()]
+    trainings = pd.DataFrame(
+        [row(f"set{i}", "ViT multitask, tasks") | {"taught": own} for i, own in enumerate(taught)]
+    )
+    assert kinship(trainings).astype(int).tolist() == [
+        [0, 0, 1, 0, 0],
+        [0, 0, 1, 0, 0],
         [1, 1, 0, 0, 0],
         [0, 0, 0, 0, 0],
         [0, 0, 0, 0, 0],
