@@ -48,7 +48,8 @@ weak in its own way. Models are cut into thirds of competence within their modal
 the adjusted mean alignment of all pairs of two thirds, with the mix of objectives and families held
 fixed. **Weak** above each panel is how much less (−) weak models agree with each other than with
 strong ones, among pairs of the same two objectives or families; **p** is how often a difference at
-least as large appears when thirds are shuffled among the recipes of each."""
+least as large appears when thirds are shuffled among the recipes of each. The interval, from
+leaving out one recipe at a time, may disagree with p close to the 5 % level: p decides."""
 WHY = "Why would they come together?"
 PREDICTIONS = {
     "multitask": "A model that must solve more tasks has fewer ways to do so.",

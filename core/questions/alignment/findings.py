@@ -45,7 +45,8 @@ def trend_findings(
     sign = 1 if aligned_high else -1
     rho = spearman_interval(mean["x"].to_numpy(), sign * mean["score"].to_numpy())
     placed = scored.dropna(subset="axis")
-    compared = f"{placed['model_y'].nunique()} {axis.targets}"
+    count, targets = placed["model_y"].nunique(), axis.targets
+    compared = counted(count, targets.removesuffix("s"), targets)
     verdict = _verdict(rho, compared, axis, len(means) - len(mean))
     return [verdict, *([] if rho.reason else [DEPENDENT])]
 

@@ -172,7 +172,7 @@ def summary_findings(_: Summary, table: pd.DataFrame) -> list[str]:
 def replicate_findings(_: Replicates, table: pd.DataFrame) -> list[str]:
     """Say how alike two seeds of a recipe are, by modality."""
     if table.empty:
-        return ["No recipe was trained with several seeds, so the ceiling is unknown."]
+        return ["No recipe here has several seeds, so the ceiling is unknown."]
     means = [
         f"{ceiling_of(table, modality):.3f} for {modality} models"
         for modality in dict.fromkeys(table["modality"])

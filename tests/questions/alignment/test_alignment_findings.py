@@ -48,6 +48,9 @@ def test_better_models_that_agree_more_are_found_with_effect_interval_and_number
     assert "with 2 vision models" in verdict
     assert verdict.endswith("8 language models).")
     assert caveat == DEPENDENT
+    points, models = tables(scores)
+    one = points[points["model_y"] == "vit-a"]
+    assert "with 1 vision model is" in trend_findings(one, models, aligned_high=True)[0]
 
 
 def test_the_direction_is_that_of_alignment_also_where_low_is_aligned():

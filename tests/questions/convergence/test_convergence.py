@@ -238,7 +238,7 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert replicated(trainings.assign(varies="width")).empty
     assert len(replicated(trainings)) == len(trainings)
     alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
-    assert replicate_findings(Replicates(), alone)[0].startswith("No recipe was trained with")
+    assert replicate_findings(Replicates(), alone)[0].startswith("No recipe here has several seeds")
     assert np.isnan(ceiling_of(alone, "vision"))
     assert np.isnan(ceiling_between(table, "vision", "world"))
 
