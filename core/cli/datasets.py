@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
         kinds,
         "add",
         run_dataset_add,
-        "add image-caption stimuli from a folder or the hub",
+        "add stimuli from a folder or the hub: images with captions, or either alone",
         job=True,
     )
     add_options(add, Addition)

@@ -34,7 +34,7 @@ from core.errors import (
 )
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.dataset import Dataset, DatasetCard, check_captions
+from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
 from core.stimuli.levels import offered_levels
 from core.store import Embedding, Store
 from core.store.examine import examine_if_usable
@@ -187,6 +187,8 @@ def _level(
 ) -> str | None:
     if modality_of(card).reads == "caption":
         check_captions(dataset)
+    if modality_of(card).reads == "image":
+        check_images(dataset)
     offered = offered_levels(dataset.levels, tuple(written))
     if level is not None and level not in offered:
         raise UnknownNameError("caption level", level, offered)
@@ -194,7 +196,7 @@ def _level(
 
 
 def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str | None) -> ModelCard:
-    if name is None and level not in (None, dataset.levels[0]):
+    if name is None and level not in (None, *dataset.levels[:1]):
         name = f"{card.name}~{re.sub('[^A-Za-z0-9._-]', '-', str(level))}"
     return change(card, name=name or card.name)
 

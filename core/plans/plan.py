@@ -35,6 +35,7 @@ class PlannedData:
     image_column: str = ""
     text_column: str = ""
     images_only: bool = False
+    texts_only: bool = False
     missing: str = ""
 
 

@@ -18,7 +18,7 @@ OF_HUB = ("revision", "split", "image_column", "text_column")
 
 @dataclass(frozen=True)
 class Addition:
-    """Add image-caption stimuli, or images alone, from a folder or the hub."""
+    """Add stimuli from a folder or the hub: images with captions, or either alone."""
 
     command: ClassVar[str] = "dataset add"
 
@@ -48,6 +48,11 @@ class Addition:
         help="images without captions: every image of the folder, or of the hub's data set",
         label="Images only",
     )
+    texts_only: bool = option(
+        False,
+        help="texts without images: the caption table alone, or the hub's column of captions",
+        label="Texts only",
+    )
     title: str = option(
         "", help="what people call the dataset (the folder's name, or the hub id)", metavar="TITLE"
     )
@@ -65,9 +70,7 @@ def check_addition(addition: Addition) -> None:
             "a dataset comes from a folder (--folder DIR) or from the hub (--hub ID); name one of"
             " the two"
         )
-    if addition.images_only and (addition.table or addition.text_column):
-        named = "--table" if addition.table else "--text-column"
-        raise InputError(f"--images-only takes no captions; leave {named} out, or --images-only")
+    _check_alone(addition)
     foreign = OF_HUB if addition.folder else ("table",)
     options = [one for one in options_of(Addition) if one.name in foreign]
     flags = [one.flag for one in options if value_of(addition, one)]
@@ -82,18 +85,29 @@ def check_addition(addition: Addition) -> None:
         )
 
 
+def _check_alone(addition: Addition) -> None:
+    """Raise InputError where one half is to be left out, and something is said of it."""
+    if addition.images_only and (addition.table or addition.text_column):
+        named = "--table" if addition.table else "--text-column"
+        raise InputError(f"--images-only takes no captions; leave {named} out, or --images-only")
+    if addition.texts_only and (addition.images_only or addition.image_column):
+        named = "--images-only" if addition.images_only else "--image-column"
+        raise InputError(f"--texts-only takes no images; leave {named} out, or --texts-only")
+
+
 def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     """Open what is to be added, reading all of it; raises InputError, OfflineError."""
     check_addition(addition)
     if addition.hub:
-        from core.stimuli.hub import NO_TEXT, HubDataset  # each source brings libraries of its own
+        # each source brings libraries of its own
+        from core.stimuli.hub import NO_IMAGE, NO_TEXT, HubDataset
 
         return HubDataset.open(
             addition.hub,
             name=addition.name,
             revision=addition.revision or None,
             split=addition.split or None,
-            image_column=addition.image_column or None,
+            image_column=NO_IMAGE if addition.texts_only else addition.image_column or None,
             text_column=NO_TEXT if addition.images_only else addition.text_column or None,
             skip_broken=addition.skip_broken,
         )
@@ -105,4 +119,5 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
         table=Path(addition.table) if addition.table else None,
         skip_broken=addition.skip_broken,
         images_only=addition.images_only,
+        texts_only=addition.texts_only,
     )

@@ -161,7 +161,8 @@ def _wrong_with(row: Row, earlier: int | None) -> str | None:
         return f"the caption of {row.stimulus} is of type {type(row.text).__name__}, expected text"
     if not row.text.strip():
         return f"the caption of {row.stimulus} is empty"
-    for name, value in {"the caption": row.text, "the level": row.level, **row.factors}.items():
+    fixed = {"the caption": row.text, "the level": row.level, "the id": row.stimulus}
+    for name, value in {**fixed, **row.factors}.items():
         if isinstance(value, str) and (unfit := _unfit(value)):
             return f"{name} of {row.stimulus} has {unfit}"
     if earlier is not None:

@@ -48,6 +48,7 @@ def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
         table=Path(source["table"]) if source["table"] else None,
         skip_broken=source["skip_broken"],
         images_only=not source["table"],
+        texts_only=source.get("texts_only", False),
     )
 
 

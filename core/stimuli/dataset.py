@@ -28,7 +28,7 @@ class DatasetCard:
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
     "folder" | "hub", …}`. levels: the caption levels, the default one first; none of a dataset of
-    images alone. size: number of stimuli.
+    images alone. size: number of stimuli. has_images: False for a dataset of texts alone.
     """
 
     name: str
@@ -37,6 +37,7 @@ class DatasetCard:
     source: Mapping[str, Any]
     levels: tuple[str, ...]
     size: int
+    has_images: bool = True
 
     @property
     def knows_factors(self) -> bool:
@@ -83,7 +84,7 @@ class Dataset(Protocol):
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file
-        is broken.
+        is broken, and for a dataset of texts alone.
         """
 
 
@@ -93,6 +94,15 @@ def check_captions(card: DatasetCard) -> None:
         raise StimuliError(
             f"dataset {card.name!r} has images and no captions, which this needs; add the dataset"
             " with captions under another name"
+        )
+
+
+def check_images(card: DatasetCard) -> None:
+    """Raise StimuliError for a dataset of texts alone, where images are to be read."""
+    if not card.has_images:
+        raise StimuliError(
+            f"dataset {card.name!r} has texts and no images, which this needs; add the dataset with"
+            " images under another name"
         )
 
 

@@ -1,4 +1,4 @@
-"""A dataset from a folder: image files and one table of captions beside them."""
+"""A dataset from a folder: image files and one table of captions beside them, or one of the two."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from core.stimuli.captions import (
     read_level,
     refuse,
 )
-from core.stimuli.dataset import DatasetCard, check_name
+from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import SUFFIXES, check_image, load_image
-from core.stimuli.table import Table, find_table, read_table
+from core.stimuli.table import COLUMNS, TEXT_COLUMNS, Table, find_table, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class FolderDataset:
     notes: tuple[str, ...]
     _files: tuple[tuple[Path, str], ...] = field(
         repr=False
-    )  # each image and the sha256 that it had on opening
+    )  # each image and the sha256 that it had on opening; none of texts alone
 
     @classmethod
     def open(
@@ -55,6 +55,7 @@ class FolderDataset:
         table: Path | None = None,
         skip_broken: bool = False,
         images_only: bool = False,
+        texts_only: bool = False,
     ) -> FolderDataset:
         """Open a folder, checking every row and decoding every image once (the digest alone takes
         about 1 s per gigabyte).
@@ -63,16 +64,18 @@ class FolderDataset:
         `caption`, optional `caption_index` or `level` (else the captions of an image are numbered
         from 0), other columns being factors; relative to the folder; found by itself where the
         folder has only one. images_only: all images of the folder in the order of their paths,
-        without captions or factors. Raises StimuliError with all problems together, unless
-        `skip_broken`, and always where nothing is left.
+        without captions or factors. texts_only: the table without images; see `read_rows`. Raises
+        StimuliError with all problems together, unless `skip_broken`, and always where nothing is
+        left.
         """
         check_name(name)
         if images_only:
             path, rows, nameless = folder, list_images(folder), list[Problem]()
         else:
             path = folder / table if table else find_table(folder)
-            rows, nameless = read_rows(read_table(path))
-        files, unusable = read_images(folder, rows, check_file)
+            wanted = TEXT_COLUMNS if texts_only else COLUMNS
+            rows, nameless = read_rows(read_table(path, wanted=wanted), texts_only=texts_only)
+        files, unusable = read_images(folder, () if texts_only else rows, check_file)
         put_together = gather_images if images_only else gather
         whole, wrong = put_together(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
@@ -85,6 +88,7 @@ class FolderDataset:
             "folder": str(folder.resolve()),
             "table": "" if images_only else str(table or path.name),
             "skip_broken": skip_broken,
+            **({"texts_only": True} if texts_only else {}),
         }
         return cls._of(name, folder, whole, files, source=source, skipped=tuple(map(str, problems)))
 
@@ -99,9 +103,11 @@ class FolderDataset:
         source: Mapping[str, Any],
         skipped: tuple[str, ...],
     ) -> FolderDataset:
-        kept = tuple(files[stimulus] for stimulus in whole.stimuli["stimulus"])
-        revision = whole.revision([digest for _, digest in kept])
-        card = DatasetCard(name, folder.resolve().name, revision, source, whole.levels, len(kept))
+        has_images = "texts_only" not in source
+        names = whole.stimuli["stimulus"].tolist()
+        kept = tuple(files[name] for name in names) if has_images else ()
+        revision, title = whole.revision([digest for _, digest in kept]), folder.resolve().name
+        card = DatasetCard(name, title, revision, source, whole.levels, len(names), has_images)
         return cls(card, whole.stimuli, whole.captions, skipped, whole.notes, kept)
 
     @property
@@ -111,8 +117,9 @@ class FolderDataset:
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image; raises StimuliError where its file is gone or no longer what
-        was opened.
+        was opened, and where there are only texts.
         """
+        check_images(self.card)
         if not 0 <= index < len(self._files):
             raise StimuliError(
                 f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}"
@@ -150,22 +157,46 @@ def list_images(folder: Path) -> list[Row]:
     return [Row(number, str(place), "", None) for number, place in enumerate(shown, start=1)]
 
 
-def read_rows(table: Table) -> tuple[list[Row], list[Problem]]:
-    """Return the rows that name an image, each with its level, and the problems of the others."""
+def read_rows(table: Table, *, texts_only: bool = False) -> tuple[list[Row], list[Problem]]:
+    """Return the rows that name an image, each with its level, and the problems of the others.
+
+    texts_only: the column `image` or `id` says which captions belong together; without them each
+    row is a stimulus, named by its place from 0. Raises StimuliError where levels lack such a
+    column.
+    """
+    key = table.id_column if texts_only else "image"
+    _check_levels(table, key)
     rows, problems = [], []
     counts: Counter[str] = Counter()
     for number, values in enumerate(table.rows, start=1):
-        stimulus = _image_name(values["image"])
+        stimulus = _name(key, values, number)
         if not stimulus:
-            problems.append(Problem(number, "names no image"))
+            problems.append(Problem(number, f"names no {key}"))
             continue
         level = (
             read_level(values[table.level_column]) if table.level_column else str(counts[stimulus])
         )
         counts[stimulus] += 1
-        factors = {name: _factor(name, values[name]) for name in table.factor_columns}
+        factors = {
+            name: _factor(name, values[name]) for name in table.factor_columns if name != key
+        }
         rows.append(Row(number, stimulus, level, values["caption"], factors))
     return rows, problems
+
+
+def _check_levels(table: Table, key: str | None) -> None:
+    if table.level_column and not key:
+        raise StimuliError(
+            f"{table.path.name} has a column {table.level_column!r}, but none that says which"
+            " captions belong together; add a column 'id'"
+        )
+
+
+def _name(key: str | None, values: Mapping[str, Any], number: int) -> str:
+    """Return what a row calls its stimulus, empty where it does not."""
+    if key is None:
+        return str(number - 1)
+    return _image_name(values[key]) if key == "image" else read_level(values[key])
 
 
 def _image_name(value: Any) -> str:

@@ -20,7 +20,7 @@ from PIL import Image
 from core.errors import PlatoscopeError, StimuliError
 from core.hub.repository import Repository
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images, refuse
-from core.stimuli.dataset import DatasetCard, check_name
+from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import check_image, load_image
 from core.stimuli.table import missing_column
 
@@ -36,6 +36,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "flickr30k": {"hub_id": "lmms-lab/flickr30k", "split": "test", "text_column": "caption"},
 }
 NO_TEXT = ""  # in place of a column of texts: images alone
+NO_IMAGE = ""  # in place of a column of images: texts alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
 
 
@@ -51,7 +52,7 @@ class HubDataset:
     captions: pd.DataFrame
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
-    _table: datasets.Dataset = field(repr=False)  # one column: the images, not decoded
+    _table: datasets.Dataset | None = field(repr=False)  # the images, not decoded, in one column
 
     @classmethod
     def open(
@@ -68,10 +69,10 @@ class HubDataset:
         """Open one split, from the cache where it is there.
 
         hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else
-        those of DEFAULTS, where None. text_column: a text, or a list of texts, whose places are the
-        caption levels, or NO_TEXT for images alone; empty ones after the first are captions that a
-        stimulus does not have. Raises OfflineError where the hub is needed and cannot be reached,
-        StimuliError for all else.
+        those of DEFAULTS, where None. image_column: NO_IMAGE for texts alone. text_column: a text,
+        or a list of texts, whose places are the caption levels, or NO_TEXT for images alone; empty
+        ones after the first are captions that a stimulus does not have. Raises OfflineError where
+        the hub is needed and cannot be reached, StimuliError for all else.
         """
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
@@ -88,9 +89,11 @@ class HubDataset:
                 f"split {split} of {hub_id} has no usable stimulus{first}; try another"
             )
         kept = whole.stimuli["stimulus"].tolist()
-        revision = whole.revision([rows.digests[each] for each in kept])
-        card = DatasetCard(name, _title(hub_id), revision, source, whole.levels, len(kept))
-        chosen = rows.images.select([int(each) for each in kept])
+        has_images = rows.images is not None
+        revision = whole.revision([rows.digests[each] for each in kept] if has_images else [])
+        title = _title(hub_id)
+        card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
+        chosen = rows.images and rows.images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
         return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen)
 
@@ -100,8 +103,11 @@ class HubDataset:
         return None
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raises StimuliError where there is no such stimulus."""
-        if not 0 <= index < self.card.size:
+        """Return a stimulus's image; raises StimuliError where there is no such stimulus, and where
+        there are only texts.
+        """
+        check_images(self.card)
+        if self._table is None or not 0 <= index < self.card.size:
             raise StimuliError(
                 f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
             )
@@ -111,22 +117,28 @@ class HubDataset:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a split, checked: the images, the stimuli that are whole, the digest of each good
-    image by row, and what is wrong with the others.
+    """The rows of a split, checked: the images, None of texts alone; the stimuli that are whole,
+    the digest of each good image by row, and what is wrong with the others.
     """
 
-    images: datasets.Dataset
+    images: datasets.Dataset | None
     whole: Captioned
     digests: Mapping[str, str]
     problems: Sequence[Problem]
+
+    def image(self, name: str) -> bytes | None:
+        """Return the image of a stimulus that is whole, None of texts alone."""
+        return image_bytes(self.images[int(name)]["image"], name) if self.images else None
 
 
 def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
     """Check every row of a split; raises StimuliError where a column is not there."""
     alone = source["text_column"] == NO_TEXT
-    images = _undecoded(table, source["image_column"])
+    images = None
+    if source["image_column"] != NO_IMAGE:
+        images = _undecoded(table, source["image_column"])
     rows = _nameless(table.num_rows) if alone else _texts(table, source)
-    digests, unusable = _check_images(images)
+    digests, unusable = _check_images(images) if images else ({}, {})
     whole, wrong = (gather_images if alone else gather)(rows, broken=unusable.keys())
     problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
     return Rows(images, whole, digests, problems)

@@ -21,7 +21,7 @@ from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
 from core.stimuli.folder import check_file, list_images, read_images, read_rows
 from core.stimuli.images import check_header, load_image
-from core.stimuli.table import find_table, read_table
+from core.stimuli.table import COLUMNS, TEXT_COLUMNS, find_table, read_table
 
 SIDE = 224  # pixels of a sample's longer side
 REPORTED = 20  # images from one report of progress to the next
@@ -29,10 +29,12 @@ REPORTED = 20  # images from one report of progress to the next
 
 @dataclass(frozen=True)
 class Sample:
-    """A stimulus as it would be added: its id, a small image, and its captions by level."""
+    """A stimulus as it would be added: its id, a small image, None of texts alone, and its captions
+    by level.
+    """
 
     stimulus: str
-    image: Image.Image
+    image: Image.Image | None
     captions: tuple[tuple[str, str], ...]
 
 
@@ -77,22 +79,27 @@ def preview_folder(
     *,
     table: Path | None = None,
     images_only: bool = False,
+    texts_only: bool = False,
     limits: Limits = LIMITS,
     report: Progress | None = None,
 ) -> Preview:
-    """Look at a folder of images with a caption table; see `FolderDataset.open`.
+    """Look at a folder of images with a caption table, or at one of the two; see
+    `FolderDataset.open`.
 
     Raises StimuliError where there is no table that can be read.
     """
-    read = _alone(folder, limits) if images_only else _captioned(folder, table, limits)
-    images = _look_at_images(folder, read.rows, limits, report)
+    if images_only:
+        read = _alone(folder, limits)
+    else:
+        read = _captioned(folder, table, limits, texts_only=texts_only)
+    images = _look_at_images(folder, () if texts_only else read.rows, limits, report)
     put_together = gather_images if images_only else gather
     whole, wrong = put_together(read.rows, broken=images.unusable.keys())
     problems = [*read.problems, *images.unusable.values(), *wrong]
-    names = [name for name in whole.stimuli["stimulus"] if name in images.decoded]
+    names = [name for name in whole.stimuli["stimulus"] if texts_only or name in images.decoded]
     return Preview(
         samples=tuple(
-            _sample(whole, name, images.decoded[name].read_bytes())
+            _sample(whole, name, None if texts_only else images.decoded[name].read_bytes())
             for name in names[: limits.samples]
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
@@ -119,11 +126,13 @@ class _Read:
     factors: tuple[str, ...]
 
 
-def _captioned(folder: Path, table: Path | None, limits: Limits) -> _Read:
-    every = read_table(folder / table if table else find_table(folder), most=limits.rows + 1)
+def _captioned(folder: Path, table: Path | None, limits: Limits, *, texts_only: bool) -> _Read:
+    path = folder / table if table else find_table(folder)
+    wanted = TEXT_COLUMNS if texts_only else COLUMNS
+    every = read_table(path, wanted=wanted, most=limits.rows + 1)
     seen = replace(every, rows=every.rows[: limits.rows])
     is_whole = seen.rows == every.rows
-    rows, nameless = read_rows(seen)
+    rows, nameless = read_rows(seen, texts_only=texts_only)
     settled = rows if is_whole else _settled(rows)
     return _Read(settled, len(seen.rows), nameless, is_whole, seen.factor_columns)
 
@@ -145,20 +154,19 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
     values = {name: getattr(addition, name) or None for name in OF_HUB}
     if addition.images_only:
         values["text_column"] = hub.NO_TEXT
+    if addition.texts_only:
+        values["image_column"] = hub.NO_IMAGE
     source = hub.source_of(addition.hub, values, addition.skip_broken)
     table = hub.load_first(source, limits.rows + 1)
     is_whole = len(table) <= limits.rows and "[" not in source["split"]
-    rows = hub.read_rows(table.take(min(len(table), limits.rows)), source)
+    count = min(len(table), limits.rows)
+    rows = hub.read_rows(table.take(count), source)
     names = rows.whole.stimuli["stimulus"][: limits.samples]
-    images = [rows.images[int(name)]["image"] for name in names]
     return Preview(
-        samples=tuple(
-            _sample(rows.whole, name, hub.image_bytes(image, name))
-            for name, image in zip(names, images, strict=True)
-        ),
+        samples=tuple(_sample(rows.whole, name, rows.image(name)) for name in names),
         problems=tuple(rows.problems),
-        rows=len(rows.images),
-        images=len(rows.images),
+        rows=count,
+        images=count if rows.images else 0,
         unopened=0,
         unread=0,
         is_whole=is_whole,
@@ -235,10 +243,12 @@ def _settled(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.stimulus in ready]
 
 
-def _sample(whole: Captioned, name: str, data: bytes) -> Sample:
-    """Make a sample of a stimulus that is whole."""
+def _sample(whole: Captioned, name: str, data: bytes | None) -> Sample:
+    """Make a sample of a stimulus that is whole; data: its image, None of texts alone."""
     (index,) = whole.stimuli.index[whole.stimuli["stimulus"] == name]
     levels = whole.captions[whole.captions["index"] == index]
-    image = load_image(data, name=name, side=SIDE)
-    image.thumbnail((SIDE, SIDE))
+    image = None
+    if data is not None:
+        image = load_image(data, name=name, side=SIDE)
+        image.thumbnail((SIDE, SIDE))
     return Sample(name, image, tuple(zip(levels["level"], levels["text"], strict=True)))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".jsonl", ".parquet")
 COLUMNS = ("image", "caption")
 LEVEL_COLUMNS = ("caption_index", "level")
+TEXT_COLUMNS = ("caption",)  # of a table of texts alone
+ID_COLUMNS = ("image", "id")  # which of its captions belong together
 OTHER_NAMES = {  # what others call these columns, for hints only
     "image": ("file_name", "filename", "file", "path", "image_path", "img"),
     "caption": ("text", "captions", "sentence", "description", "title"),
@@ -45,6 +47,11 @@ class Table:
     def level_column(self) -> str | None:
         """Return the column that names the caption level, if there is one."""
         return next((name for name in LEVEL_COLUMNS if name in self.columns), None)
+
+    @property
+    def id_column(self) -> str | None:
+        """Return the column that says which texts belong together where there are no images."""
+        return next((name for name in ID_COLUMNS if name in self.columns), None)
 
     @property
     def factor_columns(self) -> tuple[str, ...]:
@@ -123,6 +130,8 @@ def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliEr
         if near
         else ""
     )
+    if wanted == "image" and columns and not near:
+        hint = "; --texts-only takes texts alone"
     return StimuliError(f"{where} has no column {wanted!r}; it has {present}{hint}")
 
 

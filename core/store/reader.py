@@ -21,7 +21,7 @@ from core.errors import (
     UnknownNameError,
 )
 from core.recipe import Recipe
-from core.stimuli.dataset import DatasetCard
+from core.stimuli.dataset import DatasetCard, check_images
 from core.store.listing import all_usable, stamped, usable
 from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
@@ -136,8 +136,11 @@ class Store:
         return self.thumbnails(dataset, [index])[0]
 
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
-        """Return the thumbnails of several stimuli in the order of the request."""
+        """Return the thumbnails of several stimuli in the order of the request; raises StimuliError
+        for a dataset of texts alone.
+        """
         card = self.dataset(dataset)
+        check_images(card)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
             raise StimuliError(
                 f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}"
@@ -149,7 +152,7 @@ class Store:
 
     def image_sizes(self, dataset: str) -> pd.DataFrame | None:
         """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset
-        that was added without them.
+        that was added without them, or of texts alone.
         """
         path = dataset_file(self.root, self.dataset(dataset).name)
         with reading(path) as connection:

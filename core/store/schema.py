@@ -1,7 +1,7 @@
 """What the files of a store are called and what every one of them says about itself.
 
     ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older
-    files: none)
+    files: none; texts alone: neither)
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
     codes texts)
     ROOT/results/DATASET/NAME.duckdb         meta, result

@@ -77,7 +77,8 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
         _write_frame(connection, "stimuli", dataset.stimuli)
         _write_frame(connection, "captions", dataset.captions)
-        _write_images(connection, dataset, report)
+        if card.has_images:
+            _write_images(connection, dataset, report)
         recipe = Recipe.of(
             "dataset", name=card.name, revision=card.revision, source=dict(kept.source)
         )
@@ -166,7 +167,7 @@ def _check_dataset(dataset: Dataset) -> None:
     card, stimuli, captions = dataset.card, dataset.stimuli, dataset.captions
     if not card.size:
         raise StimuliError(
-            f"dataset {card.name!r} has no stimuli; give at least one image with a caption"
+            f"dataset {card.name!r} has no stimuli; give at least one image or caption"
         )
     if len(stimuli) != card.size:
         raise StimuliError(

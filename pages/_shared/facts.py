@@ -61,11 +61,14 @@ def factor_values(at: Place) -> dict[str, list[str]]:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
-    """Return WebP images in the order asked for, each as an address that holds the image itself.
+    """Return WebP images in the order asked for, each as an address that holds the image itself;
+    "" in place of each in a dataset of texts alone.
 
     A file that the server keeps for a session may be gone before a busy browser asks for it:
     another session's run cleans up.
     """
+    if not queries.card(at).has_images:
+        return [""] * len(indices)
     return [
         f"data:image/webp;base64,{b64encode(webp).decode()}"
         for webp in Store(at.root).thumbnails(at.dataset, indices)

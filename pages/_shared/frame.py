@@ -255,6 +255,12 @@ def need_readers(at: Place, *items: Item) -> None:
                     " another dataset, or add one with captions:",
                     command("dataset", "add", "NAME", "--folder", "DIR"),
                 )
+            if item == "image" and not queries.card(at).has_images:
+                raise NeededError(
+                    "This dataset holds texts alone, and the question needs images. Choose another"
+                    " dataset, or add one with images:",
+                    command("dataset", "add", "NAME", "--folder", "DIR"),
+                )
             none = f"No {modality.title} is embedded over this dataset yet."
             if queries.card(at).has_demo:
                 raise NeededError(

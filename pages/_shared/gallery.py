@@ -1,5 +1,5 @@
-"""Stimuli as pictures: searching, paging, opening. Captions and factors are data and are shown as
-they are.
+"""Stimuli as pictures, or as texts where there are none: searching, paging, opening. Captions and
+factors are data and are shown as they are.
 """
 
 from __future__ import annotations
@@ -75,6 +75,15 @@ def grid(
         for index, image in zip(indices, pictures, strict=True)
     ]
     tiles.draw(shown, key=key, width=width, clicks=clicks)
+
+
+def draw_one(at: Place, index: int, *, width: int) -> None:
+    """Draw the picture of a stimulus, its caption in a dataset of texts alone."""
+    (picture,), caption = facts.thumbnails(at, (index,)), facts.default_captions(at)[index]
+    if picture:
+        st.image(picture, width=width, alt=caption)
+    else:
+        st.text(caption)
 
 
 def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:

@@ -1,5 +1,6 @@
-"""Pictures of stimuli side by side: one component for all of them, since a widget per picture would
-take the browser and the server seconds. A click opens a picture, Shift+click adds it to a set.
+"""Pictures of stimuli side by side, or texts where there are none: one component for all of them,
+since a widget per picture would take the browser and the server seconds. A click opens a picture,
+Shift+click adds it to a set.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ _CSS = """
 .tile { margin: 0; min-width: 0; }
 .tile button { all: unset; display: block; width: 100%; border-radius: 0.3rem; }
 .tile button:enabled { cursor: pointer; }
-.tile button:enabled:hover img { opacity: 0.8; }
+.tile button:enabled:hover > * { opacity: 0.8; }
 .tile button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 .tile img { display: block; width: 100%; border-radius: 0.3rem; }
-.tile.marked img { outline: 3px solid var(--st-primary-color); outline-offset: -3px; }
-.tile.chosen img { box-shadow: 0 0 0 3px var(--st-text-color); }
+.tile .words { font-size: 0.85rem; line-height: 1.3; height: 6.5em; border-radius: 0.3rem;
+  border: 0.5rem solid var(--st-secondary-background-color); overflow: hidden;
+  background: var(--st-secondary-background-color); overflow-wrap: anywhere;
+  display: -webkit-box; -webkit-line-clamp: 5; -webkit-box-orient: vertical; }
+.tile.marked button > * { outline: 3px solid var(--st-primary-color); outline-offset: -3px; }
+.tile.chosen button > * { box-shadow: 0 0 0 3px var(--st-text-color); }
 .head { font-size: 0.8rem; line-height: 1.4; white-space: nowrap; overflow: hidden; }
 .note { font-size: 0.78rem; line-height: 1.25; overflow: hidden; overflow-wrap: anywhere;
   display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; }
@@ -47,20 +52,28 @@ function bars(shares) {
   return all;
 }
 
+function picture(tile) {
+  if (!tile.image) return element("div", "words", tile.caption);
+  const image = new Image();
+  image.src = tile.image;
+  image.alt = tile.caption;
+  return image;
+}
+
 function figure(tile, data, act) {
-  const one = element("figure", "tile"), button = element("button", ""), image = new Image();
+  const one = element("figure", "tile"), button = element("button", "");
   one.classList.toggle("marked", tile.marked);
   one.classList.toggle("chosen", data.chosen.includes(tile.index));
   one.dataset.index = tile.index;
-  image.src = tile.image;
-  image.alt = button.title = tile.caption;
+  button.title = tile.caption;
   button.disabled = !data.opens;
   button.setAttribute("aria-label", `Stimulus ${tile.index}: ${tile.caption}`);
   button.onclick = (event) => act(event.shiftKey && data.adds ? "added" : "opened", tile.index);
-  button.append(image);
+  button.append(picture(tile));
   const head = [tile.index, tile.note.head].filter(String).join(" · ");
   one.append(button, element("div", "head", head));
-  if (tile.note.text) one.append(element("div", "note", tile.note.text));
+  const repeated = !tile.image && tile.note.text === tile.caption;
+  if (tile.note.text && !repeated) one.append(element("div", "note", tile.note.text));
   if (tile.note.bars.length) one.append(bars(tile.note.bars));
   return one;
 }
@@ -102,7 +115,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Tile:
-    """A picture of a stimulus with its note; `marked` ones are framed."""
+    """A picture of a stimulus with its note; `marked` ones are framed. image: its address, "" where
+    the caption stands in its place.
+    """
 
     index: int
     image: str

@@ -28,6 +28,7 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
+from core.stimuli.dataset import DatasetCard
 from core.store import Store
 from core.store.publishing import locked
 from core.store.versions import VERSIONS
@@ -85,6 +86,29 @@ def test_images_are_read_by_vision_models_whatever_the_level(tmp_path: Path) -> 
     assert store.model("counted", "eye").level is None
     assert store.text_costs("counted", "eye") is None
     np.testing.assert_array_equal(store.space("counted", "eye", 0), vectors(range(20), layer=0))
+
+
+@dataclass
+class Half(CountedDataset):
+    """Images alone, or texts alone."""
+
+    images: bool = True
+
+    @property
+    def card(self) -> DatasetCard:
+        card = super().card
+        return replace(card, levels=() if self.images else card.levels, has_images=self.images)
+
+
+def test_half_a_dataset_is_embedded_by_what_reads_it(tmp_path: Path) -> None:
+    eye = CountingEncoder("vision", "eye")
+    pictures, words = Half(name="pictures"), Half(name="words", images=False)
+    assert embed(tmp_path, pictures, eye).stem == "eye"
+    assert embed(tmp_path, words, CountingEncoder()).stem == "counting"
+    with pytest.raises(StimuliError, match="'words' has texts and no images, which this needs"):
+        embed(tmp_path, words, eye)
+    with pytest.raises(StimuliError, match="'pictures' has images and no captions"):
+        embed(tmp_path, pictures, CountingEncoder())
 
 
 def test_another_level_has_a_name_of_its_own(tmp_path: Path) -> None:

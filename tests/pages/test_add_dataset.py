@@ -160,7 +160,7 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert len(tiles(app, "preview")) == 6
     assert "Looked at 6 rows and 6 images: all there is" in app.caption[0].value.replace("\\", "")
     assert app.text_input(key="name").value == "photos"
-    assert [one.key for one in app.toggle] == []  # nothing to skip
+    assert [one.key for one in app.toggle] == ["texts_only"]  # nothing to skip
     assert command(app).startswith(f"platoscope dataset add photos --folder {photos}")
     (photos / "captions.csv").write_bytes(table([("0.png", "another")]))
     next(one for one in app.button if one.label == "Look again").click().run()
@@ -172,6 +172,10 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     app.selectbox(key="table").set_value("short.csv").run()
     assert [tile["caption"] for tile in tiles(app, "preview")] == ["brief"]
     assert f"--folder {photos} --table short.csv" in command(app)
+    app.toggle(key="texts_only").set_value(True).run()
+    assert [(tile["image"], tile["caption"]) for tile in tiles(app, "preview")] == [("", "brief")]
+    assert "Looked at 1 row: all there is" in app.caption[0].value.replace("\\", "")
+    assert "--table short.csv --texts-only" in command(app)
 
 
 @pytest.mark.parametrize(

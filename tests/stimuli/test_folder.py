@@ -95,6 +95,44 @@ def test_images_alone_are_all_of_a_folder_without_captions(tmp_path: Path) -> No
     assert open_folder(tmp_path, images_only=True, skip_broken=True).card.size == 2
 
 
+def test_texts_alone_are_those_of_the_table(tmp_path: Path) -> None:
+    rows = [row("a.png", "one", scene="sea"), row("b.png", "two"), row("a.png", "three")]
+    rows[2]["scene"] = "sea"
+    dataset = open_folder(make(tmp_path, rows, images=""), texts_only=True)
+    assert dataset.captions.values.tolist() == [[0, "0", "one"], [0, "1", "three"], [1, "0", "two"]]
+    assert dataset.stimuli.columns.tolist() == ["stimulus", "scene"]
+    assert (dataset.card.size, dataset.card.has_images) == (2, False)
+    assert open_dataset(dataset.card).card == dataset.card
+    with pytest.raises(StimuliError, match="'small' has texts and no images, which this needs"):
+        dataset.image(0)
+
+
+def test_texts_alone_belong_together_by_their_id_or_stand_for_themselves(tmp_path: Path) -> None:
+    several = [{"id": 7, "caption": "a", "level": 5}, {"id": 7, "caption": "b", "level": 9}]
+    dataset = open_folder(make(tmp_path, several, images=""), texts_only=True)
+    assert (dataset.stimuli.values.tolist(), dataset.card.levels) == ([["7"]], ("5", "9"))
+    dataset = open_folder(
+        make(tmp_path, [{"caption": "a"}, {"caption": ""}, {"caption": "c"}], images=""),
+        texts_only=True,
+        skip_broken=True,
+    )
+    assert dataset.stimuli["stimulus"].tolist() == ["0", "2"]
+    assert dataset.skipped == ("row 2: the caption of 1 is empty",)
+    for broken, why in (
+        ([{"caption": "a", "level": 5}], "none that says which captions belong together"),
+        ([{"id": "", "caption": "a"}], "row 1: names no id"),
+        ([{"id": "\ud800", "caption": "a"}], "the id of .* has half a character"),
+    ):
+        with pytest.raises(StimuliError, match=why):
+            open_folder(make(tmp_path, broken, images=""), texts_only=True)
+
+
+def test_a_table_without_images_says_how_to_add_it(tmp_path: Path) -> None:
+    folder = make(tmp_path, [{"caption": "a"}], images="")
+    with pytest.raises(StimuliError, match=r"no column 'image'.*; --texts-only takes texts alone"):
+        open_folder(folder)
+
+
 def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Path) -> None:
     rows = [
         row("./a.png", "x"),

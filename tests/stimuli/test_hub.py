@@ -86,6 +86,24 @@ def test_images_alone_have_no_captions(tmp_path: Path) -> None:
         open_addition(replace(addition, text_column="text"))
 
 
+def test_texts_alone_have_no_images(tmp_path: Path) -> None:
+    folder = publish(tmp_path / "repo", [["a", "b"], ["c"]], images=[1, 2], image="number")
+    addition = Addition("h", hub=folder, texts_only=True)
+    dataset = open_addition(addition)
+    assert (dataset.card.size, dataset.card.levels) == (2, ("0", "1"))
+    assert not dataset.card.has_images
+    assert open_dataset(dataset.card).card == dataset.card
+    with pytest.raises(StimuliError, match="'h' has texts and no images"):
+        dataset.image(0)
+    preview = preview_hub(addition)
+    first = preview.samples[0]
+    assert (first.image, first.captions) == (None, (("0", "a"), ("1", "b")))
+    assert (preview.rows, preview.images, preview.problems) == (2, 0, ())
+    for more, flag in (({"image_column": "number"}, "image-column"), ({"images_only": True}, "im")):
+        with pytest.raises(InputError, match=f"--texts-only takes no images; leave --{flag}"):
+            open_addition(replace(addition, **more))
+
+
 def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> None:
     folder = publish(tmp_path / "repo", ["x", "y"], image="photo", text="sentence")
     dataset = HubDataset.open(folder, name="h", image_column="photo", text_column="sentence")

@@ -66,6 +66,18 @@ def test_a_look_at_images_alone_needs_no_table(tmp_path: Path) -> None:
     assert not preview.is_whole
 
 
+def test_a_look_at_texts_alone_opens_no_image(tmp_path: Path) -> None:
+    folder = make(tmp_path, rows_of("abcdef"), images="")
+    preview = preview_folder(folder, texts_only=True, limits=Limits(rows=8, samples=2))
+    assert [(sample.stimulus, sample.image) for sample in preview.samples] == [
+        ("a.jpg", None),
+        ("b.jpg", None),
+    ]
+    assert preview.samples[0].captions == (("0", "a0"), ("1", "a1"))
+    assert (preview.rows, preview.images, preview.unopened, preview.unread) == (8, 0, 0, 0)
+    assert (preview.problems, preview.is_whole) == ((), False)
+
+
 def test_its_problems_are_those_of_opening(tmp_path: Path) -> None:
     folder = make(tmp_path, broken_rows())
     (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:300])

@@ -97,11 +97,7 @@ def _draw(at: Place, query: str, candidates: str, answer: Answer, *, key: str) -
         if texts:
             st.text(texts[answer.query])
         else:
-            st.image(
-                facts.thumbnails(at, (answer.query,))[0],
-                width=108,
-                alt=facts.default_captions(at)[answer.query],
-            )
+            gallery.draw_one(at, answer.query, width=108)
         st.caption(f"stimulus {answer.query}, at place {answer.place:,g}")
     captions = _read(at, candidates)
     with right:

@@ -65,9 +65,7 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
     shown, level = rows[["layer_y", "level"]].iloc[-1]
     left, right = st.columns([2, 5])
     with left:
-        st.image(
-            facts.thumbnails(at, (index,))[0], width=180, alt=facts.default_captions(at)[index]
-        )
+        gallery.draw_one(at, index, width=180)
     with right:
         layer = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
         st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{layer}")

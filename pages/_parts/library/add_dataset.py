@@ -25,7 +25,7 @@ from pages._parts.library import folders, previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 
 NEEDED = """Images and a table (CSV, JSONL or Parquet) with a row per caption: `image`, a file's
-name, and `caption`, its text."""
+name, and `caption`, its text. Images alone and texts alone are taken, too."""
 SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
@@ -84,17 +84,17 @@ def _pick_folder() -> Addition:
 
 
 def _with_table(folder: str) -> Addition:
-    """Choose the caption table of a folder that holds several, or images alone where it holds
-    none.
+    """Choose the caption table of a folder that holds several, and whether it is all that is read;
+    or images alone where the folder holds none.
     """
     tables = [path.name for path in list_tables(Path(folder))]
     if not tables:
         return Addition(folder=folder, images_only=controls.pick_switch(OPTIONS["images_only"]))
-    if len(tables) < 2:
-        return Addition(folder=folder)
-    return Addition(
-        folder=folder, table=controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
-    )
+    table = ""
+    if len(tables) > 1:
+        table = controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
+    texts_only = controls.pick_switch(OPTIONS["texts_only"])
+    return Addition(folder=folder, table=table, texts_only=texts_only)
 
 
 def _pick_hub() -> Addition:
@@ -106,14 +106,17 @@ def _pick_hub() -> Addition:
         with column:
             texts.append(controls.pick_text(OPTIONS[name], example=usual[name]))
     revision, split, image_column, text_column = texts
-    alone = not text_column and controls.pick_switch(OPTIONS["images_only"])
+    images_only = not text_column and controls.pick_switch(OPTIONS["images_only"])
+    offered = not (images_only or image_column)
+    texts_only = offered and controls.pick_switch(OPTIONS["texts_only"])
     return Addition(
         hub=hub,
         revision=revision,
         split=split,
         image_column=image_column,
         text_column=text_column,
-        images_only=alone,
+        images_only=images_only,
+        texts_only=texts_only,
     )
 
 

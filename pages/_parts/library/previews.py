@@ -56,7 +56,11 @@ def _look_into(source: Addition) -> Preview:
 
     table = Path(source.table) if source.table else None
     preview = preview_folder(
-        Path(source.folder), table=table, images_only=source.images_only, report=report
+        Path(source.folder),
+        table=table,
+        images_only=source.images_only,
+        texts_only=source.texts_only,
+        report=report,
     )
     bar.empty()
     return preview
@@ -76,7 +80,9 @@ def _forget() -> None:
 
 
 def _tile(index: int, sample: Sample) -> tiles.Tile:
-    picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
+    picture = ""
+    if sample.image:
+        picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
     (_, caption), *others = sample.captions or ((None, sample.stimulus),)
     more = counted(len(others), "more caption", "more captions") if others else ""
     return tiles.Tile(index, picture, caption, tiles.Note(more, caption), marked=False)
@@ -85,13 +91,15 @@ def _tile(index: int, sample: Sample) -> tiles.Tile:
 def _extent(preview: Preview) -> str:
     """Say how much was looked at, and what it has."""
     rows = counted(preview.rows, "row", "rows")
-    images = counted(preview.images, "image", "images")
+    images = counted(preview.images, "image", "images") if preview.images else ""
     levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
     factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
     unopened = preview.unopened + preview.unread
     if preview.is_whole and not unopened:
-        return f"Looked at {rows} and {images}: all there is.{levels}{factors}"
-    seen = f"{rows if preview.is_whole else f'the first {rows}'}, with {images}"
+        both = " and ".join(filter(None, (rows, images)))
+        return f"Looked at {both}: all there is.{levels}{factors}"
+    seen = rows if preview.is_whole else f"the first {rows}"
+    seen = f"{seen}, with {images}" if images else seen
     some = f", of which {_depths(preview)}" if unopened else ""
     return f"Looked at {seen}{some}; the job checks everything.{levels}{factors}"
 

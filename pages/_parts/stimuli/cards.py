@@ -38,9 +38,11 @@ export default function({ data, parentElement, setTriggerValue }) {
     card.style.display = one ? "block" : "none";
     if (!one) return;
     const [image, head, text] = card.children;
-    image.src = one.image;
+    image.style.display = one.image ? "block" : "none";
     head.textContent = one.head;
     text.textContent = one.caption;
+    if (!one.image) return place();
+    image.src = one.image;
     image.decode().then(place, () => {});
   };
   const place = () => {

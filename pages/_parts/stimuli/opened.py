@@ -25,12 +25,11 @@ def show(at: Place, index: int) -> None:
     """Draw a stimulus large, with all its captions and factors."""
     gallery.show_top(index)
     trail.draw(queries.card(at).size, index)
-    picture, words = st.columns([2, 3])
+    picture, words = st.columns([2, 3]) if queries.card(at).has_images else (None, st.container())
     factors, captions = facts.stimuli(at).iloc[index], facts.captions(at)
-    with picture:
-        st.image(
-            facts.thumbnails(at, (index,))[0], width=320, alt=facts.default_captions(at)[index]
-        )
+    if picture:
+        with picture:
+            gallery.draw_one(at, index, width=320)
     with words:
         texts = captions[captions["index"] == index].set_index("level")["text"]
         for level in sorted(texts.index, key=_by_words):

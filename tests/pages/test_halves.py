@@ -1,0 +1,104 @@
+"""Datasets of images alone and of texts alone: pages that need no more draw, the others say what
+they need.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.errors import StimuliError
+from core.stimuli.dataset import DatasetCard, check_captions
+from core.store import Store
+from tests.pages.seen import said, tiles
+from tests.pages.test_pages import assert_calm
+from tests.pages.world import LANGUAGE, LEVELS, VISION, PaintedDataset, build
+
+NEEDS = "This dataset holds images alone, and the question needs captions."
+CAPTION = "a crimson disk above the city"
+NEEDS_IMAGES = "This dataset holds texts alone, and the question needs images."
+
+
+class Pictures(PaintedDataset):
+    """Painted stimuli without captions."""
+
+    @property
+    def card(self) -> DatasetCard:
+        kind = {"kind": "folder", "folder": "/pictures", "table": "", "skip_broken": False}
+        return DatasetCard("pictures", "Pictures", f"painted-{self.size}", kind, (), self.size)
+
+    @property
+    def captions(self) -> pd.DataFrame:
+        empty = pd.DataFrame({"index": [], "level": [], "text": []})
+        return empty.astype({"index": "int64", "level": "str", "text": "str"})
+
+
+class Words(PaintedDataset):
+    """Captions of painted stimuli without the pictures."""
+
+    @property
+    def card(self) -> DatasetCard:
+        kind = {"kind": "folder", "folder": "/words", "table": "t.csv", "skip_broken": False}
+        more = {"texts_only": True}
+        return DatasetCard("words", "Words", "words-1", kind | more, LEVELS, self.size, False)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = tmp_path_factory.mktemp("words")
+    return build(store, Words(20), vision=(), language=LANGUAGE[:3], reality=False)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = tmp_path_factory.mktemp("pictures")
+    return build(store, Pictures(20), vision=VISION[:3], language=(), reality=False)
+
+
+def test_a_page_that_needs_no_caption_draws(opened, pictures: Path):
+    app = opened(pictures, "stimuli", map="pca")
+    assert_calm(app, "stimuli")
+    assert NEEDS not in said(app)
+
+
+@pytest.mark.parametrize("page", ["alignment", "dispersion"])
+def test_a_page_that_needs_captions_says_so(opened, pictures: Path, page: str):
+    app = opened(pictures, page)
+    assert_calm(app, page)
+    assert NEEDS in said(app)
+
+
+def test_commands_that_need_captions_say_so():
+    with pytest.raises(StimuliError, match="'pictures' has images and no captions"):
+        check_captions(Pictures(20).card)
+
+
+def test_texts_stand_where_pictures_would_be(opened, words: Path):
+    app = opened(words, "stimuli", view="gallery")
+    assert_calm(app, "stimuli")
+    assert NEEDS_IMAGES not in said(app)
+    first = tiles(app, "all")[0]
+    assert (first["image"], first["caption"]) == ("", f"{CAPTION}, event 0, still, still")
+
+
+def test_a_text_is_opened_without_a_picture(opened, words: Path, monkeypatch: pytest.MonkeyPatch):
+    for plots in ("nearest.show", "opened.show_residuals", "opened.show_neighbors"):
+        monkeypatch.setattr(f"pages._parts.stimuli.{plots}", lambda *_: None)
+    app = opened(words, "stimuli", stimulus="0")
+    assert not app.exception
+    assert not app.get("imgs")
+    assert sum(CAPTION in text.value for text in app.text) == len(LEVELS)
+
+
+def test_a_page_that_needs_images_says_so(opened, words: Path):
+    app = opened(words, "alignment")
+    assert_calm(app, "alignment")
+    assert NEEDS_IMAGES in said(app)
+
+
+def test_commands_that_need_images_say_so(words: Path):
+    with pytest.raises(StimuliError, match="'words' has texts and no images"):
+        Store(words).thumbnail("words", 0)
+    assert Store(words).image_sizes("words") is None
