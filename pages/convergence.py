@@ -58,9 +58,9 @@ PREDICTIONS = {
 }
 TESTS = """Each of the three published hypotheses is judged by one test that was fixed before any
 was run; **q** is its p adjusted for all three. The other tests in the table add context and decide
-nothing. Where sets of tasks are too large to be disjoint, some share tasks, as those of 16 of the
-Cave's 32 do; that alone may make their models agree more. Simplicity is measured by the effective
-rank of the last layer, across strengths of weight decay and widths."""
+nothing. Two models that learned a task in common never make a pair among models of different tasks.
+Simplicity is measured by the effective rank of the last layer, across strengths of weight decay and
+widths."""
 COST = """Each dot shows how alignment with one language model changes when vision models are
 fine-tuned: the mean over sizes and seeds, each model compared with its own fine-tuned copy. Bars
 are 95 % intervals; diamonds are means over all language models."""
