@@ -115,7 +115,9 @@ def answer_first(study: Study, report: Progress) -> None:
     questions: list[StudyQuestion] = [*first_questions(study.dataset.name), *layouts]
     report(0, len(questions), "first answers")
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, MOST), context, _end_with_parent) as pool:
+    cores = os.cpu_count() or 1
+    jobs = min(cores, MOST)
+    with ProcessPoolExecutor(jobs, context, _begin, (cores // jobs,)) as pool:
         tasks = [pool.submit(_has_answer, *place, question) for question in questions]
         for done, _ in enumerate(as_completed(tasks), start=1):
             report(done, len(questions), "first answers")
@@ -146,8 +148,16 @@ def _study(store: Path, dataset: str) -> Study:
     return Study(Store(store), dataset)
 
 
-def _end_with_parent() -> None:
-    """End this process when the one that began it ends, however that ends."""
+def _begin(threads: int) -> None:
+    """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
+    and so that it ends with the process that began it, however that ends.
+    """
+    import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
+    import torch  # seconds, here alone
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

@@ -33,8 +33,8 @@ from pages._shared.queries import Place
 
 K = 10
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: the
-better models become at their own tasks, the more alike they find the same things, whatever they
-were trained on, because they all model the same **reality**."""
+better models become, the more alike they find the same things, whatever they were trained on,
+because all model the same **reality**."""
 READING = """Each dot is a trained language model, placed by {axis}. The higher it is, the more of a
 stimulus's {k} nearest neighbors it shares with a trained vision model: the mean over these models,
 with a bar for its 95 % interval, as if they were independent (fewer than five have none). The
@@ -43,13 +43,11 @@ shown, lies a little above it."""
 MADE = """These models are small and a program makes their world: what holds here illustrates the
 hypothesis but does not prove it."""
 KNOWN = """Each mark is a model; larger marks are larger models. The factors behind each event are
-known here, so a model's representation can be compared with reality itself, which no study of
-natural images can do."""
+known here, so models can be compared with reality itself, as in no study of natural images."""
 SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
-RULE = """Evidence is every test for which the hypothesis predicts a sign, judged at the 5 % level;
-the smallest p comes first in each column. Those of Spearman correlations count the sizes of one
-family as independent, so they are too small. The page opens with the trend over competence or with
-the levels of competence, whichever has the smaller p."""
+RULE = """Evidence is every test whose sign the hypothesis predicts, at the 5 % level, smallest p
+first. Spearman's p counts the sizes of one family as independent, so it is too small. The page
+opens with the trend over competence or with its levels, whichever has the smaller p."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",

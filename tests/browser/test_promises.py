@@ -61,6 +61,7 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
     page = visit("/alignment", width=390, height=844)
     chart(page, "trend")
     page.wait_for_timeout(3000)  # until plots have stacked their panels
+    page.locator(".st-key-chart-trend .js-plotly-plot").scroll_into_view_if_needed()
     before = page.evaluate(TOP)
     assert page.evaluate("document.elementFromPoint(200, 500).closest('.js-plotly-plot') !== null")
     finger = page.context.new_cdp_session(page)
