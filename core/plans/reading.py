@@ -48,10 +48,10 @@ def read_plan(place: Path) -> Plan:
         values = tomllib.loads(place.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{place} cannot be read as TOML: {error}") from error
-    known = {"name": place.stem, "place": place}
-    if taken := known.keys() & values.keys():
+    own = {"name": place.stem, "place": place}
+    if taken := own.keys() & values.keys():
         raise InputError(f"{place}: {min(taken)} is the file's own; leave it out")
-    plan: Plan = _table(Plan, values, str(place), known)
+    plan: Plan = _table(Plan, values, str(place), own)
     try:
         _check(plan)
     except UnknownNameError as error:
@@ -83,17 +83,16 @@ def _check(plan: Plan) -> None:
 
 
 def _table(
-    kind: type[T], values: Mapping[str, Any], where: str, known: Mapping[str, Any] | None = None
+    kind: type[T], values: Mapping[str, Any], where: str, own: Mapping[str, Any] | None = None
 ) -> T:
     """Make a dataclass of a table's values; raises InputError for an unknown or missing key."""
-    known, hints = known or {}, get_type_hints(kind)
+    made, hints = dict(own or {}), get_type_hints(kind)
     keys = KEYS if kind is Plan else {}
     wanted = {keys.get(one.name, one.name): one for one in fields(kind)}  # type: ignore[arg-type]
     if strange := sorted(values.keys() - wanted.keys()):
         near = get_close_matches(strange[0], wanted, n=1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(wanted)}"
         raise InputError(f"{where}: unknown key {strange[0]!r}; {hint}")
-    made = dict(known)
     for key, one in wanted.items():
         if key in values:
             made[one.name] = _value(hints[one.name], values[key], f"{where}: {key}")

@@ -100,7 +100,8 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     check_addition(addition)
     if addition.hub:
         # each source brings libraries of its own
-        from core.stimuli.hub import NO_IMAGE, NO_TEXT, HubDataset
+        from core.stimuli.hub import HubDataset
+        from core.stimuli.hub_source import NO_IMAGE, NO_TEXT
 
         return HubDataset.open(
             addition.hub,

@@ -149,18 +149,18 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
 
     Raises OfflineError where the hub cannot be reached, StimuliError for all else.
     """
-    from core.stimuli import hub  # a second, only for those who use the hub
+    from core.stimuli import hub_rows, hub_source  # a second, only for those who use the hub
 
     values = {name: getattr(addition, name) or None for name in OF_HUB}
     if addition.images_only:
-        values["text_column"] = hub.NO_TEXT
+        values["text_column"] = hub_source.NO_TEXT
     if addition.texts_only:
-        values["image_column"] = hub.NO_IMAGE
-    source = hub.source_of(addition.hub, values, addition.skip_broken)
-    table = hub.load_first(source, limits.rows + 1)
+        values["image_column"] = hub_source.NO_IMAGE
+    source = hub_source.source_of(addition.hub, values, addition.skip_broken)
+    table = hub_source.load_first(source, limits.rows + 1)
     is_whole = len(table) <= limits.rows and "[" not in source["split"]
     count = min(len(table), limits.rows)
-    rows = hub.read_rows(table.take(count), source)
+    rows = hub_rows.read_rows(table.take(count), source)
     names = rows.whole.stimuli["stimulus"][: limits.samples]
     return Preview(
         samples=tuple(_sample(rows.whole, name, rows.image(name)) for name in names),

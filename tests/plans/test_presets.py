@@ -19,7 +19,7 @@ from core.encoders.requests import UNTRAINED
 from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
-from core.stimuli.hub import PRESETS
+from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
 PLANS = [open_plan(name) for name in shipped()]

@@ -18,7 +18,8 @@ from PIL import Image
 from core.errors import InputError, OfflineError, StimuliError
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
-from core.stimuli.hub import PRESETS, HubDataset
+from core.stimuli.hub import HubDataset
+from core.stimuli.hub_source import PRESETS
 from core.stimuli.preview import Limits, preview_hub
 
 IMAGES = [Image.fromarray(np.full((6, 8, 3), 30 * shade, dtype=np.uint8)) for shade in range(5)]
@@ -272,7 +273,7 @@ def test_a_presets_split_and_column_give_way_to_those_asked_for(
         asked.append(source)
         raise StimuliError("stop")
 
-    monkeypatch.setattr("core.stimuli.hub._load", load)
+    monkeypatch.setattr("core.stimuli.hub.load_split", load)
     for choices in ({}, {"split": "test[:8]", "text_column": "text"}):
         with pytest.raises(StimuliError, match="stop"):
             HubDataset.open("flickr30k", name="flickr", **choices)
