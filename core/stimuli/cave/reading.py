@@ -12,6 +12,7 @@ that the world can draw:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,8 +26,10 @@ from core.stimuli.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, 
 from core.stimuli.cave.grammar import JOINTS
 from core.stimuli.cave.words import PADS, WORDINGS, plural
 
-Words = Mapping[str, Any]  # a wording in lower case → what it means
+# a first word → the wordings in lower case that begin with it, and what each means
+Words = Mapping[str, Sequence[tuple[str, Any]]]
 Match = tuple[Any, int]  # what was read, and where it ends
+_WORD = re.compile("[^ ,.:]*")
 _COUNTS = ("one", "two", "three", "four")
 _AFTER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -216,15 +219,32 @@ def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
 
 def _one_of(words: Words, text: str, at: int) -> Iterator[Match]:
     """Yield each wording that stands at a place as whole words."""
-    for wording, meaning in words.items():
+    for wording, meaning in words.get(_first_word(text, at), ()):
         end = at + len(wording)
         if text.startswith(wording, at) and text[end : end + 1] in ("", " ", ",", ".", ":"):
             yield meaning, end
 
 
+def _first_word(text: str, at: int = 0) -> str:
+    match = _WORD.match(text, at)
+    return match.group() if match else ""
+
+
 @cache
 def _vocabulary() -> Mapping[str, Words]:
     """Return what each slot and detail can be worded as."""
+    return {slot: _by_first_word(wordings) for slot, wordings in _wordings().items()}
+
+
+def _by_first_word(wordings: Mapping[str, Any]) -> Words:
+    words: dict[str, list[tuple[str, Any]]] = {}
+    for wording, meaning in wordings.items():
+        words.setdefault(_first_word(wording), []).append((wording, meaning))
+    return words
+
+
+def _wordings() -> dict[str, Mapping[str, Any]]:
+    """Return the wordings of each slot and detail in lower case, with what each means."""
     wait = WORDINGS["wait"]
     numbers = [(number, word) for number, one in enumerate(_COUNTS, 1) for word in WORDINGS[one]]
     kinds = _kinds()
