@@ -12,16 +12,26 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
+from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
 from core.study.models import UNTRAINED
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.embedding.prepared import PreparedPictures
+    from core.stimuli.dataset import Dataset
 
 NOTE = "demo.json"  # in the store, beside its lock
 EMBEDDING = "models embedded"
@@ -77,13 +87,8 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     and in the store's note.
     """
     from core.embedding.features import embed_world
-    from core.embedding.prepared import PreparedPictures
-    from core.embedding.runner import Slot, embed
-    from core.embedding.side_by_side import map_models
-    from core.encoders.catalog import open_encoder
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
-    from core.study.study import Study
 
     dataset, missing, device = CaveDataset(), missing_specs(store, folder), choose_device()
     with _noting(store) as note:
@@ -91,20 +96,39 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         add_dataset(store, dataset, report=report)
         if REALITY in missing:
             embed_world(store, dataset)
-
-        prepared = PreparedPictures()
-
-        def add(name: str) -> None:
-            if name != REALITY:
-                encoder = prepared.shared_by(open_encoder(missing[name], device=device))
-                level = name.partition("~")[2] or None
-                embed(store, dataset, encoder, level=level, slot=Slot(replace=True))
-            # kept in the store, so that the first page need not find them
-            Study(Store(store), dataset.card.name).neighbors(name)
-
         report(0, len(missing), EMBEDDING)
-        for done, _ in enumerate(map_models(add, list(missing), device), start=1):
+        add, names = _Adding(store, dataset, missing, device), list(missing)
+        embedded = spread(add, names, processes=count_processes(len(names), device))
+        for done, _ in enumerate(embedded, start=1):
             report(done, len(missing), EMBEDDING)
+
+
+@dataclass(frozen=True)
+class _Adding:
+    """Adds a missing model to the store by its name, in whichever process."""
+
+    store: Path
+    dataset: Dataset
+    specs: Mapping[str, str]
+    device: torch.device
+
+    @cached_property
+    def prepared(self) -> PreparedPictures:
+        from core.embedding.prepared import PreparedPictures
+
+        return PreparedPictures()
+
+    def __call__(self, name: str) -> None:
+        from core.embedding.runner import Slot, embed
+        from core.encoders.catalog import open_encoder
+        from core.study.study import Study
+
+        if name != REALITY:
+            encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
+            level = name.partition("~")[2] or None
+            embed(self.store, self.dataset, encoder, level=level, slot=Slot(replace=True))
+        # kept in the store, so that the first page need not find them
+        Study(Store(self.store), self.dataset.card.name).neighbors(name)
 
 
 def missing_values(store: Path) -> list[str]:

@@ -23,7 +23,7 @@ Each message says what was expected, what was given and what to do next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 
@@ -48,6 +48,15 @@ class UnknownNameError(InputError):
         else:
             hint = "there are none yet"
         super().__init__(f"no {kind} named {name!r}; {hint}")
+
+    def __reduce__(self) -> tuple[Callable[[str], UnknownNameError], tuple[str]]:
+        return _unknown_name, (str(self),)  # what a process sends to another
+
+
+def _unknown_name(message: str) -> UnknownNameError:
+    error = UnknownNameError.__new__(UnknownNameError)
+    error.args = (message,)
+    return error
 
 
 class StimuliError(InputError):

@@ -19,7 +19,7 @@ from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.options"),
-    ("core.settings", "core.progress", "core.recipe", "core.modalities"),
+    ("core.settings", "core.processes", "core.progress", "core.recipe", "core.modalities"),
     ("core.hub",),
     ("core.stimuli", "core.spaces"),
     ("core.encoders", "core.pairs", "core.training"),
@@ -98,6 +98,7 @@ TIDY = (
     "core.options",
     "core.pairs",
     "core.plans",
+    "core.processes",
     "core.progress",
     "core.spaces",
     "core.statistics",

@@ -5,6 +5,7 @@ two exams for language.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
 from pathlib import Path
@@ -33,9 +34,9 @@ from core.competence.records import (
 )
 from core.embedding.batches import auto_batch_size, encode_fitting
 from core.embedding.prepared import PreparedPictures
-from core.embedding.side_by_side import count_jobs, map_models
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
+from core.processes import count_processes, spread
 from core.progress import Progress
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.drawing import Look
@@ -188,25 +189,37 @@ def _each_measured(
     device: torch.device,
     report: Progress | None,
 ) -> Iterator[tuple[ModelEntry, list[dict[str, Any]]]]:
-    """Yield the rows of each model in turn; on the CPU several are measured side by side.
+    """Yield the rows of each model as they are known; on the CPU several processes measure.
 
     Progress is the model's where there is one at a time, and else counts models.
     """
-    jobs, prepared = count_jobs(len(entries), device), PreparedPictures()
-
-    def measure(entry: ModelEntry) -> list[dict[str, Any]]:
-        encoder = prepared.shared_by(reopen(entry, device))
-        shown = None if jobs > 1 else report
-        if modality_of(entry.card).reads == "image":
-            return _probe(encoder, pictures, device=device, report=shown)
-        costs = store.text_costs(dataset, entry.card.name)
-        return [*bits_per_byte(costs), *sit_exams(encoder, report=shown)]
-
-    measured = zip(entries, map_models(measure, entries, device), strict=True)
-    for done, (entry, rows) in enumerate(measured, start=1):
-        yield entry, rows
-        if report and jobs > 1:
+    processes = count_processes(len(entries), device)
+    shown = report if processes == 1 else None
+    measure = _Measuring(store, dataset, pictures, device, shown)
+    measured = spread(measure, entries, processes=processes)
+    for done, (place, rows) in enumerate(measured, start=1):
+        yield entries[place], rows
+        if report and not shown:
             report(done, len(entries), "models measured")
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """Measures a model, in whichever process; models that want the pictures alike share them."""
+
+    store: Store
+    dataset: str
+    pictures: Pictures
+    device: torch.device
+    report: Progress | None
+    prepared: PreparedPictures = field(default_factory=PreparedPictures)
+
+    def __call__(self, entry: ModelEntry) -> list[dict[str, Any]]:
+        encoder = self.prepared.shared_by(reopen(entry, self.device))
+        if modality_of(entry.card).reads == "image":
+            return _probe(encoder, self.pictures, device=self.device, report=self.report)
+        costs = self.store.text_costs(self.dataset, entry.card.name)
+        return [*bits_per_byte(costs), *sit_exams(encoder, report=self.report)]
 
 
 def _probe(

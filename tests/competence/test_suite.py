@@ -72,6 +72,12 @@ def measured(world: Path, *names: str) -> pd.DataFrame:
     return measure_all(world / "store", "cave", names or MODELS, device=CPU)
 
 
+def forget(world: Path) -> None:
+    """Have all models measured anew."""
+    for path in (world / "store").rglob("competence-*"):
+        path.unlink()
+
+
 def test_every_model_has_a_row_for_each_of_its_tasks(world):
     rows = measured(world)
     assert list(rows.columns) == list(COLUMNS)
@@ -140,21 +146,18 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
 
 
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
-    monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 63})
-    monkeypatch.setattr(
-        exams, "SIZES", {"binding": 8, "companions": 8, "counting": 9}
-    )  # all are measured again
-    threads, heard = torch.get_num_threads(), []
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.setattr(exams, "items", ALL_ITEMS)  # as in another process
+    forget(world)
+    heard = []
+    monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 2)
     together = measure_all(
         world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state)
     )
     assert heard == [(done, 3, "models measured") for done in (1, 2, 3)]
-    assert torch.get_num_threads() == threads
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
-    for path in (world / "store").rglob("competence-*"):
-        path.unlink()
+    monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 1)
+    forget(world)
     pd.testing.assert_frame_equal(measured(world), together)
+    forget(world)
 
 
 def test_rows_by_another_recipe_are_left_out(world):

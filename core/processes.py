@@ -1,0 +1,79 @@
+"""Work spread over processes of this machine, each with its share of the cores.
+
+Threads would wait for one another: much of the work of a small model is Python's own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.connection import wait
+from threading import Thread
+from typing import Any, TypeVar
+
+MOST = 4  # processes; each takes about a gigabyte
+_STARTED = 6  # items that a process makes in the time that it takes to start
+
+T = TypeVar("T")
+R = TypeVar("R")
+_work: Callable[[Any], Any]  # of a process that was started here
+
+
+def count_processes(items: int, device: object = "cpu") -> int:
+    """Return how many processes pay for so many items: a core each; one for few items, and on a
+    device that they would have to share.
+    """
+    shared = str(device) != "cpu"
+    return 1 if shared else max(1, min(os.cpu_count() or 1, MOST, items // _STARTED))
+
+
+def spread(
+    work: Callable[[T], R], items: Sequence[T], *, processes: int
+) -> Iterator[tuple[int, R]]:
+    """Yield what `work` makes of each item, with the item's place, as they are done.
+
+    One process is this one, and takes the items in order. Several are new ones, to each of which
+    `work` goes once, so that it may keep what its items have in common. The first error ends all.
+    """
+    if processes == 1:
+        yield from ((place, work(item)) for place, item in enumerate(items))
+        return
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    threads = max(1, (os.cpu_count() or 1) // processes)
+    with ProcessPoolExecutor(processes, context, _begin, (work, threads)) as pool:
+        places = {pool.submit(_call, item): place for place, item in enumerate(items)}
+        try:
+            for done in as_completed(places):
+                yield places[done], done.result()
+        finally:  # whoever stops waits for no more than what has begun
+            pool.shutdown(cancel_futures=True)
+
+
+def _call(item: Any) -> Any:
+    return _work(item)
+
+
+def _begin(work: Callable[[Any], Any], threads: int) -> None:
+    """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
+    and so that it ends with the process that began it, however that ends.
+    """
+    import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
+    import torch  # seconds, here alone
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    global _work
+    _work = work
+    torch.set_num_threads(threads)
+    threadpool_limits(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it stops it
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

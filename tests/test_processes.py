@@ -1,0 +1,92 @@
+"""Processes: the same results as one, the share of the cores, and the end of all at an error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+import torch
+
+from core.errors import UnknownNameError
+from core.processes import MOST, count_processes, spread
+from core.settings import ROOT
+
+
+def double(item: int) -> int:
+    return 2 * item
+
+
+def about_its_process(_: int) -> tuple[int, int]:
+    return os.getpid(), torch.get_num_threads()
+
+
+def refuse(item: int) -> int:
+    raise UnknownNameError("model", f"m{item}", ["m1", "m2"])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_each_item_is_worked_on_once_whatever_the_processes(processes):
+    done = dict(spread(double, range(20), processes=processes))
+    assert done == {place: 2 * place for place in range(20)}
+
+
+def test_one_process_is_this_one_and_several_share_the_cores():
+    assert dict(spread(about_its_process, [0], processes=1))[0][0] == os.getpid()
+    others = dict(spread(about_its_process, range(8), processes=2))
+    assert os.getpid() not in {pid for pid, _ in others.values()}
+    assert {threads for _, threads in others.values()} == {max(1, (os.cpu_count() or 1) // 2)}
+
+
+def test_an_error_arrives_as_it_is():
+    with pytest.raises(UnknownNameError, match=r"no model named 'm\d'; did you mean m2"):
+        list(spread(refuse, range(12), processes=2))
+
+
+def test_few_items_and_shared_devices_get_one_process(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    assert [count_processes(items) for items in (0, 5, 11, 12, 1000)] == [1, 1, 1, 2, MOST]
+    assert count_processes(1000, "cuda") == 1
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert count_processes(1000) == 1
+
+
+SLEEPERS = """
+import os, sys, time
+from core.processes import spread
+def sleep(item):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+if __name__ == "__main__":
+    list(spread(sleep, range(4), processes=2))
+"""
+
+
+def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
+    script = tmp_path / "sleepers.py"
+    script.write_text(SLEEPERS)
+    parent = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert parent.stdout
+    children = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    until = time.monotonic() + 20
+    while any(is_alive(child) for child in children) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(is_alive(child) for child in children)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
