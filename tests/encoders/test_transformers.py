@@ -201,14 +201,20 @@ def test_recipe_changes_with_tokenizer_and_pooling(tmp_path, folders):
     )
 
 
-def test_half_precision_weights_run_in_float32(tmp_path, folders):
-    folder = shutil.copytree(folders["llama"], tmp_path / "m")
-    state = load_file(folder / "model.safetensors")
+def stored_in(dtype, folder, copy):
+    """Return a copy of a model's folder whose weights are stored in another precision."""
+    shutil.copytree(folder, copy)
+    state = load_file(copy / "model.safetensors")
     save_file(
-        {name: value.half() for name, value in state.items()},
-        folder / "model.safetensors",
+        {name: value.to(dtype) for name, value in state.items()},
+        copy / "model.safetensors",
         metadata={"format": "pt"},
     )
+    return copy
+
+
+def test_half_precision_weights_run_in_float32(tmp_path, folders):
+    folder = stored_in(torch.float16, folders["llama"], tmp_path / "m")
     encoder = open_language(f"hf:{folder}", device=CPU)
     assert {parameter.dtype for parameter in encoder.model.parameters()} == {torch.float32}
     assert encoder.encode(TEXTS).layers[0].dtype == np.float32
@@ -406,13 +412,7 @@ def test_half_precision_is_pooled_and_given_in_float32(folders, kind, precision)
 
 
 def test_weights_in_bfloat16_stay_in_it(tmp_path, folders):
-    folder = shutil.copytree(folders["llama"], tmp_path / "m")
-    state = load_file(folder / "model.safetensors")
-    save_file(
-        {name: value.bfloat16() for name, value in state.items()},
-        folder / "model.safetensors",
-        metadata={"format": "pt"},
-    )
+    folder = stored_in(torch.bfloat16, folders["llama"], tmp_path / "m")
     auto = open_language(f"hf:{folder}", device=CPU)
     assert auto.recipe["precision"] == "bfloat16"
     asked = open_language(f"hf:{folder}", device=CPU, precision="fp32")
