@@ -82,7 +82,7 @@ def fit_parts(space: Basis, *, folds: int) -> Parts:
 def _part(space: Basis, fitted: Bool[np.ndarray, "n"]) -> Part:
     values = space.scores - space.scores[fitted].mean(axis=0)
     squares, axes = np.linalg.eigh(values[fitted].T @ values[fitted])
-    _check_varies(float(squares[-1]), space.noise**2)
+    _check_varies(float(squares[-1]), float(np.abs(axes[:, -1]) @ space.noise) ** 2)
     return Part(fitted, values @ axes, squares)
 
 
@@ -251,4 +251,5 @@ LINEAR_PREDICTIVITY = Metric(
     linear_predictivity,
     engine=_engine,
     streamed=_streamed,
+    version=2,
 )

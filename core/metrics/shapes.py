@@ -118,6 +118,7 @@ PROCRUSTES = Metric(
     procrustes,
     engine=lambda: EachPair(_shape_of, overlap, reorder_rows),
     streamed=lambda: streamed_from(_stream, procrustes_of_sums),
+    version=2,
 )
 
 SHAPE_ANGLE = Metric(
@@ -148,4 +149,5 @@ SHAPE_ANGLE = Metric(
     ),
     shape_angle,
     engine=lambda: EachPair(_shape_of, angle, reorder_rows),
+    version=2,
 )

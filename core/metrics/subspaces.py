@@ -131,6 +131,7 @@ SVCCA = Metric(
     ),
     svcca,
     engine=_svcca_engine,
+    version=2,
 )
 
 PWCCA = Metric(
@@ -161,6 +162,7 @@ PWCCA = Metric(
     ),
     pwcca,
     engine=lambda: EachPair(_whole_basis, weighted_correlation, reorder_basis),
+    version=2,
 )
 
 MEAN_CCA = Metric(
@@ -192,4 +194,5 @@ MEAN_CCA = Metric(
     ),
     mean_cca,
     engine=lambda: EachPair(basis_of, mean_correlation, reorder_basis),
+    version=2,
 )

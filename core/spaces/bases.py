@@ -1,10 +1,11 @@
 """What linear metrics need of one space: its principal directions, and how many of them are more
 than rounding.
 
-No epsilon enters a value. Features are stored to a relative precision eps, so each is off by at
-most eps times its length; by Weyl's inequality no singular value is off by more than the length of
-all these errors together, and a direction at or below that is no direction of the space. Rank is
-decided so, and nowhere else.
+No epsilon enters a value. Features are stored to a relative precision eps, so feature j is off by
+at most rⱼ = eps ‖xⱼ‖, and what the space is along an axis v by at most Σⱼ |vⱼ| rⱼ. A singular
+direction at or below that is no direction of the space. Rank is decided so, and nowhere else. Each
+direction answers for the features that it is made of: one far from zero, whose rounding is coarse,
+takes no other's direction away.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ class Centered(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """A centered space as the product directions · sizes · axes, largest first; sizes at or below
-    noise are left out.
+    """A centered space as the product directions · sizes · axes, largest first; those whose size is
+    at or below their noise are left out.
     """
 
     directions: Float64[np.ndarray, "n r"]
     sizes: Float64[np.ndarray, "r"]
     axes: Float64[np.ndarray, "r d"]
-    noise: float
+    noise: Float64[np.ndarray, "r"]
 
     @property
     def scores(self) -> Float64[np.ndarray, "n r"]:
@@ -79,20 +80,22 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     rounding.
     """
     left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
-    noise = float(np.linalg.norm(centered.rounding))
-    available = int(np.count_nonzero(sizes > noise))
+    noise = np.abs(right) @ centered.rounding
+    sound = sizes > noise
+    left, sizes, right, noise = left[:, sound], sizes[sound], right[sound], noise[sound]
+    available = len(sizes)
     if available < 2:
         raise MetricError(
             f"a space of rank 2 or more expected; these {len(left)} stimuli lie on one line: choose"
             " another layer"
         )
     kept = available if rank is None else min(rank, available)
-    if kept < available and sizes[kept - 1] - sizes[kept] <= noise:
+    if kept < available and sizes[kept - 1] - sizes[kept] <= noise[kept - 1 : kept + 1].max():
         raise MetricError(
             f"singular directions {kept} and {kept + 1} are equally strong, so rank {kept} cuts at"
             " random; use another"
         )
-    return Basis(left[:, :kept], sizes[:kept], right[:kept], noise)
+    return Basis(left[:, :kept], sizes[:kept], right[:kept], noise[:kept])
 
 
 def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:

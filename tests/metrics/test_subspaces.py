@@ -189,3 +189,21 @@ def test_one_dimension_and_rank_one_are_refused(name):
             METRICS[name](line, y)
         with pytest.raises(MetricError, match="a space of rank 2 or more expected"):
             METRICS[name](y, line)
+
+
+@pytest.mark.parametrize(
+    "metric", ["mean_cca", "pwcca", "svcca", "procrustes", "shape_angle", "linear_predictivity"]
+)
+@pytest.mark.parametrize("offset", [1e6, 1e10])
+def test_a_constant_feature_however_far_from_zero_changes_nothing(metric, offset):
+    dice = np.random.default_rng(4)
+    factors = dice.standard_normal((300, 6))
+    x = (factors @ dice.standard_normal((6, 12)) + 0.1 * dice.standard_normal((300, 12))).astype(
+        "f"
+    )
+    y = np.tanh(factors @ dice.standard_normal((6, 12))).astype("f")
+    beside = np.column_stack([x, np.full(300, offset, "f")])
+    options = METRICS[metric].spec.defaults
+    alone = METRICS[metric](x, y, **options), METRICS[metric](y, x, **options)
+    both = METRICS[metric](beside, y, **options), METRICS[metric](y, beside, **options)
+    np.testing.assert_allclose(both, alone, rtol=1e-6)

@@ -41,6 +41,24 @@ def test_a_faint_direction_counts_if_it_is_above_rounding_and_not_if_it_is_below
     assert len(span(center((of_rank(3) + 1e-12 * faint).astype(np.float32))).sizes) == 3
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12])
+def test_a_feature_far_from_zero_takes_no_other_direction_away(offset):
+    space = np.random.default_rng(0).standard_normal((200, 12)).astype(np.float32)
+    alone = span(center(space))
+    beside = span(center(np.column_stack([space, np.full(200, offset, np.float32)])))
+    np.testing.assert_allclose(
+        np.abs(alone.directions.T @ beside.directions), np.eye(12), atol=1e-6
+    )
+
+
+@given(seed=seeds, rank=st.integers(2, 6))
+def test_rank_is_found_where_features_differ_in_size_and_offset(seed, rank):
+    dice = np.random.default_rng(seed)
+    values = of_rank(rank, seed=seed, n=60) * 10.0 ** dice.uniform(-4, 4, 20)
+    far = np.abs(values).max(axis=0) * 10.0 ** dice.uniform(-2, 5, 20) * dice.integers(0, 2, 20)
+    assert len(span(center((values + far).astype(np.float32))).sizes) == rank
+
+
 @given(seed=seeds, dims=st.sampled_from([5, 80]))
 def test_scores_keep_every_inner_product_of_centered_features(seed, dims):
     centered = center(np.random.default_rng(seed).standard_normal((30, dims)) + 3)
