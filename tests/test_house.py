@@ -84,29 +84,6 @@ def ours(module: str) -> bool:
 
 ROOMS = sorted({room_of(module) for module in MODULES if ours(module)})
 FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
-TIDY = (
-    "app",
-    "core.cli",
-    "core.competence",
-    "core.demo",
-    "core.embedding",
-    "core.encoders",
-    "core.figures",
-    "core.hub",
-    "core.jobs",
-    "core.metrics",
-    "core.options",
-    "core.pairs",
-    "core.plans",
-    "core.processes",
-    "core.progress",
-    "core.spaces",
-    "core.statistics",
-    "core.store",
-    "core.study",
-    "core.theory",
-    "core.training",
-)
 
 
 def test_every_room_has_a_floor_and_every_floor_its_rooms():
@@ -212,7 +189,7 @@ def test_no_folder_holds_more_than_a_person_can_survey(room):
     assert full == {}
 
 
-@pytest.mark.parametrize("room", TIDY)
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_file_is_longer_than_one_idea(room):
     lengths = {
         module: len(path.read_text().splitlines())
@@ -222,7 +199,7 @@ def test_no_file_is_longer_than_one_idea(room):
     assert {module: n for module, n in lengths.items() if n > MOST_LINES} == {}
 
 
-@pytest.mark.parametrize("room", sorted({*TIDY} - {"core.cli", "core.competence"}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_function_is_longer_than_one_idea(room):
     lengths = {
         f"{module}.{node.name}": (node.end_lineno or 0) - node.lineno + 1

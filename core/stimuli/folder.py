@@ -1,4 +1,9 @@
-"""A dataset from a folder: image files and one table of captions beside them, or one of the two."""
+"""A dataset from a folder: image files and one table of captions beside them, or one of the two.
+
+The table is CSV, JSONL or Parquet with `image` (relative to the folder or its `images`), `caption`,
+and optional `caption_index` or `level` (else the captions of an image are numbered from 0); other
+columns are factors.
+"""
 
 from __future__ import annotations
 
@@ -57,16 +62,12 @@ class FolderDataset:
         images_only: bool = False,
         texts_only: bool = False,
     ) -> FolderDataset:
-        """Open a folder, checking every row and decoding every image once (the digest alone takes
-        about 1 s per gigabyte).
+        """Open a folder, checking every row and decoding every image once.
 
-        table: CSV, JSONL or Parquet with `image` (relative to the folder or its `images`),
-        `caption`, optional `caption_index` or `level` (else the captions of an image are numbered
-        from 0), other columns being factors; relative to the folder; found by itself where the
-        folder has only one. images_only: all images of the folder in the order of their paths,
-        without captions or factors. texts_only: the table without images; see `read_rows`. Raises
-        StimuliError with all problems together, unless `skip_broken`, and always where nothing is
-        left.
+        table: relative to the folder; found by itself where the folder has only one. images_only:
+        all images in the order of their paths, without captions or factors. texts_only: the table
+        without images. Raises StimuliError with all problems together, unless `skip_broken`, and
+        always where nothing is left.
         """
         check_name(name)
         if images_only:
@@ -90,23 +91,25 @@ class FolderDataset:
             "skip_broken": skip_broken,
             **({"texts_only": True} if texts_only else {}),
         }
-        return cls._of(name, folder, whole, files, source=source, skipped=tuple(map(str, problems)))
+        return cls._of(name, source, whole, files, skipped=tuple(map(str, problems)))
 
     @classmethod
     def _of(
         cls,
         name: str,
-        folder: Path,
+        source: Mapping[str, Any],
         whole: Captioned,
         files: Mapping[str, tuple[Path, str]],
         *,
-        source: Mapping[str, Any],
         skipped: tuple[str, ...],
     ) -> FolderDataset:
         has_images = "texts_only" not in source
         names = whole.stimuli["stimulus"].tolist()
         kept = tuple(files[name] for name in names) if has_images else ()
-        revision, title = whole.revision([digest for _, digest in kept]), folder.resolve().name
+        revision, title = (
+            whole.revision([digest for _, digest in kept]),
+            Path(source["folder"]).name,
+        )
         card = DatasetCard(name, title, revision, source, whole.levels, len(names), has_images)
         return cls(card, whole.stimuli, whole.captions, skipped, whole.notes, kept)
 

@@ -6,6 +6,7 @@ address is not fetched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
-from core.stimuli.captions import refuse
+from core.stimuli.captions import Problem, refuse
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.hub_rows import image_bytes, read_rows
 from core.stimuli.hub_source import load_split, source_of
@@ -68,10 +69,7 @@ class HubDataset:
         if problems and not skip_broken:
             raise refuse(hub_id, problems)
         if whole.stimuli.empty:
-            first = f"; {problems[0]}" if problems else ""
-            raise StimuliError(
-                f"split {split} of {hub_id} has no usable stimulus{first}; try another"
-            )
+            raise _nothing_left(hub_id, split, problems)
         kept = whole.stimuli["stimulus"].tolist()
         has_images = rows.images is not None
         revision = whole.revision([rows.digests[each] for each in kept] if has_images else [])
@@ -97,6 +95,11 @@ class HubDataset:
             )
         name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
         return load_image(image_bytes(self._table[index]["image"], name), name=name)
+
+
+def _nothing_left(hub_id: str, split: str, problems: Sequence[Problem]) -> StimuliError:
+    first = f"; {problems[0]}" if problems else ""
+    return StimuliError(f"split {split} of {hub_id} has no usable stimulus{first}; try another")
 
 
 def _title(hub_id: str) -> str:

@@ -193,8 +193,7 @@ def _phrase(text: str, at: int) -> Iterator[Match]:
             continue
         for size, begin in _maybe("size", text, start):
             for color, noun in _maybe("color", text, begin):
-                told = {"size": size, "color": color}
-                told = {detail: concept for detail, concept in told.items() if concept}
+                told = {name: one for name, one in (("size", size), ("color", color)) if one}
                 nouns = _vocabulary()["noun" if number == 1 else "nouns"]
                 for kinds, stop in _one_of(nouns, text, noun):
                     yield from _after(text, stop, Phrase(number, kinds, told))
@@ -219,36 +218,30 @@ def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
 
 def _one_of(words: Words, text: str, at: int) -> Iterator[Match]:
     """Yield each wording that stands at a place as whole words."""
-    for wording, meaning in words.get(_first_word(text, at), ()):
+    first = next(_WORD.finditer(text, at)).group()
+    for wording, meaning in words.get(first, ()):
         end = at + len(wording)
         if text.startswith(wording, at) and text[end : end + 1] in ("", " ", ",", ".", ":"):
             yield meaning, end
 
 
-def _first_word(text: str, at: int = 0) -> str:
-    match = _WORD.match(text, at)
-    return match.group() if match else ""
-
-
 @cache
 def _vocabulary() -> Mapping[str, Words]:
     """Return what each slot and detail can be worded as."""
-    return {slot: _by_first_word(wordings) for slot, wordings in _wordings().items()}
-
-
-def _by_first_word(wordings: Mapping[str, Any]) -> Words:
-    words: dict[str, list[tuple[str, Any]]] = {}
-    for wording, meaning in wordings.items():
-        words.setdefault(_first_word(wording), []).append((wording, meaning))
-    return words
+    vocabulary: dict[str, dict[str, list[tuple[str, Any]]]] = {}
+    for slot, wordings in _wordings().items():
+        words = vocabulary.setdefault(slot, {})
+        for wording, meaning in wordings.items():
+            first = next(_WORD.finditer(wording)).group()
+            words.setdefault(first, []).append((wording, meaning))
+    return vocabulary
 
 
 def _wordings() -> dict[str, Mapping[str, Any]]:
     """Return the wordings of each slot and detail in lower case, with what each means."""
-    wait = WORDINGS["wait"]
     numbers = [(number, word) for number, one in enumerate(_COUNTS, 1) for word in WORDINGS[one]]
-    kinds = _kinds()
-    colors = _meanings(COLORS)
+    kinds, colors, wait = _kinds(), _meanings(COLORS), WORDINGS["wait"]
+    waits = {f"{word}s": False for word in wait} | dict.fromkeys(wait, True)
     plurals = {plural(noun): kinds[noun] for noun in kinds}
     return {
         "scene": _meanings(SCENES),
@@ -256,8 +249,8 @@ def _wordings() -> dict[str, Mapping[str, Any]]:
         "weather": _meanings(WEATHERS),
         "see": _meanings(["see"]),
         "show": _meanings(["show"]),
-        "wait": {f"{word}s": False for word in wait} | dict.fromkeys(wait, True),
-        "wait_all": {f"{word}s": False for word in wait} | dict.fromkeys(wait, True),
+        "wait": waits,
+        "wait_all": waits,
         "be": {"is": False, "are": True},
         "they": {"it is": False, "they are": True},
         "count": {
