@@ -1,0 +1,17 @@
+"""The benchmark of throughput runs, at a small size, and its ways see the same pictures."""
+
+import numpy as np
+import torch
+
+from tests.benchmarks.throughput import BARE, main
+
+
+def test_it_prints_every_way_beside_the_bare_loop(capsys):
+    main(["test_vit"], 6, 1, torch.device("cpu"))
+    _, name, bare, *ways, share = capsys.readouterr().out.splitlines()
+    assert name == "test_vit"
+    assert bare.startswith(f"  {BARE} ")
+    assert bare.endswith(" 1.00 of the bare loop")
+    assert len(ways) == 3
+    assert all(line.endswith(" of the bare loop") for line in ways)
+    assert np.all(0 < float(share.split("%")[0].split()[-1]) < 100)
