@@ -1,6 +1,6 @@
 """Pictures on their way to a model: read, decoded and prepared batch by batch, in the order given.
 
-On a GPU, processes prepare the next batches while it computes. On the CPU they would take the cores
+For CUDA, processes prepare the next batches while it computes. On the CPU they would take the cores
 from the model, so threads prepare a batch when its turn has come, one for each core that the model
 has. Pixels are the same either way.
 """
@@ -69,14 +69,22 @@ def load_pictures(pictures: Pictures, batches: Sequence[Batch], *, device: str) 
 
 
 def count_workers(device: str, pictures: int) -> int:
-    """Return how many processes prepare pictures: as the setting says, else none on the CPU nor
-    where shared memory is short, and one per core but one elsewhere; never more than have work.
+    """Return how many processes prepare pictures: as the setting says, else one per core but one
+    for CUDA, unless shared memory is short, and none for other devices; never more than there are
+    cores, or work.
     """
-    wanted = picture_workers()
+    wanted, cores = picture_workers(), count_cores()
     if wanted is None:
         short = os.path.isdir(SHARED) and shutil.disk_usage(SHARED).free < ROOM
-        wanted = 0 if device == "cpu" or short else min((os.cpu_count() or 1) - 1, MOST)
-    return min(wanted, math.ceil(pictures / PART))
+        wanted = min(cores - 1, MOST) if device.startswith("cuda") and not short else 0
+    return min(wanted, cores, math.ceil(pictures / PART))
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use, which a cluster may have limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _load_in_turn(pictures: Pictures, batches: Sequence[Batch]) -> Prepared:

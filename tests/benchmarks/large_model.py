@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
 
+from core.encoders.language.folder import quiet
 from core.stimuli.cave import CaveDataset
 from core.store import Store, add_dataset
 from tests.encoders.tiny_models import save_tokenizer
@@ -55,7 +56,8 @@ def make_model(folder: Path, config: LlamaConfig) -> int:
     """Write a random model in bfloat16 with a tokenizer of bytes; return its parameters."""
     torch.manual_seed(0)
     model: Any = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-    model.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
     save_tokenizer(folder)
     return int(model.num_parameters())
 
@@ -63,7 +65,7 @@ def make_model(folder: Path, config: LlamaConfig) -> int:
 def embed(store: Path, folder: Path) -> tuple[float, float]:
     """Run `platoscope embed` in a process of its own; return its peak memory in GB, and seconds."""
     began = time.perf_counter()
-    words = ["--store", str(store), "embed", "--dataset", "cave", "--model", f"hf:{folder}"]
+    words = ["embed", "--store", str(store), "--dataset", "cave", "--model", f"hf:{folder}"]
     process = subprocess.Popen([sys.executable, "-m", "core", *words])
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
