@@ -98,7 +98,7 @@ def ways_of(
     return {
         BARE: partial(forward, encoder, batches),
         "platoscope embed": lambda: embed(
-            place / "store", dataset, encoder, slot=Slot(f"round-{next(numbers)}")
+            place / "store", dataset, encoder, slot=Slot(f"{encoder.card.name}-{next(numbers)}")
         ),
         "timm and a DataLoader": partial(plain_script, encoder, place / "photos"),
         f"{BARE}, channels last": partial(forward, last, turned),
