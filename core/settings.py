@@ -18,6 +18,7 @@ ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and
 CAVE_WEIGHTS = ROOT / "data" / "cave"
 CLUSTER = "PLATOSCOPE_CLUSTER"
 HUB_SECONDS = "PLATOSCOPE_HUB_SECONDS"
+WORKERS = "PLATOSCOPE_WORKERS"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -43,6 +44,16 @@ def hub_seconds() -> float:
     if not 0 < seconds < math.inf:
         raise InputError(f"{HUB_SECONDS} must be a number of seconds above 0, got {text!r}")
     return seconds
+
+
+def picture_workers() -> int | None:
+    """Return how many processes prepare pictures: PLATOSCOPE_WORKERS, else None for as many as suit
+    the device; raises InputError for what is no whole number from 0 on.
+    """
+    text = os.environ.get(WORKERS, "")
+    if text and not text.isdecimal():
+        raise InputError(f"{WORKERS} must be a whole number of processes, 0 for none, got {text!r}")
+    return int(text) if text else None
 
 
 def choose_device(name: str = "auto") -> torch.device:

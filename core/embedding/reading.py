@@ -4,34 +4,41 @@ first, so that few tokens are padding and the first batch shows whether the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int64
 
+from core.embedding.pictures import Batch, Pictures, load_pictures
 from core.embedding.texts import AveragingEncoder, read_texts
-from core.encoders.encoder import Encoder
+from core.encoders.encoder import Encoder, SeeingEncoder
 from core.stimuli.dataset import Dataset
 from core.store import Store
+
+Items = Generator[Sequence[Any], None, None]  # those of one batch after another
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a dataset passes through a model. encoder: reads the items. item: gives that of a
-    stimulus. order: of the stimuli. mark: of folders for batches in this order.
+    """How a dataset passes through a model. encoder: reads the items. load: yields those of batches
+    of stimuli. order: of the stimuli. mark: of folders for batches in this order.
     """
 
     encoder: Encoder
-    item: Callable[[int], Any]
+    load: Callable[[Sequence[Batch]], Items]
     order: Int64[np.ndarray, "n"]
     mark: str = ""
 
-    def items(self, start: int, stop: int) -> list[Any]:
-        """Return the items at these places of the order."""
-        return [self.item(index) for index in self.order[start:stop].tolist()]
+    def batches(self, start: int, size: int) -> Items:
+        """Yield the items of each batch from this place of the order on; close it where not all
+        are wanted.
+        """
+        starts = range(start, len(self.order), size)
+        return self.load([self.order[each : each + size].tolist() for each in starts])
 
 
 def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> Reading:
@@ -40,13 +47,25 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
     Raises StimuliError for missing captions.
     """
     if level is None:
-        return Reading(encoder, dataset.image, np.arange(dataset.card.size))
+        order = np.arange(dataset.card.size)
+        if not isinstance(encoder, SeeingEncoder):
+            return Reading(encoder, partial(load_items, dataset.image), order)
+        pictures = Pictures(dataset.image, encoder.prepare)
+        return Reading(encoder, partial(load_pictures, pictures, device=str(encoder.device)), order)
     texts = read_texts(Store(store), dataset.card.name, level)
     order = longest_first(texts)
+    mark = "-longest-first"
     if any(len(several) > 1 for several in texts):
-        return Reading(AveragingEncoder(encoder), texts.__getitem__, order, "-longest-first")
+        load = partial(load_items, texts.__getitem__)
+        return Reading(AveragingEncoder(encoder), load, order, mark)
     single = [text for (text,) in texts]
-    return Reading(encoder, single.__getitem__, order, "-longest-first")
+    return Reading(encoder, partial(load_items, single.__getitem__), order, mark)
+
+
+def load_items(item: Callable[[int], Any], batches: Sequence[Batch]) -> Items:
+    """Yield the items of each batch, made when its turn has come."""
+    for batch in batches:
+        yield [item(index) for index in batch]
 
 
 def longest_first(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, "n"]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection
+from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as change
 from pathlib import Path
@@ -117,17 +118,17 @@ def _run(
     what = f"{encoder.card.name} over {dataset.card.name}"
     if report:
         report(done, n, what)
-    for start in range(done, n, size):
-        stop, began = min(start + size, n), time.monotonic()
-        encoding, limit = encode_fitting(encoder, reading.items(start, stop), limit=limit)
-        check_encoding(encoder, encoding, ids[start:stop])
-        shards.append(
-            write_shard(
-                folder, encoding, start=start, limit=limit, seconds=time.monotonic() - began
-            )
-        )
-        if report:
-            report(stop, n, what)
+    began = time.monotonic()
+    with closing(reading.batches(done, size)) as batches:
+        for start, items in zip(range(done, n, size), batches, strict=True):
+            stop = start + len(items)
+            encoding, limit = encode_fitting(encoder, items, limit=limit)
+            check_encoding(encoder, encoding, ids[start:stop])
+            seconds = time.monotonic() - began
+            shards.append(write_shard(folder, encoding, start=start, limit=limit, seconds=seconds))
+            if report:
+                report(stop, n, what)
+            began = time.monotonic()
     return shards
 
 

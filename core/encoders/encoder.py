@@ -4,15 +4,19 @@ vector per layer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
 from core.errors import UnknownNameError
 from core.modalities import Modality, find_modality
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
 
 REALITY = "reality"  # the model of a made world's known factors
 IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
@@ -83,6 +87,15 @@ class Encoder(Protocol):
         """Encode a batch of RGB images or of texts; no vector depends on its size or order beyond
         rounding.
         """
+
+
+@runtime_checkable
+class SeeingEncoder(Encoder, Protocol):
+    """An encoder of images that takes them prepared, too, so that they can be while it computes."""
+
+    @property
+    def prepare(self) -> Callable[[Image], Tensor]:
+        """What makes an RGB image ready; `encode` takes what it returns in the image's place."""
 
 
 def modality_of(card: ModelCard) -> Modality:

@@ -32,6 +32,20 @@ LONGEST = 8  # times the short side, of an image that is to be cropped to its mi
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """A model's own preprocessing of an RGB image, without the model: it goes to other processes.
+
+    cropped: whether the transform takes the middle of an image whose short side fits.
+    """
+
+    transform: Callable[[Image.Image], Tensor]
+    cropped: bool
+
+    def __call__(self, image: Image.Image) -> Tensor:
+        return self.transform(cut_ends(image) if self.cropped else image)
+
+
+@dataclass(frozen=True)
 class VisionEncoder:
     """A timm model that turns RGB images into one vector per block or stage."""
 
@@ -40,16 +54,17 @@ class VisionEncoder:
     device: str
     arithmetic: Arithmetic
     model: Any
-    transform: Callable[[Image.Image], Tensor]
-    cropped: bool  # whether the transform takes the middle of an image whose short side fits
+    prepare: Callable[[Image.Image], Tensor]
 
     @torch.inference_mode()
-    def encode(self, items: Sequence[Image.Image]) -> Encoding:
-        """Encode RGB images with the model's own preprocessing."""
-        pixels = torch.stack(
-            [self.transform(cut_ends(image) if self.cropped else image) for image in items]
-        )
-        pixels = pixels.to(self.device, self.arithmetic.weights)
+    def encode(self, items: Sequence[Image.Image | Tensor]) -> Encoding:
+        """Encode RGB images, or what `prepare` made of them. Pinned ones are on their way to a GPU
+        while others are still being fetched.
+        """
+        ready = [each if isinstance(each, Tensor) else self.prepare(each) for each in items]
+        is_pinned = self.device.startswith("cuda")
+        pixels = torch.stack([each.to(self.device, non_blocking=is_pinned) for each in ready])
+        pixels = pixels.to(self.arithmetic.weights)
         with self.arithmetic.forward_on(self.device):
             layers = read_layers(self.model, pixels)
         return Encoding(tuple(layer.cpu().numpy() for layer in layers))
@@ -76,8 +91,10 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         device=str(device),
         arithmetic=arithmetic,
         model=model,
-        transform=create_transform(**data, is_training=False),
-        cropped=data.get("crop_mode", "center") == "center",
+        prepare=Preparation(
+            create_transform(**data, is_training=False),
+            cropped=data.get("crop_mode", "center") == "center",
+        ),
     )
 
 

@@ -36,12 +36,12 @@ def counted(encoder: VisionEncoder, seen: list[Image.Image]) -> VisionEncoder:
     class Noting:
         def __call__(self, image: Image.Image) -> torch.Tensor:
             seen.append(image)
-            return encoder.transform(image)
+            return encoder.prepare(image)
 
         def __repr__(self) -> str:
-            return repr(encoder.transform)
+            return repr(encoder.prepare)
 
-    return replace(encoder, transform=Noting())
+    return replace(encoder, prepare=Noting())
 
 
 def test_a_second_encoder_takes_what_the_first_made_ready(encoder: VisionEncoder) -> None:
@@ -61,13 +61,13 @@ def test_another_preprocessing_and_another_shape_are_made_ready_anew(
     black = [Image.new("RGB", size) for size in ((60, 50), (50, 60))]
     shared.shared_by(counted(encoder, seen)).encode(black)
     assert len(seen) == 2
-    other = replace(encoder, transform=lambda image: encoder.transform(image) * 0)
+    other = replace(encoder, prepare=lambda image: encoder.prepare(image) * 0)
     shared.shared_by(other).encode(black)
     assert len(shared.tensors) == 4
 
 
 def test_no_more_is_kept_than_fits(encoder: VisionEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = encoder.transform(pictures(1)[0]).nbytes
+    one = encoder.prepare(pictures(1)[0]).nbytes
     monkeypatch.setattr(prepared, "MOST", 2 * one)
     shared = PreparedPictures()
     shared.shared_by(encoder).encode(pictures(5))

@@ -187,7 +187,10 @@ def test_cutting_the_ends_off_leaves_the_middle_as_it_was(vit):
     )
     assert cut_ends(image).width == 320
     torch.testing.assert_close(
-        encoder.transform(cut_ends(image)), encoder.transform(image), atol=0.02, rtol=0
+        encoder.prepare.transform(cut_ends(image)),
+        encoder.prepare.transform(image),
+        atol=0.02,
+        rtol=0,
     )
 
 
