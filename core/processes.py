@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -69,11 +68,15 @@ def _begin(work: Callable[[Any], Any], threads: int) -> None:
     torch.set_num_threads(threads)
     threadpool_limits(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it stops it
-    parent = multiprocessing.parent_process()
+    end_with_parent()
 
-    def watch() -> None:
-        if parent:
-            wait([parent.sentinel])
-            os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
+def end_with_parent() -> None:
+    """Let this process end when the one that began it does, even if that is killed."""
+    Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
-from threading import Thread
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from core.errors import DeviceError, PlatoscopeError
+from core.processes import end_with_parent
 from core.settings import WORKERS, picture_workers
 
 Batch = Sequence[int]
@@ -109,7 +109,7 @@ def _load_ahead(
         num_workers=workers,
         collate_fn=_whole,
         pin_memory=device.startswith("cuda"),
-        worker_init_fn=_end_with_parent,
+        worker_init_fn=_begin,
         multiprocessing_context=_clean_processes(),
     )
     with closing(_checked(loader)) as ready:
@@ -149,15 +149,8 @@ def _clean_processes() -> ForkServerContext:
     return context
 
 
-def _end_with_parent(_: int) -> None:
-    """Let this process end when the one that asks for pictures does, even if that is killed."""
-    Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    if parent := multiprocessing.parent_process():
-        parent.join()
-    os._exit(0)
+def _begin(_: int) -> None:
+    end_with_parent()
 
 
 def _whole(part: Any) -> Any:
