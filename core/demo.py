@@ -135,10 +135,16 @@ def missing_values(store: Path) -> list[str]:
     """Return the models whose competence the demo lacks by the present tasks.
 
     One seed of a recipe stands for all, and what varies in its tasks, weight decay or width is
-    compared by these.
+    compared by these. Learners with and without transfer are compared seed by seed.
     """
+    from core.questions.benefits.transfer import learners
+    from core.study.study import Study
+
     models = unmeasured(Store(store), "cave")
-    return [name for name in models if _is_measured(store, name)]
+    if not models:
+        return []
+    compared = {one.model for one in learners(Study(Store(store), "cave"))}
+    return [name for name in models if name in compared or _stands_for_all(store, name)]
 
 
 def measure_demo(store: Path) -> None:
@@ -208,11 +214,10 @@ def _is_usual(folder: Path) -> bool:
     return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
 
 
-def _is_measured(store: Path, name: str) -> bool:
-    """Return whether a model's competence is measured as the demo is built."""
+def _stands_for_all(store: Path, name: str) -> bool:
+    """Return whether a model is of a usual recipe, and the first of its seeds."""
     config = Store(store).model("cave", name).card.training.get("config") or {}
-    varies = config.get("varies", "")
-    return varies in ("data", "transfer") or not (varies or config.get("seed"))
+    return not (config.get("varies") or config.get("seed"))
 
 
 def _is_copy(config: Path) -> bool:

@@ -120,6 +120,15 @@ def test_transfer_is_said_to_help_or_hurt_in_one_idle_world_of_twenty() -> None:
     assert np.mean(["helps" in said(0.05, 0.005) for _ in range(20)]) >= 0.9
 
 
+def test_a_share_whose_learners_were_not_all_measured_is_said_to_be_unknown() -> None:
+    every, values = family(0.05)
+    left_out = next(one.model for one in every if not one.teacher and one.share == 1)
+    said = transfer_findings(Transfer(), exchange(every, values.drop(left_out)))[0]
+    assert said.endswith(", an unknown amount with all the data (a learner was not measured).")
+    assert "helps vision models at 2 of 3 shares of the data" in said
+    assert "nan" not in said
+
+
 def test_help_at_one_share_and_harm_at_another_are_both_said() -> None:
     every, values = family(0.05)
     turned = [0.1 if one.teacher and one.share == 1 else 0.0 for one in every]
