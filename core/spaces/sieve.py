@@ -23,7 +23,7 @@ class Sieve(NamedTuple):
 
     around: the vectors less their mean, which changes all products of one stimulus by the same and
     takes what they have in common out of the rounding. room: by how much a product of a vector of
-    length 1 may fall short; never: of any vector. similar: where products are written, since to take
+    length 1 may fall short; never: of any vector. similar: where products are written, since taking
     new memory for each block costs as much as they do.
     """
 

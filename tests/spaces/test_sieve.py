@@ -52,14 +52,16 @@ def test_few_others_are_possible():
 
 
 @pytest.mark.parametrize("rows", [1, 7, 400])
-def test_neighbors_through_a_sieve_are_those_of_all_products(space, rows, many, monkeypatch):
+@pytest.mark.usefixtures("many")
+def test_neighbors_through_a_sieve_are_those_of_all_products(space, rows, monkeypatch):
     monkeypatch.setattr(neighbors, "BLOCK_BYTES", rows * 8 * len(space))
     through = nearest(space, k=K)
     monkeypatch.setattr(neighbors, "MANY", np.inf)
     np.testing.assert_array_equal(through, nearest(space, k=K))
 
 
-def test_where_a_sieve_leaves_much_all_are_compared(many, monkeypatch):
+@pytest.mark.usefixtures("many")
+def test_where_a_sieve_leaves_much_all_are_compared(monkeypatch):
     space = np.random.default_rng(1).standard_normal((400, 30)).astype(np.float32)
     space[100:] = space[100]  # most of the stimuli share one vector
     with monkeypatch.context() as patch:
