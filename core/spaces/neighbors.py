@@ -15,30 +15,33 @@ be neighbors, by the bound of their rounding; float64 then decides among the few
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Float64, Int32, Int64
+from jaxtyping import Float, Float32, Float64, Int32, Int64
 
 from core.errors import MetricError
 from core.spaces.inputs import check_k, check_space
-from core.spaces.sieve import GROUPED, make_sieve, possible
+from core.spaces.sieve import GROUPED, Pairs, make_sieve, possible
 
 VERSION = 3  # raise it when a space gets other neighbors, or more is kept of them
 BLOCK_BYTES = 256 * 2**20  # of one block of similarities, in float64
 MANY = 4096  # stimuli from which on a sieve saves time
-SPARSE = 1 / 16  # of all stimuli: where a sieve leaves more, all are compared at once
 PROBED = 64  # stimuli that ties are estimated from
 DIGESTED = 4096  # values that seed the order of ties
 MOST_TIED = 0.5
 
 
-def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n k"]:
+def nearest(
+    space: Float[np.ndarray, "n d"], *, k: int, report: Callable[[int], None] | None = None
+) -> Int32[np.ndarray, "n k"]:
     """Find the k stimuli with the largest inner product with each stimulus, itself excluded, most
     similar first.
 
     Order of work: scale by a power of two, inner products in float64, one rounding to float32; ties
     in an order of the space's own. Memory is that of the space, once in float64 and once in
-    float32, and of a block. Centering, clamping and normalization are the caller's. Raises
+    float32, and of a block. report: called with the number of stimuli whose neighbors are found.
+    Centering, clamping and normalization are the caller's. Raises
     MetricError for k outside 1 … n − 1, fewer than three stimuli, NaN, infinity, constant features,
     and where most of the neighbors are tied.
     """
@@ -53,11 +56,13 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
     lists = np.empty((n, k), dtype=np.int32)
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
-        marked = possible(sieve, rows, k) if sieve else None
-        if marked is not None and np.count_nonzero(marked) <= SPARSE * marked.size:
-            lists[rows] = _nearest_marked(scaled, rows, marked, k, order)
+        pairs = possible(sieve, rows, k) if sieve else None
+        if pairs:
+            lists[rows] = _nearest_of_some(scaled, rows, pairs, k, order)
         else:
             lists[rows] = _nearest_of_all(scaled, rows, k, order)
+        if report:
+            report(rows.stop)
     return lists
 
 
@@ -124,23 +129,22 @@ def _nearest_of_all(
     return _first(keys, k, order)
 
 
-def _nearest_marked(
+def _nearest_of_some(
     scaled: Float64[np.ndarray, "n d"],
     rows: slice,
-    marked: Bool[np.ndarray, "rows n"],
+    pairs: Pairs,
     k: int,
     order: Int64[np.ndarray, "n"],
 ) -> Int32[np.ndarray, "rows k"]:
-    """Return the k nearest of these stimuli among those that are marked, at least k for each."""
-    counts = np.count_nonzero(marked, axis=1)
+    """Return the k nearest of these stimuli among those that they are paired with, at least k."""
+    counts = np.bincount(pairs.row, minlength=rows.stop - rows.start)
     ends = np.cumsum(counts)
-    row, column = np.divmod(np.flatnonzero(marked), marked.shape[1])
-    values = np.empty(len(column), dtype=np.float32)
+    values = np.empty(len(pairs.row), dtype=np.float32)
     for own, start, end in zip(scaled[rows], ends - counts, ends, strict=True):
-        values[start:end] = scaled[column[start:end]] @ own
+        values[start:end] = scaled[pairs.other[start:end]] @ own
     keys = np.full((len(counts), counts.max()), np.iinfo(np.int64).max)
-    places = np.arange(len(column)) - np.repeat(ends - counts, counts)
-    keys[row, places] = _falling_keys(values, np.argsort(order)[column])
+    places = np.arange(len(values)) - np.repeat(ends - counts, counts)
+    keys[pairs.row, places] = _falling_keys(values, np.argsort(order)[pairs.other])
     return _first(keys, k, order)
 
 

@@ -153,7 +153,7 @@ class Study:
 
     def _with_concatenated(self, model: str, k: int, depth: int) -> Prepared[Lists]:
         each = self.neighbor_lists(model, k=k)
-        joined = search(self.spaces(model, concatenated=True)[-1:], depth)
+        joined = search(self.spaces(model, concatenated=True)[-1:], depth, model=model)
         return Prepared(
             np.concatenate([each.layers, joined.layers]), (*each.refusals, *joined.refusals)
         )
@@ -226,7 +226,7 @@ class Study:
 
     def _search(self, entry: ModelEntry, depth: int) -> Prepared[Lists]:
         name = entry.card.name
-        lists = search(self.spaces(name), depth)
+        lists = search(self.spaces(name), depth, model=name)
         # else these may be layers of two embeddings
         if self.entry(name).digest != entry.digest:
             raise StoreError(f"model {name} was embedded again while it was read; ask once more")

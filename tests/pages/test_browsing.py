@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from functools import partial
 
 import pytest
 
+from core.questions.stimuli.question import StimulusMap
 from core.study.selections import decode, encode
 from tests.pages.seen import charts, said, shown, tiles
 from tests.pages.world import COLORS, LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -52,6 +54,19 @@ def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):
     app.slider(key="quantile").set_value((75, 100)).run()
     assert len(studied(app)[0]) == 15
     assert not set(low) & set(studied(app)[0])
+
+
+def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, monkeypatch):
+    monkeypatch.setattr(
+        "core.questions.stimuli.question.StimulusMap", partial(StimulusMap, drawn=20)
+    )
+    app = opened(three, "stimuli")
+    assert not app.exception
+    (said_so,) = [text for text in captions(app) if text.startswith("The map shows")]
+    assert said_so == "The map shows 20 of 60 stimuli, drawn at random with seed 0."
+    (dots,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    assert len(dots["customdata"]) == 20
+    assert len(studied(app)[0]) == 60
 
 
 def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
