@@ -58,7 +58,7 @@ def literal(spaces, weights=None, tolerance=1e-13):
         before = objective
 
 
-@pytest.mark.parametrize("weights", [None, (2, 1, 1), (1, 0, 1)])
+@pytest.mark.parametrize("weights", [None, [2.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
 def test_many_stimuli_have_the_consensus_of_all_and_not_of_their_directions_alone(
     weights, monkeypatch
 ):
