@@ -62,7 +62,7 @@ def test_a_model_that_is_embedded_again_while_it_is_read_gives_no_mixed_answer(
 
     def replacing(space, *, k, report):
         put(tmp_path, "ape", layers_of(2), version=2)
-        return find(space, k=k)
+        return find(space, k=k, report=report)
 
     monkeypatch.setattr(core.study.neighbor_lists, "nearest", replacing)
     with pytest.raises(
