@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -219,3 +220,24 @@ def test_the_search_among_many_stimuli_tells_how_far_it_is(filled, monkeypatch):
         Study(Store(filled), "counted", q=0.9).neighbors("ape")  # kept nowhere
     what = "neighbors of all stimuli in all layers of ape"
     assert told == [(SIZE, 2 * SIZE, what), (2 * SIZE, 2 * SIZE, what)]
+
+
+@pytest.mark.parametrize(
+    ("device", "there", "many", "place"),
+    [
+        ("cuda", "cuda", 2, "core.pairs.on_torch"),
+        ("auto", "cuda", 2, "core.pairs.on_torch"),
+        ("auto", "cpu", 2, "core.spaces.neighbors"),
+        ("cpu", "cuda", 2, "core.spaces.neighbors"),
+        ("cuda", "cuda", SIZE + 1, "core.spaces.neighbors"),  # few stimuli
+    ],
+)
+def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
+    device, there, many, place, monkeypatch
+):
+    monkeypatch.setattr(core.study.neighbor_lists, "MANY", many)
+    monkeypatch.setattr(
+        core.study.neighbor_lists, "choose_device", lambda _: SimpleNamespace(type=there)
+    )
+    find = core.study.neighbor_lists._finder(SIZE, device)
+    assert getattr(find, "func", find).__module__ == place
