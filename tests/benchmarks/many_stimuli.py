@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int32
 
 from core.metrics import METRICS
 from core.metrics.knn import mutual_terms
@@ -35,19 +35,42 @@ from core.spaces.preprocess import normalize_rows
 K = 10
 SHARED = 32  # dimensions that all layers have in common
 Space = Float32[np.ndarray, "n d"]
+Lists = Int32[np.ndarray, "layers n k"]
 
 
 class Cost(NamedTuple):
-    """What a measurement took, in seconds and gigabytes of the whole process, and the score."""
+    """What a measurement took, and the score: seconds that passed and that processors worked, which
+    do not count what else the machine does, and gigabytes of the whole process.
+    """
 
     seconds: float
+    worked: float
     memory: float
     score: float
 
 
+class Clock:
+    """Adds up the seconds of the blocks that it is held over: those that passed, and those that the
+    processors worked.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = self.worked = 0.0
+
+    def __enter__(self) -> Clock:
+        self.seconds -= time.perf_counter()
+        self.worked -= time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter()
+        self.worked += time.process_time()
+
+
 def main(stimuli: Sequence[int], dims: Sequence[int], layers: int, limit: float) -> None:
     """Print a row per way of comparing, width and number of stimuli."""
-    print(f"{'':31} {'n':>7} {'d':>5} {'measured':>9} {'by pairs':>9} {'memory':>8} {'growth':>6}")
+    heads = f"{'measured':>9} {'by pairs':>9} {'worked':>9} {'memory':>8} {'growth':>6}"
+    print(f"{'':31} {'n':>7} {'d':>5} {heads}")
     for width in dims:
         for name, compare in WAYS.items():
             for count, times in ((1, 1), (layers, TIMES[name](layers))):
@@ -76,11 +99,9 @@ def print_row(
 ) -> None:
     """Print a measurement, or the seconds that it would take."""
     measured, estimated = (f"{seconds:.1f} s", "") if cost else ("", f"~{seconds:.0f} s")
-    memory = f"{cost.memory:.2f} GB" if cost else ""
-    print(
-        f"{what:31} {n:7,} {dims:5,} {measured:>9} {estimated:>9} {memory:>8} {exponent:>6}",
-        flush=True,
-    )
+    worked, memory = (f"{cost.worked:.1f} s", f"{cost.memory:.2f} GB") if cost else ("", "")
+    cells = f"{measured:>9} {estimated:>9} {worked:>9} {memory:>8} {exponent:>6}"
+    print(f"{what:31} {n:7,} {dims:5,} {cells}", flush=True)
 
 
 ONCE: dict[tuple[str, int, int], Cost] = {}
@@ -101,31 +122,34 @@ def in_own_process(task: Callable[[], Cost]) -> Cost:
 
 def by_neighbors(n: int, dims: int, layers: int) -> Cost:
     """Find each layer's neighbors, and compare all pairs of layers by them."""
-    seconds, sides = 0.0, []
+    clock, sides = Clock(), []
     for side in range(2):
         lists = []
         for space in spaces(n, dims, layers, side):  # a layer is made, searched and let go
-            began = time.perf_counter()
-            lists.append(nearest(space, k=K))
-            seconds += time.perf_counter() - began
+            with clock:
+                lists.append(nearest(space, k=K))
         sides.append(np.stack(lists))
-    began = time.perf_counter()
-    if layers == 1:
-        score = float(mutual_terms(sides[0][0], sides[1][0]).mean())
-    else:
-        engine = METRICS["mutual_knn"].engine(k=K)
-        taken = [engine.from_neighbors.take(Prepared(side, ("",) * layers)) for side in sides]
-        score = float(engine.scores(*taken).values.max())
-    return Cost(seconds + time.perf_counter() - began, peak(), score)
+    with clock:
+        score = compare_lists(*sides)
+    return Cost(clock.seconds, clock.worked, peak(), score)
+
+
+def compare_lists(x: Lists, y: Lists) -> float:
+    """Return the highest score of all pairs of layers."""
+    if len(x) == 1:
+        return float(mutual_terms(x[0], y[0]).mean())
+    engine = METRICS["mutual_knn"].engine(k=K)
+    taken = [engine.from_neighbors.take(Prepared(side, ("",) * len(side))) for side in (x, y)]
+    return float(engine.scores(*taken).values.max())
 
 
 def by_sums(n: int, dims: int, layers: int) -> Cost:
     """Sum each layer's products of features, and those of all pairs."""
     sides = [list(spaces(n, dims, layers, side)) for side in range(2)]
-    began = time.perf_counter()
     engine = METRICS["cka"].streamed()
-    score = float(engine.scores(*map(engine.prepare, sides)).values.max())
-    return Cost(time.perf_counter() - began, peak(), score)
+    with Clock() as clock:
+        score = float(engine.scores(*map(engine.prepare, sides)).values.max())
+    return Cost(clock.seconds, clock.worked, peak(), score)
 
 
 WAYS: dict[str, Callable[[int, int, int], Cost]] = {
