@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int, Int64
+from jaxtyping import Int
 
 from core.errors import StimuliError
 from core.metrics.knn import count_shared
@@ -29,7 +29,7 @@ from core.questions.stimuli.question import (
 from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-from core.statistics.nulls import draw_orders
+from core.statistics.nulls import draw_sample
 from core.study.comparison.layer_pairs import complete_pair
 from core.study.spaces import find_space, name_spaces
 from core.study.stimuli import studied_indices, studied_stimuli
@@ -95,11 +95,6 @@ def lay_out(question: StimulusMap, study: Study, report: Progress | None) -> pd.
     else:
         plane, shares = neighbor_plane(joint[rows], seed=question.seed), np.full(2, np.nan)
     return table.assign(x=plane[:, 0], y=plane[:, 1], share_x=shares[0], share_y=shares[1])
-
-
-def draw_sample(n: int, most: int, *, seed: int) -> Int64[np.ndarray, " m"]:
-    """Return which of n stimuli are drawn, rising: all, or `most` of more."""
-    return np.sort(draw_orders(n, count=1, seed=seed)[0, :most])
 
 
 declare(
