@@ -5,10 +5,11 @@ grow.
 
 Two spaces of random features with a part in common, then all pairs of layers of two models: mutual
 k-NN over neighbors found in blocks, CKA from sums over stimuli. Their values mean nothing, their
-cost is that of any features of this size. Each measurement has a process of its own, whose highest
-memory is printed. All pairs that would take longer than the limit are not run: their seconds,
-marked ~, are those of one pair times the number of searches, or of pairs. The exponent is that of
-growth with n, from the row of fewer stimuli.
+cost is that of any features of this size. Each measurement has a process of its own. It prints the
+seconds that passed, those that processors worked, which do not count what else the machine does,
+and the highest memory. All pairs that would be worked on for longer than the limit are not run:
+their seconds, marked ~, are those of one pair times the number of searches, or of pairs. Growth is
+the exponent of n in the seconds worked, from the row of fewer stimuli.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class Clock:
 
 def main(stimuli: Sequence[int], dims: Sequence[int], layers: int, limit: float) -> None:
     """Print a row per way of comparing, width and number of stimuli."""
-    heads = f"{'measured':>9} {'by pairs':>9} {'worked':>9} {'memory':>8} {'growth':>6}"
-    print(f"{'':31} {'n':>7} {'d':>5} {heads}")
+    heads = " ".join(f"{head:>9}" for head in ("passed", "worked", "by pairs", "memory"))
+    print(f"{'':31} {'n':>7} {'d':>5} {heads} growth")
     for width in dims:
         for name, compare in WAYS.items():
             for count, times in ((1, 1), (layers, TIMES[name](layers))):
@@ -78,13 +79,13 @@ def main(stimuli: Sequence[int], dims: Sequence[int], layers: int, limit: float)
                 before: tuple[int, float] | None = None
                 for n in stimuli:
                     one = one_pair(name, n, width)
-                    within = count == 1 or one.seconds * times <= limit
+                    within = count == 1 or one.worked * times <= limit
                     cost = one if count == 1 else None
                     if within and count > 1:
                         cost = in_own_process(partial(compare, n, width, count))
-                    seconds = cost.seconds if cost else one.seconds * times
-                    print_row(what, n, width, cost, seconds, growth(before, n, seconds))
-                    before = n, seconds
+                    worked = cost.worked if cost else one.worked * times
+                    print_row(what, n, width, cost, worked, growth(before, n, worked))
+                    before = n, worked
 
 
 def growth(before: tuple[int, float] | None, n: int, seconds: float) -> str:
@@ -95,13 +96,16 @@ def growth(before: tuple[int, float] | None, n: int, seconds: float) -> str:
 
 
 def print_row(
-    what: str, n: int, dims: int, cost: Cost | None, seconds: float, exponent: str
+    what: str, n: int, dims: int, cost: Cost | None, worked: float, exponent: str
 ) -> None:
-    """Print a measurement, or the seconds that it would take."""
-    measured, estimated = (f"{seconds:.1f} s", "") if cost else ("", f"~{seconds:.0f} s")
-    worked, memory = (f"{cost.worked:.1f} s", f"{cost.memory:.2f} GB") if cost else ("", "")
-    cells = f"{measured:>9} {estimated:>9} {worked:>9} {memory:>8} {exponent:>6}"
-    print(f"{what:31} {n:7,} {dims:5,} {cells}", flush=True)
+    """Print a measurement, or the seconds that processors would work."""
+    cells = ["", "", f"~{worked:.0f} s", ""]
+    if cost:
+        cells = [f"{cost.seconds:.1f} s", f"{worked:.1f} s", "", f"{cost.memory:.2f} GB"]
+    print(
+        f"{what:31} {n:7,} {dims:5,} {' '.join(f'{cell:>9}' for cell in cells)} {exponent:>6}",
+        flush=True,
+    )
 
 
 ONCE: dict[tuple[str, int, int], Cost] = {}

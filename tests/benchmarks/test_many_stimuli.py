@@ -10,7 +10,7 @@ def test_it_prints_what_was_measured_and_what_was_not(capsys, monkeypatch):
     monkeypatch.setattr(many_stimuli, "in_own_process", lambda task: task())
     main([200, 400], [8], layers=2, limit=1000)
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["n", "d", "measured", "by", "pairs", "worked", "memory", "growth"]
+    assert head.split() == ["n", "d", "passed", "worked", "by", "pairs", "memory", "growth"]
     assert len(rows) == 2 * 2 * len(WAYS)
     assert all(" GB" in row and "~" not in row for row in rows)
     main([400], [8], layers=2, limit=0)
