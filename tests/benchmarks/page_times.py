@@ -11,13 +11,13 @@ server so far.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import resource
 import time
 from pathlib import Path
 from unittest import mock
 
-from streamlit.logger import set_log_level
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
@@ -34,7 +34,7 @@ RUNS = 2
 def main(store: Path, pages: list[str], dataset: str = "") -> None:
     """Print a row per page."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
-    set_log_level("error")  # else a line for each page that no browser has opened
+    logging.disable(logging.WARNING)  # else a line for each page that no browser has opened
     print(f"{'page':14} {'first':>8} {'second':>8} {'worked':>8} {'sent':>8} {'memory':>8}")
     with mock.patch.object(PagesManager, "uses_pages_directory", new=False, create=True):
         for page in pages or ["overview", *PAGES]:
