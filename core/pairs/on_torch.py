@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Integer
+from jaxtyping import Float, Float64, Int32, Integer
 from torch import Tensor
 
 from core.errors import MetricError
@@ -155,8 +155,12 @@ class TorchKernels:
 
 
 def nearest_on(
-    device: torch.device, space: Space, *, k: int, report: Callable[[int], None] | None = None
-) -> Lists:
+    device: torch.device,
+    space: Float[np.ndarray, "n d"],
+    *,
+    k: int,
+    report: Callable[[int], None] | None = None,
+) -> Int32[np.ndarray, "n k"]:
     """Find neighbors on a device as `core.spaces.neighbors.nearest` does; raises as it does."""
     check_space(space)
     near: np.ndarray = _nearest(space, k, device).int().cpu().numpy()

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float32, Int32
 
 from core.errors import FeatureError, MetricError
 from core.pairs.prepared import Lists, Prepared
@@ -38,7 +38,7 @@ def search(
     return Prepared(lists, tuple(refusals))
 
 
-def _finder(n: int, device: str) -> Callable[..., Lists]:
+def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
     """Return what finds neighbors; few are found sooner than torch is imported."""
     if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
         return nearest
