@@ -58,6 +58,7 @@ class StimulusNeighbors(JointQuestion):
     """What do models take to be alike?"""
 
     command: ClassVar[str] = "stimuli neighbors"
+    device: ClassVar[str | None] = StudyQuestion.device  # neighbors are found there
 
     k: int = option(
         NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
