@@ -6,6 +6,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from io import TextIOBase
 from pathlib import Path
@@ -34,6 +37,27 @@ class Progress(Protocol):
     """
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
+
+
+_listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(report: Progress | None) -> Iterator[None]:
+    """Let a listener hear what `tell` says until the block ends, in this thread alone; None leaves
+    the one that listens already.
+    """
+    token = _listener.set(report or _listener.get())
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def tell(done: int, total: int, what: str) -> None:
+    """Report to whoever listens: for work that lies too deep for a listener to be handed down."""
+    if report := _listener.get():
+        report(done, total, what)
 
 
 @dataclass(frozen=True)

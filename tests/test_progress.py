@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from core.progress import JOB_NOTE, ConsoleProgress, Progress, ProgressNote, in_job, read_note
+from core.progress import (
+    JOB_NOTE,
+    ConsoleProgress,
+    Progress,
+    ProgressNote,
+    heard_by,
+    in_job,
+    read_note,
+    tell,
+)
 
 
 class Terminal(io.StringIO):
@@ -125,3 +135,22 @@ def test_only_a_job_notes_its_progress(tmp_path: Path, monkeypatch: pytest.Monke
     ConsoleProgress(io.StringIO())(1, 2, "texts")
     assert not in_job()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deep_work_is_heard_by_the_innermost_listener_of_its_thread() -> None:
+    outer: list[tuple[int, int, str]] = []
+    inner: list[tuple[int, int, str]] = []
+    tell(0, 9, "nobody listens")
+    with heard_by(lambda *told: outer.append(told)):
+        tell(1, 9, "texts")
+        with heard_by(None):
+            tell(2, 9, "texts")
+        with heard_by(lambda *told: inner.append(told)):
+            tell(3, 9, "texts")
+        elsewhere = Thread(target=tell, args=(4, 9, "texts"))
+        elsewhere.start()
+        elsewhere.join()
+        tell(5, 9, "texts")
+    tell(6, 9, "texts")
+    assert [done for done, *_ in outer] == [1, 2, 5]
+    assert inner == [(3, 9, "texts")]

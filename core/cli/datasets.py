@@ -28,19 +28,21 @@ def add(commands: Any) -> None:
 
 def run_dataset_add(arguments: argparse.Namespace) -> None:
     """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
-    from core.progress import ConsoleProgress
+    from core.progress import ConsoleProgress, heard_by
     from core.store import Store, add_dataset, rename_dataset
     from core.store.notes.titles import check_title
 
     addition = read_question(Addition, arguments)
     if addition.title:
         check_title(addition.title)
-    dataset = open_addition(addition)
+    report = ConsoleProgress()
+    with heard_by(report):
+        dataset = open_addition(addition)
     for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
         print(remark, file=sys.stderr)
     before = {card.name: card for card in Store(arguments.store).datasets()}.get(dataset.card.name)
     idle = len(Store(arguments.store).models(before.name)) if before else 0
-    add_dataset(arguments.store, dataset, report=ConsoleProgress())
+    add_dataset(arguments.store, dataset, report=report)
     if addition.title:
         rename_dataset(arguments.store, addition.name, addition.title)
     if before and before.revision != dataset.card.revision:

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Integer
+from jaxtyping import Float, Float64, Int32, Integer
 from torch import Tensor
 
 from core.errors import MetricError
 from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer
 from core.pairs.prepared import Lists, Prepared, Scores
-from core.spaces.inputs import check_k
+from core.spaces.inputs import check_k, check_space
 from core.spaces.kernels import check_length, check_unbiased
 from core.spaces.neighbors import check_ties, tie_order, unit_scaled
 from core.spaces.preprocess import normalize_rows
@@ -152,6 +152,21 @@ class TorchKernels:
     ) -> Prepared[Tensor]:
         places = torch.from_numpy(order).to(prepared.layers.device)
         return Prepared(prepared.layers[:, places][:, :, places], prepared.refusals)
+
+
+def nearest_on(
+    device: torch.device,
+    space: Float[np.ndarray, "n d"],
+    *,
+    k: int,
+    report: Callable[[int], None] | None = None,
+) -> Int32[np.ndarray, "n k"]:
+    """Find neighbors on a device as `core.spaces.neighbors.nearest` does; raises as it does."""
+    check_space(space)
+    near: np.ndarray = _nearest(space, k, device).int().cpu().numpy()
+    if report:
+        report(len(space))
+    return near
 
 
 def _nearest(space: Space, k: int, device: torch.device) -> Tensor:

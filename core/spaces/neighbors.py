@@ -7,31 +7,41 @@ by noise. Products of float32 values are exact in float64; summed there and roun
 equal stimuli get equal similarities again, unless a sum lies within the last bits of float64 (about
 1e-15) of the middle between two float32 values. But for such a sum, the result depends neither on
 block size nor on thread count nor on the machine's order of summation.
+
+Among many stimuli, products in float32, which take half the time, first leave out all that cannot
+be neighbors, by the bound of their rounding; float64 then decides among the few that are left.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int32, Int64
 
 from core.errors import MetricError
 from core.spaces.inputs import check_k, check_space
+from core.spaces.sieve import GROUPED, Pairs, make_sieve, possible
 
 VERSION = 3  # raise it when a space gets other neighbors, or more is kept of them
-BLOCK_BYTES = 32 * 2**20  # of one block of similarities, in float64
+BLOCK_BYTES = 256 * 2**20  # of one block of similarities, in float64
+MANY = 4096  # stimuli from which on a sieve saves time
 PROBED = 64  # stimuli that ties are estimated from
 DIGESTED = 4096  # values that seed the order of ties
 MOST_TIED = 0.5
 
 
-def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n k"]:
+def nearest(
+    space: Float[np.ndarray, "n d"], *, k: int, report: Callable[[int], None] | None = None
+) -> Int32[np.ndarray, "n k"]:
     """Find the k stimuli with the largest inner product with each stimulus, itself excluded, most
     similar first.
 
     Order of work: scale by a power of two, inner products in float64, one rounding to float32; ties
-    in an order of the space's own. Centering, clamping and normalization are the caller's. Raises
+    in an order of the space's own. Memory is that of the space, once in float64 and once in
+    float32, and of a block. report: called with the number of stimuli whose neighbors are found.
+    Centering, clamping and normalization are the caller's. Raises
     MetricError for k outside 1 … n − 1, fewer than three stimuli, NaN, infinity, constant features,
     and where most of the neighbors are tied.
     """
@@ -41,13 +51,18 @@ def nearest(space: Float[np.ndarray, "n d"], *, k: int) -> Int32[np.ndarray, "n 
     scaled = unit_scaled(space)
     check_ties(scaled, k)
     order = tie_order(scaled)
-    rows = max(1, BLOCK_BYTES // (8 * n))
+    step = min(n, max(1, BLOCK_BYTES // (8 * n)))
+    sieve = make_sieve(scaled, rows=step) if n >= max(MANY, 4 * GROUPED * k) else None
     lists = np.empty((n, k), dtype=np.int32)
-    for start in range(0, n, rows):
-        similar = (scaled[start : start + rows] @ scaled.T).astype(np.float32)
-        own = np.arange(len(similar))
-        similar[own, own + start] = -np.inf
-        lists[start : start + rows] = _largest(similar, k, order)
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        pairs = possible(sieve, rows, k) if sieve else None
+        if pairs:
+            lists[rows] = _nearest_of_some(scaled, rows, pairs, k, order)
+        else:
+            lists[rows] = _nearest_of_all(scaled, rows, k, order)
+        if report:
+            report(rows.stop)
     return lists
 
 
@@ -96,27 +111,54 @@ def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
     return scaled
 
 
-def _largest(
-    values: Float32[np.ndarray, "rows n"], k: int, order: Int64[np.ndarray, "n"]
+def _nearest_of_all(
+    scaled: Float64[np.ndarray, "n d"], rows: slice, k: int, order: Int64[np.ndarray, "n"]
 ) -> Int32[np.ndarray, "rows k"]:
-    """Return the columns of each row's k largest values in falling order, ties as they come in
-    `order`.
-    """
-    n, rank = values.shape[1], np.argsort(order)
-    least = np.partition(values, n - k, axis=1)[:, n - k, None]
-    kept = values >= least
+    """Return the k nearest of these stimuli, ties as they come in `order`, from all products."""
+    similar = (scaled[rows] @ scaled.T).astype(np.float32)
+    own = np.arange(len(similar))
+    similar[own, own + rows.start] = -np.inf
+    n, rank = similar.shape[1], np.argsort(order)
+    least = np.partition(similar, n - k, axis=1)[:, n - k, None]
+    kept = similar >= least
     for row in np.flatnonzero(np.count_nonzero(kept, axis=1) > k):
-        tied = np.flatnonzero(values[row] == least[row])
+        tied = np.flatnonzero(similar[row] == least[row])
         kept[row, tied[np.argsort(rank[tied])][k - np.count_nonzero(kept[row]) :]] = False
     places = np.flatnonzero(kept).reshape(-1, k)
-    keys = _falling_keys(values.ravel()[places], rank[places % n])
-    nearest: np.ndarray = order[np.sort(keys, axis=1) & 0xFFFFFFFF].astype(np.int32)
+    keys = _falling_keys(similar.ravel()[places], rank[places % n])
+    return _first(keys, k, order)
+
+
+def _nearest_of_some(
+    scaled: Float64[np.ndarray, "n d"],
+    rows: slice,
+    pairs: Pairs,
+    k: int,
+    order: Int64[np.ndarray, "n"],
+) -> Int32[np.ndarray, "rows k"]:
+    """Return the k nearest of these stimuli among those that they are paired with, at least k."""
+    counts = np.bincount(pairs.row, minlength=rows.stop - rows.start)
+    ends = np.cumsum(counts)
+    values = np.empty(len(pairs.row), dtype=np.float32)
+    for own, start, end in zip(scaled[rows], ends - counts, ends, strict=True):
+        values[start:end] = scaled[pairs.other[start:end]] @ own
+    keys = np.full((len(counts), counts.max()), np.iinfo(np.int64).max)
+    places = np.arange(len(values)) - np.repeat(ends - counts, counts)
+    keys[pairs.row, places] = _falling_keys(values, np.argsort(order)[pairs.other])
+    return _first(keys, k, order)
+
+
+def _first(
+    keys: Int64[np.ndarray, "rows m"], k: int, order: Int64[np.ndarray, "n"]
+) -> Int32[np.ndarray, "rows k"]:
+    """Return the stimuli of each row's k lowest keys, the lowest first."""
+    nearest: np.ndarray = order[np.sort(keys, axis=1)[:, :k] & 0xFFFFFFFF].astype(np.int32)
     return nearest
 
 
 def _falling_keys(
-    values: Float32[np.ndarray, "rows k"], ranks: Int64[np.ndarray, "rows k"]
-) -> Int64[np.ndarray, "rows k"]:
+    values: Float32[np.ndarray, "*places"], ranks: Int64[np.ndarray, "*places"]
+) -> Int64[np.ndarray, "*places"]:
     """Pack value and rank into one integer whose rising order is falling value, then rising
     rank.
     """

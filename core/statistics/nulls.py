@@ -34,6 +34,11 @@ def draw_orders(n: int, *, count: int, seed: int) -> Int64[np.ndarray, "count n"
     return np.random.default_rng(seed).permuted(np.tile(np.arange(n), (count, 1)), axis=1)
 
 
+def draw_sample(n: int, most: int, *, seed: int) -> Int64[np.ndarray, " m"]:
+    """Return which of n stimuli are drawn, rising: all, or `most` of more."""
+    return np.sort(draw_orders(n, count=1, seed=seed)[0, :most])
+
+
 def best_pair(spec: MetricSpec) -> Choice:
     """Choose the most aligned pair of layers, each time anew; NaN is passed over unless all are."""
     most = np.fmax if spec.higher_is_more_aligned else np.fmin

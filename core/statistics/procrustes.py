@@ -74,9 +74,9 @@ def generalized_procrustes(
         )
         widest = max(space.shape[1] for space, share in zip(spaces, shares, strict=True) if share)
         room = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
-        joint, objective = _alternate(
-            defining, weighing, _first_joint(defining, weighing, room), pool
-        )
+        basis, within = _common_basis(defining)
+        joint, objective = _alternate(within, weighing, _first_joint(within, weighing, room), pool)
+        joint = joint if basis is None else basis @ joint
         joint = _widened(joint @ _axes(joint), max(each.shape[1] for each in shapes))
         return Consensus(joint, list(pool.map(partial(turn, onto=joint), shapes)), objective)
 
@@ -120,6 +120,23 @@ def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
     if centering == "stimuli":
         values -= values.mean(axis=1, keepdims=True)
     return shape(span(Centered(values, by_feature.rounding)))
+
+
+def _common_basis(
+    shapes: Sequence[Float64[np.ndarray, "n _"]],
+) -> tuple[Float64[np.ndarray, "n r"] | None, list[Float64[np.ndarray, "_ _"]]]:
+    """Return an orthonormal basis of all directions of the spaces, and each space in it; None and
+    the spaces themselves where that leaves more than half as many rows.
+
+    No inner product between features changes, so neither does the consensus; but a round then costs
+    what directions cost, however many the stimuli are.
+    """
+    beside = np.hstack(shapes)
+    if 2 * beside.shape[1] > len(beside):
+        return None, list(shapes)
+    basis, within = np.linalg.qr(beside)
+    ends = np.cumsum([each.shape[1] for each in shapes])
+    return basis, np.split(within, ends[:-1], axis=1)
 
 
 def _first_joint(

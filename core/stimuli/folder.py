@@ -11,7 +11,7 @@ import hashlib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
+from core.progress import tell
 from core.stimuli.captions import (
     Captioned,
     Problem,
@@ -32,6 +33,8 @@ from core.stimuli.captions import (
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import SUFFIXES, check_image, load_image
 from core.stimuli.table import COLUMNS, TEXT_COLUMNS, Table, find_table, read_table
+
+TOLD = 1000  # rows, which take about a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class FolderDataset:
             path = folder / table if table else find_table(folder)
             wanted = TEXT_COLUMNS if texts_only else COLUMNS
             rows, nameless = read_rows(read_table(path, wanted=wanted), texts_only=texts_only)
-        files, unusable = read_images(folder, () if texts_only else rows, check_file)
+        files, unusable = read_images(folder, _told([] if texts_only else rows), check_file)
         put_together = gather_images if images_only else gather
         whole, wrong = put_together(rows, broken=unusable.keys())
         problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
@@ -220,6 +223,14 @@ def _factor(name: str, value: Any) -> Any:
             " rewrite that column"
         )
     return value if isinstance(value, int | float) else str(value)
+
+
+def _told(rows: Sequence[Row]) -> Iterator[Row]:
+    """Pass rows on, and tell how many there were, every TOLD rows."""
+    for done, row in enumerate(rows, start=1):
+        yield row
+        if done % TOLD == 0:
+            tell(done, len(rows), "rows whose images are checked")
 
 
 def read_images(

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float32, Int32
 
 from core.errors import FeatureError, MetricError
 from core.pairs.prepared import Lists, Prepared
-from core.spaces.neighbors import nearest
+from core.progress import tell
+from core.settings import choose_device
+from core.spaces.neighbors import MANY, nearest
 from core.spaces.preprocess import normalize_rows
 
 
-def search(layers: Sequence[Float32[np.ndarray, "n _"]], depth: int) -> Prepared[Lists]:
-    """Find the neighbors in each layer; a layer that is refused holds -1."""
-    lists = np.full((len(layers), len(layers[0]), depth), -1, dtype=np.int32)
+def search(
+    layers: Sequence[Float32[np.ndarray, "n _"]], depth: int, *, model: str, device: str = "cpu"
+) -> Prepared[Lists]:
+    """Find the neighbors in each layer; a layer that is refused holds -1.
+
+    model: whose layers, for whoever hears the progress. device: where those of many stimuli are
+    found, if it is a GPU or `auto` and there is one; they are the same everywhere.
+    """
+    n = len(layers[0])
+    find = _finder(n, device)
+    lists = np.full((len(layers), n, depth), -1, dtype=np.int32)
     refusals = [""] * len(layers)
     for layer, space in enumerate(layers):
+        report = partial(_tell, len(layers) * n, layer * n, model) if n >= MANY else None
         try:
-            lists[layer] = nearest(normalize_rows(space), k=depth)
+            lists[layer] = find(normalize_rows(space), k=depth, report=report)
         except (FeatureError, MetricError) as error:
             refusals[layer] = str(error)
     return Prepared(lists, tuple(refusals))
+
+
+def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
+    """Return what finds neighbors; few are found sooner than torch is imported."""
+    if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
+        return nearest
+    from core.pairs.on_torch import nearest_on
+
+    return partial(nearest_on, choose_device(device))
+
+
+def _tell(total: int, before: int, model: str, found: int) -> None:
+    tell(before + found, total, f"neighbors of all stimuli in all layers of {model}")
 
 
 def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:

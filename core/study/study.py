@@ -153,7 +153,8 @@ class Study:
 
     def _with_concatenated(self, model: str, k: int, depth: int) -> Prepared[Lists]:
         each = self.neighbor_lists(model, k=k)
-        joined = search(self.spaces(model, concatenated=True)[-1:], depth)
+        space = self.spaces(model, concatenated=True)[-1:]
+        joined = search(space, depth, model=model, device=self.device)
         return Prepared(
             np.concatenate([each.layers, joined.layers]), (*each.refusals, *joined.refusals)
         )
@@ -226,7 +227,7 @@ class Study:
 
     def _search(self, entry: ModelEntry, depth: int) -> Prepared[Lists]:
         name = entry.card.name
-        lists = search(self.spaces(name), depth)
+        lists = search(self.spaces(name), depth, model=name, device=self.device)
         # else these may be layers of two embeddings
         if self.entry(name).digest != entry.digest:
             raise StoreError(f"model {name} was embedded again while it was read; ask once more")

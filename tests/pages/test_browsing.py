@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 
+import numpy as np
 import pytest
 
 from core.study.selections import decode, encode
@@ -52,6 +53,20 @@ def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):
     app.slider(key="quantile").set_value((75, 100)).run()
     assert len(studied(app)[0]) == 15
     assert not set(low) & set(studied(app)[0])
+
+
+def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, monkeypatch):
+    monkeypatch.setattr(
+        "core.questions.stimuli.answer.draw_sample",
+        lambda n, *_, **__: np.arange(20) * n // 20,
+    )
+    app = opened(three, "stimuli")
+    assert not app.exception
+    (said_so,) = [text for text in captions(app) if text.startswith("The map shows")]
+    assert said_so == "The map shows 20 of 60 stimuli, drawn at random with seed 0."
+    (dots,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    assert len(dots["customdata"]) == 20
+    assert len(studied(app)[0]) == 60
 
 
 def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):

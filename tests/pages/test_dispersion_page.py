@@ -4,6 +4,7 @@ rest is drawn.
 
 from __future__ import annotations
 
+import json
 import shlex
 from functools import partial
 
@@ -135,3 +136,14 @@ def test_a_store_of_one_model_says_how_to_embed_another(opened, tmp_path):
     assert not app.exception
     assert "at least two models" in said(app)
     assert app.code[0].value.startswith("platoscope embed --dataset cave")
+
+
+def test_a_plot_of_many_stimuli_shows_a_sample_and_says_so(opened, demo, monkeypatch):
+    monkeypatch.setattr("pages._parts.dispersion.held_out.DRAWN", 20)
+    app = opened(demo, "dispersion")
+    assert not app.exception
+    (said_so,) = [one.value for one in app.caption if one.value.startswith("The plot shows")]
+    assert said_so.startswith("The plot shows 20 of 60 stimuli, drawn at random with seed 0;")
+    (chart,) = [one for one in app.get("plotly_chart") if one.key == "held-out"]
+    dots = [one for one in json.loads(chart.proto.spec)["data"] if one["mode"] == "markers"]
+    assert {len(one["hovertext"]) for one in dots} == {20}

@@ -185,3 +185,23 @@ def test_a_gpu_gives_the_same(metric):
     np.testing.assert_allclose(
         scores(metric, x, y, "cuda"), scores(metric, x, y, "numpy"), rtol=0, atol=1e-7
     )
+
+
+def check_neighbors(device: str) -> None:
+    space = models(7, n=300)[0][1]
+    space[100:150] = space[:50]  # ties
+    found: list[int] = []
+    near = on_torch.nearest_on(torch.device(device), space, k=20, report=found.append)
+    assert found == [300]
+    np.testing.assert_array_equal(near, neighbors.nearest(space, k=20))
+    with pytest.raises(MetricError, match="a space must be finite"):
+        on_torch.nearest_on(torch.device(device), space + np.float32("nan"), k=20)
+
+
+def test_neighbors_found_on_a_device_are_those_of_numpy():
+    check_neighbors("cpu")
+
+
+@pytest.mark.gpu
+def test_neighbors_found_on_a_gpu_are_those_of_numpy():
+    check_neighbors("cuda")

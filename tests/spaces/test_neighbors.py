@@ -75,6 +75,14 @@ def test_do_not_depend_on_the_block(rows, monkeypatch):
     np.testing.assert_array_equal(nearest(space, k=20), whole)
 
 
+def test_how_many_are_found_is_reported(monkeypatch):
+    space = np.random.default_rng(8).standard_normal((50, 4))
+    monkeypatch.setattr(neighbors, "BLOCK_BYTES", 20 * 8 * 50)
+    found = []
+    nearest(space, k=3, report=found.append)
+    assert found == [20, 40, 50]
+
+
 def test_duplicates_are_each_other_s_neighbors():
     space = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
     with mock.patch.object(neighbors, "MOST_TIED", 1.0):

@@ -58,6 +58,22 @@ def literal(spaces, weights=None, tolerance=1e-13):
         before = objective
 
 
+@pytest.mark.parametrize("weights", [None, [2.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+def test_many_stimuli_have_the_consensus_of_all_and_not_of_their_directions_alone(
+    weights, monkeypatch
+):
+    spaces = family(3, n=200)
+    reduced = generalized_procrustes(spaces, weights=weights)
+    monkeypatch.setattr(
+        "core.statistics.procrustes._common_basis", lambda shapes: (None, list(shapes))
+    )
+    whole = generalized_procrustes(spaces, weights=weights)
+    assert reduced.joint.shape == (200, 7)
+    np.testing.assert_allclose(reduced.joint, whole.joint, atol=1e-9)
+    np.testing.assert_allclose(reduced.turned[1], whole.turned[1], atol=1e-9)
+    assert len(reduced.objective) == len(whole.objective)
+
+
 @pytest.mark.parametrize("dims", [(5, 7, 6), (40, 33), (12, 3, 40, 29), (29, 29, 29)])
 def test_it_solves_the_equations_as_written_out(dims):
     spaces = family(1, dims=dims)

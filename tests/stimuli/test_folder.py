@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
+from core.progress import heard_by
 from core.stimuli.catalog import open_dataset
 from core.stimuli.dataset import check_name
 from core.stimuli.folder import FolderDataset
@@ -52,6 +53,14 @@ def test_flickr_is_its_table(flickr: Path) -> None:
     with Image.open(flickr / "images" / table["image"].iloc[-1]) as image:
         assert np.array_equal(dataset.image(999), image)
     assert open_dataset(dataset.card).card == dataset.card
+
+
+def test_checking_many_images_tells_how_far_it_is(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("core.stimuli.folder.TOLD", 2)
+    told: list[tuple[int, int, str]] = []
+    with heard_by(lambda *one: told.append(one)):
+        open_folder(make(tmp_path, [row(f"{name}.png") for name in "abcde"]))
+    assert told == [(done, 5, "rows whose images are checked") for done in (2, 4)]
 
 
 def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -> None:

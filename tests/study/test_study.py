@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
+from core.progress import heard_by
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset
 from core.study.parts import Scope
@@ -59,9 +61,9 @@ def test_a_model_that_is_embedded_again_while_it_is_read_gives_no_mixed_answer(
     put(tmp_path, "ape", layers_of(1))
     find = core.study.neighbor_lists.nearest
 
-    def replacing(space, *, k):
+    def replacing(space, *, k, report):
         put(tmp_path, "ape", layers_of(2), version=2)
-        return find(space, k=k)
+        return find(space, k=k, report=report)
 
     monkeypatch.setattr(core.study.neighbor_lists, "nearest", replacing)
     with pytest.raises(
@@ -209,3 +211,33 @@ def test_competence_of_a_part_of_the_stimuli_is_that_of_its_captions(tmp_path):
     )  # of stimuli 2, 5 and 8
     assert row["value"] == 1 - (2 + 8) / 2 / 16
     assert row["reason"] == "1 of 3 captions have one token and are left out"
+
+
+def test_the_search_among_many_stimuli_tells_how_far_it_is(filled, monkeypatch):
+    monkeypatch.setattr(core.study.neighbor_lists, "MANY", SIZE)
+    told = []
+    with heard_by(lambda *one: told.append(one)):
+        Study(Store(filled), "counted", q=0.9).neighbors("ape")  # kept nowhere
+    what = "neighbors of all stimuli in all layers of ape"
+    assert told == [(SIZE, 2 * SIZE, what), (2 * SIZE, 2 * SIZE, what)]
+
+
+@pytest.mark.parametrize(
+    ("device", "there", "many", "place"),
+    [
+        ("cuda", "cuda", 2, "core.pairs.on_torch"),
+        ("auto", "cuda", 2, "core.pairs.on_torch"),
+        ("auto", "cpu", 2, "core.spaces.neighbors"),
+        ("cpu", "cuda", 2, "core.spaces.neighbors"),
+        ("cuda", "cuda", SIZE + 1, "core.spaces.neighbors"),  # few stimuli
+    ],
+)
+def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
+    device, there, many, place, monkeypatch
+):
+    monkeypatch.setattr(core.study.neighbor_lists, "MANY", many)
+    monkeypatch.setattr(
+        core.study.neighbor_lists, "choose_device", lambda _: SimpleNamespace(type=there)
+    )
+    find = core.study.neighbor_lists._finder(SIZE, device)
+    assert getattr(find, "func", find).__module__ == place

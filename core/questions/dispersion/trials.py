@@ -23,15 +23,17 @@ from core.questions.dispersion.question import (
     SetsQuestion,
     Spaces,
     StimulusDispersion,
+    Trial,
     models_of,
 )
 from core.questions.dispersion.scorer import Scorer, make_scorer
-from core.questions.dispersion.set_effects import effect_table, score_all
+from core.questions.dispersion.set_effects import PART, effect_table, score_all
 from core.study.selections import Chosen, ends, parts, random_sets, without
 from core.study.spaces import default_language, find_spaces, name_spaces
 from core.study.study import Study
 
 FULL = "full"
+MOST_PAIRS = 3e11  # of stimuli: half an hour to an hour of two cores, by the width of the spaces
 COLUMNS = (
     "vision",
     "language",
@@ -168,6 +170,7 @@ def _score(
     trial, every = question.trial, np.arange(len(groups[0][1]))
     # first, since an impossible size is refused here
     chosen = [(rows, values, sets.choose(values)) for rows, values in groups]
+    _check_work([len(part) for _, _, named in chosen for part in named.values()], scorer, trial)
     # parts may differ by one
     size = min(len(part) for _, _, named in chosen for part in named.values())
     random = random_sets(len(every), size, count=trial.repeats, seed=trial.seed)
@@ -194,6 +197,21 @@ def _score(
         tables.append(_described(table, {**named, FULL: every}, values))
     table = pd.concat(tables, ignore_index=True)
     return _complete(table.assign(size=table["size"].fillna(size).astype(int)), scorer)
+
+
+def _check_work(sizes: Sequence[int], scorer: Scorer, trial: Trial) -> None:
+    """Refuse sets in which comparing all pairs of stimuli, again for each random set and part,
+    would take hours.
+    """
+    draws = 1 + trial.draws * PART**2
+    spaces = len(scorer.tested) + len(scorer.languages)
+    pairs = spaces * (draws * sum(size**2 for size in sizes) + trial.repeats * min(sizes) ** 2)
+    if pairs > MOST_PAIRS:
+        raise MetricError(
+            f"scoring sets of {max(sizes):,} stimuli, {trial.draws} parts of each and"
+            f" {trial.repeats} random ones compares {pairs:.1g} pairs of stimuli; at most"
+            f" {MOST_PAIRS:.0g} expected: ask for fewer draws and repeats, or study fewer stimuli"
+        )
 
 
 def _described(table: pd.DataFrame, chosen: Mapping[str, Chosen], values: Values) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from core.questions.stimuli.question import (
 from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
+from core.statistics.nulls import draw_sample
 from core.study.comparison.layer_pairs import complete_pair
 from core.study.spaces import find_space, name_spaces
 from core.study.stimuli import studied_indices, studied_stimuli
@@ -73,22 +74,26 @@ declare(StimulusList, Answer(list_stimuli, version=1, kept=never))
 
 
 def lay_out(question: StimulusMap, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Lay the stimuli out: the columns of `platoscope dispersion stimuli`, then x, y, share_x,
-    share_y.
+    """Lay the stimuli out, or a sample of more than `question.drawn`: the columns of
+    `platoscope dispersion stimuli`, then x, y, share_x, share_y.
 
     residuals: x is their mean over the spaces, y their first principal component. pca, umap: where
-    the stimuli lie in the consensus. The shares are those of the variance along x and y, NaN where
-    the axes are no components of the consensus. Raises as `core.questions.stimuli.planes`.
+    the stimuli lie in the consensus, UMAP among the sample alone. The shares are those of the
+    variance of all stimuli along x and y, NaN where the axes are no components of the consensus.
+    Raises as `core.questions.stimuli.planes`.
     """
     table = ask(StimulusDispersion(question.scope, question.joint), study, report)
+    rows = draw_sample(len(table), question.drawn, seed=question.seed)
+    table = table.iloc[rows].reset_index(drop=True)
     if question.map == "residuals":
         return table.assign(x=table["mean"], y=table["pc1"], share_x=np.nan, share_y=np.nan)
     consensus = ask(ConsensusSpace(question.scope, question.joint), study, report)
     joint = consensus.filter(like="axis_").to_numpy(np.float64)
     if question.map == "pca":
         plane, shares = principal_plane(joint)
+        plane = plane[rows]
     else:
-        plane, shares = neighbor_plane(joint, seed=question.seed), np.full(2, np.nan)
+        plane, shares = neighbor_plane(joint[rows], seed=question.seed), np.full(2, np.nan)
     return table.assign(x=plane[:, 0], y=plane[:, 1], share_x=shares[0], share_y=shares[1])
 
 

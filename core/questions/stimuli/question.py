@@ -11,6 +11,7 @@ from core.questions.question import StudyQuestion
 from core.study.parts import LayerPair
 
 NEIGHBORS = 10
+DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
 
 
 Plane = Literal["residuals", "pca", "umap"]
@@ -34,7 +35,13 @@ class StimulusMap(JointQuestion):
         "umap",
         help="the consensus laid out by UMAP or PCA, or mean residual and first component",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of UMAP")
+    drawn: int = option(
+        DRAWN,
+        least=3,
+        label="Stimuli on the map",
+        help="stimuli on the map; of more, a random sample",
+    )
+    seed: int = option(0, least=0, label="Seed", help="seed of UMAP and of the sample")
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class StimulusNeighbors(JointQuestion):
     """What do models take to be alike?"""
 
     command: ClassVar[str] = "stimuli neighbors"
+    device: ClassVar[str | None] = StudyQuestion.device  # neighbors are found there
 
     k: int = option(
         NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"

@@ -8,10 +8,13 @@ from core.questions.asking import findings_of
 from core.questions.dispersion import held_out_figures as figures
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints
 from core.questions.dispersion.residuals import SHUFFLES
+from core.questions.stimuli.question import DRAWN
+from core.statistics.nulls import draw_sample
 from pages._parts.dispersion.pick import Choice
 from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
 
+SEED = 0  # of the stimuli that are drawn
 READING = """Each dot is a stimulus: to the right, the other models disagree on
 it; up, this model, turned onto their consensus, lies far from it. The line is the
 least-squares fit. **Intervals** (95 %) of Pearson's r are Fisher's, over stimuli.
@@ -43,7 +46,14 @@ def show(at: Place, choice: Choice) -> None:
     points, fits = HeldOutPoints(at.scope, choice.joint), HeldOutFits(at.scope, choice.joint)
     looks = spread.described(at, choice.spaces)[["space", "title", "group"]]
     stimuli, table = queries.ask(at, points).merge(looks, on="space"), queries.ask(at, fits)
-    figure = figures.held_out(stimuli, table, mode=frame.mode(), narrow=frame.narrow())
+    shown = draw_sample(queries.size(at), DRAWN, seed=SEED)
+    if len(shown) < queries.size(at):
+        st.caption(
+            f"The plot shows {len(shown):,} of {queries.size(at):,} stimuli, drawn at random with"
+            f" seed {SEED}; the lines and the correlations are those of all."
+        )
+    dots = stimuli[stimuli.groupby("space").cumcount().isin(shown)]
+    figure = figures.held_out(dots, table, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, points, figure, key="held-out", table=stimuli)
     titled = spread.titled(at, table, "space")
     prose.explain(READING.format(shuffles=SHUFFLES), findings_of(fits, titled))

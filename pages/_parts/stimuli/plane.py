@@ -92,6 +92,11 @@ def draw(
     points["passed"] = points["index"].isin(passed)
     shape = Map(f"Stimuli: {MAPS[kind]}", axes, square=kind == "pca", unitless=kind == "umap")
     figure = stimulus_map(points, shape, value=look.name, chosen=chosen, mode=frame.mode())
+    if len(points) < queries.size(at):
+        st.caption(
+            f"The map shows {len(points):,} of {queries.size(at):,} stimuli, drawn at random with"
+            f" seed {question.seed}."
+        )
     brush = partial(_brush, size)
     exportbar.draw(at, question, figure, key=KEY, table=points, on_select=brush, brush=True)
     dots.hear(KEY, selection.clicks(size, chosen))

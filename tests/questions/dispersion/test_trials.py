@@ -340,3 +340,14 @@ def test_no_language_model_is_said(tmp_path):
         MetricError, match="expected language models to align with; dataset cave has none"
     ):
         compare(SetEffect, Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)
+
+
+def test_what_would_take_hours_is_refused_before_it_is_begun(study, monkeypatch):
+    monkeypatch.setattr(trials, "MOST_PAIRS", 1000.0)
+    monkeypatch.setattr(trials, "score_all", None)
+    wanted = (
+        r"scoring sets of \d+ stimuli, 4 parts of each and 4 random ones compares \d.* pairs of"
+        r" stimuli; at most 1e\+03 expected: ask for fewer draws and repeats, or study fewer"
+    )
+    with pytest.raises(MetricError, match=wanted):
+        compare(DropEffect, study)

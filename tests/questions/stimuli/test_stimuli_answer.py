@@ -78,6 +78,27 @@ def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
     assert first["share_x"].isna().all()
 
 
+@pytest.mark.parametrize("kind", ["residuals", "pca"])
+def test_a_map_of_a_sample_is_that_of_all_where_it_was_drawn(study, kind):
+    every = ask(StimulusMap(joint=JOINT, map=kind), study).set_index("index")
+    some = ask(StimulusMap(joint=JOINT, map=kind, drawn=7), study).set_index("index")
+    assert len(some) == 7
+    assert some.index.is_monotonic_increasing
+    pd.testing.assert_frame_equal(some, every.loc[some.index])
+
+
+def test_umap_lays_out_the_sample_alone_and_each_seed_draws_another(study, joint, monkeypatch):
+    monkeypatch.setattr(
+        "core.questions.stimuli.answer.neighbor_plane", lambda space, *, seed: space[:, :2] + seed
+    )
+    drawn = set()
+    for seed in range(3):
+        some = ask(StimulusMap(joint=JOINT, map="umap", drawn=6, seed=seed), study)
+        assert some["x"].to_numpy() == pytest.approx(joint[some["index"], 0] + seed)
+        drawn.add(tuple(some["index"]))
+    assert len(drawn) == 3
+
+
 def test_neighbors_in_each_space_are_the_study_s_own(study):
     table = ask(StimulusNeighbors(joint=JOINT, k=4), study).set_index("space")
     assert list(dict.fromkeys(table.index)) == ["consensus", *SPACES]

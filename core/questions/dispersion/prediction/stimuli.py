@@ -20,7 +20,7 @@ from PIL import Image
 from core.errors import UnknownNameError
 from core.progress import Progress
 from core.questions.dispersion.prediction.predictors import distance_to_neighbors
-from core.statistics.nulls import draw_orders
+from core.statistics.nulls import draw_sample
 from core.stimuli.dataset import check_captions
 from core.stimuli.statistics import describe_captions, describe_images, split_words
 from core.study.study import Study
@@ -34,7 +34,7 @@ def draw_stimuli(study: Study, *, seed: int) -> Int64[np.ndarray, " m"]:
     """Return which of the studied stimuli are explained, by position and rising: all, or LARGEST of
     more.
     """
-    return np.sort(draw_orders(study.size, count=1, seed=seed)[0, :LARGEST])
+    return draw_sample(study.size, LARGEST, seed=seed)
 
 
 def describe_stimuli(
