@@ -129,7 +129,7 @@ class ConsoleProgress:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         bar = self._bar
-        if bar is None or what != self._what or done < bar.n:
+        if bar is None or (what, total) != (self._what, bar.total) or done < bar.n:
             self._close()
             bar = self._bar = self._open(done, total, what)
             self._what = what

@@ -20,7 +20,7 @@ from core.settings import ROOT
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.options"),
     ("core.settings", "core.processes", "core.progress", "core.recipe", "core.modalities"),
-    ("core.hub",),
+    ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),
     ("core.encoders", "core.pairs", "core.training"),
     ("core.store", "core.metrics"),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.cli.shared import (
     USER_MISTAKE,
     add_command,
     add_json,
+    add_on,
     group,
     print_table,
     report_problems,
@@ -19,6 +22,10 @@ from core.encoders.requests import FORMS, EmbedRequest, ImportRequest, importabl
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.questions.words import add_options, read_question
 from core.settings import choose_device
+
+if TYPE_CHECKING:
+    from core.progress import Progress
+    from core.stimuli.dataset import Dataset
 
 
 def add(commands: Any) -> None:
@@ -45,6 +52,7 @@ def _add_embed(commands: Any) -> None:
         job=True,
     )
     add_options(embed, EmbedRequest)
+    add_on(embed)
 
 
 def _add_import(commands: Any) -> None:
@@ -96,43 +104,75 @@ def run_model_list(arguments: argparse.Namespace) -> None:
 
 def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
-    from core.embedding.runner import Slot, embed
-    from core.encoders.catalog import open_encoder
+    from core.crew.opening import open_crew
+    from core.crew.units import Once, Unit
+    from core.plans.sizes import memory_of
     from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    request = read_question(EmbedRequest, arguments)
-    levels = request.caption_level or (None,)
-    if request.name and (many := len(request.model) * len(levels)) > 1:
+    request, failed = read_question(EmbedRequest, arguments), 0
+    _check_name(request)
+    _batch_size(request.batch_size)
+    dataset = Once(partial(open_dataset, Store(arguments.store).dataset(request.dataset)))
+    dataset()  # one sentence where it cannot be opened, not one for each model
+    units = [
+        Unit(
+            spec,
+            partial(_embed, arguments.store, dataset, request, spec),
+            partial(memory_of, spec, request.precision),
+        )
+        for spec in dict.fromkeys(request.model)
+    ]
+    with open_crew(arguments.on, device=request.device) as crew:
+        for unit, outcome in crew.run(units, report=ConsoleProgress()):
+            if isinstance(outcome, PlatoscopeError):
+                about = "" if unit.name in str(outcome) else f"{unit.name}: "
+                print(f"platoscope: {about}{outcome}", file=sys.stderr)
+                failed += 1
+            else:
+                print(*outcome, sep="\n")
+    return USER_MISTAKE if failed else 0
+
+
+def _embed(
+    store: Path,
+    dataset: Callable[[], Dataset],
+    request: EmbedRequest,
+    spec: str,
+    report: Progress | None,
+) -> list[str]:
+    """Embed a dataset with one model at every caption level that is named, and return what the
+    store calls each embedding.
+    """
+    from core.embedding.runner import Slot, embed
+    from core.encoders.catalog import open_encoder
+
+    device, slot = choose_device(request.device), Slot(request.name or None)
+    encoder = open_encoder(
+        spec, device=device, pooling=request.pooling, precision=request.precision
+    )
+    return [
+        embed(
+            store,
+            dataset(),
+            encoder,
+            level=level,
+            batch_size=_batch_size(request.batch_size),
+            slot=slot,
+            report=report,
+        ).stem
+        for level in request.caption_level or (None,)
+    ]
+
+
+def _check_name(request: EmbedRequest) -> None:
+    many = len(request.model) * max(1, len(request.caption_level))
+    if request.name and many > 1:
         raise InputError(
             f"--name names one model, but {many} were given, each caption level counted; embed them"
             " one at a time"
         )
-    batch_size, device = _batch_size(request.batch_size), choose_device(request.device)
-    dataset = open_dataset(Store(arguments.store).dataset(request.dataset))
-    failed = 0
-    for spec in request.model:
-        try:
-            encoder = open_encoder(
-                spec, device=device, pooling=request.pooling, precision=request.precision
-            )
-            for level in levels:
-                path = embed(
-                    arguments.store,
-                    dataset,
-                    encoder,
-                    level=level,
-                    batch_size=batch_size,
-                    slot=Slot(request.name or None),
-                    report=ConsoleProgress(),
-                )
-                print(path.stem)
-        except PlatoscopeError as error:
-            about = "" if spec in str(error) else f"{spec}: "
-            print(f"platoscope: {about}{error}", file=sys.stderr)
-            failed += 1
-    return USER_MISTAKE if failed else 0
 
 
 def _batch_size(text: str) -> int | Literal["auto"]:

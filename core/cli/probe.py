@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, count, print_table
+from core.cli.shared import add_command, add_json, add_on, count, print_table
 from core.errors import InputError
-from core.settings import choose_device
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.progress import Progress
+    from core.competence.units import Bench, Sets
+    from core.crew.crew import Crew
+    from core.crew.units import Unit
 
 
 def add(commands: Any) -> None:
@@ -83,19 +86,20 @@ def run_probe(arguments: argparse.Namespace) -> None:
     """Measure the models that have not been measured yet and print the competence of all that were
     named.
     """
-    from core.progress import ConsoleProgress
+    from core.competence.records import COLUMNS
+    from core.competence.units import Bench
 
-    report = ConsoleProgress()
     if arguments.limit is not None and not arguments.task:
         raise InputError(
             "--limit belongs to --task; the Cave's tasks have numbers of samples of their own"
         )
-    table = (
-        _probe_images(arguments, report)
-        if arguments.task or arguments.layers == "all"
-        else _measure_in_cave(arguments, report)
-    )
-    print_table(table, as_json=arguments.json)
+    bench = Bench(arguments.store, arguments.dataset, arguments.device)
+    if arguments.task or arguments.layers == "all":
+        units = bench.probing(arguments.model or [], _sets(arguments), arguments.layers)
+        _run(arguments, lambda _: units, [*COLUMNS, "layer"])
+    else:
+        models = arguments.model or _measurable(bench)
+        _run(arguments, lambda crew: bench.suite(models, alone=crew.alone), COLUMNS)
 
 
 def run_bits_per_byte(arguments: argparse.Namespace) -> None:
@@ -103,61 +107,56 @@ def run_bits_per_byte(arguments: argparse.Namespace) -> None:
     that was named.
     """
     from core.competence.language.bits_per_byte import Extent
-    from core.competence.language.coding import code_models
-    from core.competence.language.texts import open_texts
+    from core.competence.records import COLUMNS
+    from core.competence.units import Bench
+
+    bench = Bench(arguments.store, arguments.dataset, arguments.device)
+    extent = Extent(arguments.tokens, arguments.context)
+    units = bench.coding(arguments.model or [], arguments.text, extent)
+    _run(arguments, lambda _: units, COLUMNS)
+
+
+def _run(
+    arguments: argparse.Namespace,
+    units: Callable[[Crew], list[Unit[pd.DataFrame]]],
+    columns: Sequence[str],
+) -> None:
+    """Do the units of a crew and print what they return as one table."""
+    from core.competence.units import joined
+    from core.crew.crew import results
+    from core.crew.opening import open_crew
     from core.progress import ConsoleProgress
 
-    table = code_models(
-        arguments.store,
-        arguments.dataset,
-        arguments.model or [],
-        open_texts(arguments.text),
-        Extent(arguments.tokens, arguments.context),
-        device=choose_device(arguments.device),
-        report=ConsoleProgress(),
-    )
-    print_table(table, as_json=arguments.json)
+    with open_crew(arguments.on, device=arguments.device) as crew:
+        tables = list(results(crew, units(crew), report=ConsoleProgress()))
+    print_table(joined(tables, columns), as_json=arguments.json)
 
 
-def _measure_in_cave(arguments: argparse.Namespace, report: Progress) -> pd.DataFrame:
-    from core.competence.records import can_measure
-    from core.competence.suite import measure_all
-    from core.store import Store
-
-    models = arguments.model or [
-        entry.card.name
-        for entry in Store(arguments.store).models(arguments.dataset)
-        if can_measure(entry)
-    ]
-    return measure_all(
-        arguments.store,
-        arguments.dataset,
-        models,
-        device=choose_device(arguments.device),
-        report=report,
-    )
-
-
-def _probe_images(arguments: argparse.Namespace, report: Progress) -> pd.DataFrame:
+def _sets(arguments: argparse.Namespace) -> Sets:
+    """Return what opens the labeled images in each process; in this one they are open."""
     from core.competence.images.cave_tasks import cave_tasks
     from core.competence.images.labeled import LIMIT
-    from core.competence.images.transfer import open_tasks, probe_models
+    from core.competence.images.transfer import open_tasks
+    from core.crew.units import Once
+    from core.progress import ConsoleProgress
     from core.store import Store
 
     if arguments.task:
-        sets = open_tasks(
-            arguments.task,
-            limit=LIMIT if arguments.limit is None else arguments.limit,
-            report=report,
-        )
+        limit = LIMIT if arguments.limit is None else arguments.limit
+        sets = Once(partial(open_tasks, tuple(arguments.task), limit=limit))
     else:
-        sets = cave_tasks(Store(arguments.store).dataset(arguments.dataset), report=report)
-    chosen = {
-        "layers": arguments.layers,
-        "device": choose_device(arguments.device),
-        "report": report,
-    }
-    return probe_models(arguments.store, arguments.dataset, arguments.model or [], sets, **chosen)
+        sets = Once(partial(cave_tasks, Store(arguments.store).dataset(arguments.dataset)))
+    sets(report=ConsoleProgress())
+    return sets
+
+
+def _measurable(bench: Bench) -> list[str]:
+    """Return the models that can be measured."""
+    from core.competence.records import can_measure
+    from core.store import Store
+
+    entries = Store(bench.store).models(bench.dataset)
+    return [entry.card.name for entry in entries if can_measure(entry)]
 
 
 def _positive(text: str) -> int:
@@ -170,4 +169,5 @@ def _add_choices(command: argparse.ArgumentParser, models: str) -> None:
     command.add_argument("--dataset", required=True, metavar="D", help="the dataset")
     command.add_argument("--model", nargs="+", action="extend", metavar="M", help=models)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    add_on(command)
     add_json(command)

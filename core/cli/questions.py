@@ -8,13 +8,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import QUESTIONS
-from core.cli.shared import add_command, add_json, group, print_object, print_table, report_problems
+from core.cli.shared import (
+    add_command,
+    add_json,
+    add_on,
+    group,
+    print_object,
+    print_table,
+    report_problems,
+)
+from core.errors import InputError
+from core.options import options_of, value_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.crew.crew import Crew
     from core.study.study import Study
 
 
@@ -31,6 +42,9 @@ def add(commands: Any) -> None:
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
             _add_device(command, kind.device)
+            command.set_defaults(on="here")
+            if kind.spread:
+                add_on(command)
         add_json(command)
 
 
@@ -44,14 +58,20 @@ def _add_device(command: argparse.ArgumentParser, usual: str | None) -> None:
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, beside no JSON."""
+    from core.crew.opening import open_crew
     from core.progress import ConsoleProgress
     from core.questions.asking import ask, findings_of  # pandas and duckdb
 
     question = read_question(kind, arguments)
-    study = _open(question, arguments) if isinstance(question, StudyQuestion) else None
-    table = ask(question, study, ConsoleProgress())
-    if study is not None and table.empty:  # what the question names may be in a file left out
-        report_problems(study.store)
+    if isinstance(question, StudyQuestion):
+        _check_on(question, arguments.on)
+        with open_crew(arguments.on, device=arguments.device) as crew:
+            study = _open(question, arguments, crew)
+            table = ask(question, study, ConsoleProgress())
+        if table.empty:  # what the question names may be in a file left out
+            report_problems(study.store)
+    else:
+        table = ask(question, report=ConsoleProgress())
     if arguments.json:
         _print_json(question, table)
         return
@@ -60,12 +80,24 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
         print(sentence, file=sys.stderr)
 
 
-def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
+def _check_on(question: StudyQuestion, on: str) -> None:
+    """Raise InputError where there is nothing to be done elsewhere."""
+    kind = type(question)
+    if on != "here" and kind.spread:
+        one = next(one for one in options_of(kind) if one.name == kind.spread)
+        if value_of(question, one) == one.default:
+            raise InputError(
+                f"--on spreads the work of {one.flag}, which is not asked for; name it, or leave"
+                " --on out"
+            )
+
+
+def _open(question: StudyQuestion, arguments: argparse.Namespace, crew: Crew) -> Study:
     """Open the study of a question; what no answer of its kind takes in goes to stderr."""
     from core.questions.asking import left_out_of
     from core.store import Store
 
-    study = question.scope.open(Store(arguments.store), device=arguments.device)
+    study = question.scope.open(Store(arguments.store), device=arguments.device, crew=crew)
     for sentence in left_out_of(type(question), study):
         print(sentence, file=sys.stderr)
     return study

@@ -64,6 +64,16 @@ def group(commands: Any, name: str) -> Any:
     return commands.choices[name].get_default("commands")
 
 
+def add_on(command: argparse.ArgumentParser) -> None:
+    """Add the choice of who does the work."""
+    command.add_argument(
+        "--on",
+        default="here",
+        metavar="WHERE",
+        help="here, ray: Ray's workers on this machine, or ray://HEAD:10001: a cluster's (here)",
+    )
+
+
 def add_json(command: argparse.ArgumentParser) -> None:
     """Add the option that prints JSON."""
     command.add_argument("--json", action="store_true", help="print JSON, numbers in full")

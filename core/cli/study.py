@@ -12,6 +12,7 @@ from core.cli.shared import (
     USER_MISTAKE,
     add_command,
     add_json,
+    add_on,
     group,
     print_object,
     print_table,
@@ -54,6 +55,7 @@ def add(commands: Any) -> None:
         "--to", type=Path, metavar="FOLDER", help="where the figures go (the study's name)"
     )
     run.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
+    add_on(run)
     run.set_defaults(json=False)
 
 
@@ -128,19 +130,20 @@ def run_run(arguments: argparse.Namespace) -> int:
         run_show(arguments)
         return 0
     plan = _open(arguments)
+    from core.crew.opening import open_crew
     from core.plans.figures import draw_figures  # torch, which a dry run must not cost
     from core.plans.measuring import measure_models
     from core.plans.models import embed_models
     from core.plans.report import write_report
     from core.plans.run import Run
     from core.progress import ConsoleProgress
-    from core.settings import choose_device
 
-    device = choose_device(arguments.device)
-    run = Run(plan, arguments.store, device, ConsoleProgress(), _tell, _only(arguments))
-    embed_models(run)
-    measure_models(run)
-    drawn = draw_figures(run)
+    device, only = arguments.device, _only(arguments)
+    with open_crew(arguments.on, device=device) as crew:
+        run = Run(plan, arguments.store, device, crew, ConsoleProgress(), _tell, only)
+        embed_models(run)
+        measure_models(run)
+        drawn = draw_figures(run)
     for one in drawn:
         print(one.figure.name)
     print(write_report(run, drawn, arguments.to or Path(plan.name)))

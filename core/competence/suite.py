@@ -4,9 +4,9 @@ two exams for language.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -60,21 +60,24 @@ def measure_all(
     models: Sequence[str],
     *,
     device: torch.device,
+    drawn: Callable[[], Pictures] | None = None,
     report: Progress | None = None,
 ) -> pd.DataFrame:
     """Measure the models that have not been measured, keep their rows in the store and return the
     rows of all.
 
-    The pictures are drawn once, and only where a vision model needs them. Raises UnknownNameError,
-    InputError for a dataset that is not the Cave and for features without a model, EncoderError
-    where a model's weights are no longer those that were embedded.
+    drawn: gives the pictures; where None they are drawn here, by every core. They are wanted only
+    where a vision model needs them. Raises UnknownNameError, InputError for a dataset that is not
+    the Cave and for features without a model, EncoderError where a model's weights are no longer
+    those that were embedded.
     """
     held = Store(store)
-    card, entries = _check(held, dataset, models)
+    card, entries = check_measurable(held, dataset, models)
     missing = set(unmeasured(held, dataset))
     left = [entry for entry in entries if entry.card.name in missing]
     seeing = any(modality_of(entry.card).reads == "image" for entry in left)
-    pictures = draw_pictures(tasks.SAMPLES, report=report) if seeing else {}
+    draw = drawn or partial(draw_pictures, tasks.SAMPLES, report=report)
+    pictures = draw() if seeing else {}
     for entry, rows in _each_measured(held, dataset, left, pictures, device=device, report=report):
         recipe = suite_recipe(entry)
         table = as_table(rows, model=entry.card.name, recipe=recipe)
@@ -86,10 +89,10 @@ def measure_all(
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
-def _check(
+def check_measurable(
     held: Store, dataset: str, models: Sequence[str]
 ) -> tuple[DatasetCard, list[ModelEntry]]:
-    """Return the dataset and the models, all of which can be measured."""
+    """Return the dataset and the models, all of which can be measured; raises as `measure_all`."""
     card = held.dataset(dataset)
     if not card.has_probes:
         raise InputError(

@@ -16,6 +16,8 @@ HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin wi
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
+# bytes of a weight in memory, at most: `auto` keeps what is stored
+BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
 TYPES: Mapping[str, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 

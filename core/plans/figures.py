@@ -56,7 +56,9 @@ def draw_figures(run: Run) -> list[Drawn]:
 
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
-    study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
+    study = question.scope.open(
+        Store(run.store), device=type(question).device or "cpu", crew=run.crew
+    )
     table = ask(question, study, run.report)
     return Drawn(
         figure,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from core.competence.images.labeled import ImageSet
-from core.competence.images.transfer import open_tasks, probe_models
+from core.competence.images.transfer import open_tasks
 from core.competence.images.vtab import ALL, task_names
 from core.competence.language.bits_per_byte import Extent
-from core.competence.language.coding import code_models
-from core.competence.language.texts import open_texts
+from core.competence.units import Bench
+from core.crew.units import Once
 from core.plans.plan import Coding, Probing
 from core.plans.run import Run
 
@@ -21,42 +24,37 @@ def measure_models(run: Run) -> None:
 
 
 def _code(run: Run, coding: Coding) -> None:
-    names, dataset = _names(run, coding.groups), run.plan.dataset.name
-    if not names:
-        return
-    with run.step(f"texts of {coding.text}"):
-        texts, extent = open_texts(coding.text), Extent(coding.tokens)
-        for name in names:
-            with run.step(f"bits per byte of {name}"):
-                code_models(
-                    run.store,
-                    dataset,
-                    [name],
-                    texts,
-                    extent,
-                    device=run.device,
-                    report=run.report,
-                )
+    if names := _names(run, coding.groups):
+        with run.step(f"texts of {coding.text}"):
+            run.do(_bench(run).coding(names, coding.text, Extent(coding.tokens)))
 
 
 def _probe(run: Run, probing: Probing) -> None:
-    names, dataset = _names(run, probing.groups), run.plan.dataset.name
-    sets = _open_tasks(run, probing) if names else []
-    for name in names if sets else []:
-        with run.step(f"linear probes of {name}"):
-            probe_models(run.store, dataset, [name], sets, device=run.device, report=run.report)
+    names = _names(run, probing.groups)
+    if names and (each := _open_tasks(run, probing)):
+        sets = Once(partial(_sets, each))
+        run.do(_bench(run).probing(names, sets))
 
 
-def _open_tasks(run: Run, probing: Probing) -> list[ImageSet]:
-    """Open each task by itself: one that cannot be had is named, and the others are measured."""
-    sets: list[ImageSet] = []
-    limit = (probing.train, probing.test)
+def _open_tasks(run: Run, probing: Probing) -> list[Once[list[ImageSet]]]:
+    """Return what opens each task; one that cannot be had is named, and the others are measured."""
+    limit, able = (probing.train, probing.test), list[Once[list[ImageSet]]]()
     for task in [
         one for each in probing.tasks for one in (task_names() if each == ALL else [each])
     ]:
         with run.step(f"task {task}"):
-            sets += open_tasks([task], limit=limit, report=run.report)
-    return sets
+            opened = Once(partial(open_tasks, (task,), limit=limit))
+            opened(report=run.report)
+            able.append(opened)
+    return able
+
+
+def _sets(each: Sequence[Callable[[], list[ImageSet]]]) -> list[ImageSet]:
+    return [images for opened in each for images in opened()]
+
+
+def _bench(run: Run) -> Bench:
+    return Bench(run.store, run.plan.dataset.name, run.device)
 
 
 def _names(run: Run, groups: tuple[str, ...]) -> list[str]:

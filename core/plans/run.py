@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
+from core.crew.crew import Crew
+from core.crew.units import Unit
 from core.errors import PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.progress import Progress
 from core.store import ModelEntry, Store
 
-if TYPE_CHECKING:
-    import torch
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,15 @@ class Failure:
 class Run:
     """What a run has done so far.
 
-    tell: says which step begins. only: the groups whose models are embedded and measured, all where
+    device: by its name, which each unit of work reads where it runs. crew: who does them. tell:
+    says which step begins. only: the groups whose models are embedded and measured, all where
     none is named. failures: the steps that could not be done. notes: what was left out, and why.
     """
 
     plan: Plan
     store: Path
-    device: torch.device
+    device: str
+    crew: Crew
     report: Progress
     tell: Callable[[str], None]
     only: tuple[str, ...] = ()
@@ -49,8 +52,23 @@ class Run:
         try:
             yield
         except PlatoscopeError as error:
-            self.failures.append(Failure(name, f"{error}"))
-            self.tell(f"{name}: {error}")
+            self._fail(name, error)
+
+    def do(self, units: Sequence[Unit[R]]) -> list[R]:
+        """Do units of work, each a step, and return what those return that do not fail."""
+        returned = list[R]()
+        for unit, outcome in self.crew.run(
+            units, report=self.report, began=lambda unit: self.tell(unit.name)
+        ):
+            if isinstance(outcome, PlatoscopeError):
+                self._fail(unit.name, outcome)
+            else:
+                returned.append(outcome)
+        return returned
+
+    def _fail(self, step: str, error: PlatoscopeError) -> None:
+        self.failures.append(Failure(step, f"{error}"))
+        self.tell(f"{step}: {error}")
 
     def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
         """Return a model's embedding at a caption level, None where there is none.

@@ -15,14 +15,12 @@ from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import UNTRAINED, Precision
+from core.encoders.requests import BYTES, UNTRAINED, Precision
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.store import Store
 
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
-# bytes of a weight in memory, at most: `auto` keeps what is stored
-BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
 COLUMNS = (
     "group",
     "model",
@@ -71,6 +69,12 @@ def sizes(plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask) -> p
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     numbers = ["parameters", "layers", "width", "download", "room", "memory"]
     return table.astype(dict.fromkeys(numbers, "float64"))
+
+
+def memory_of(spec: str, precision: Precision) -> int | None:
+    """Return the bytes of a model's weights in memory, at most; None where nobody states them."""
+    parameters, _ = _shape(spec, _published())
+    return None if parameters is None else BYTES[precision] * parameters
 
 
 def ask_hub() -> Ask:

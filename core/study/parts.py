@@ -41,8 +41,8 @@ class Scope:
         "", metavar="SET", help="only the stimuli of a set, in the code that a link carries"
     )
 
-    def open(self, store: Store, *, device: str = "cpu") -> Study:
-        """Return the study of these stimuli; raises as `Study` does."""
+    def open(self, store: Store, **settings: Any) -> Study:
+        """Return the study of these stimuli; settings, errors: as of `Study`."""
         from core.study.study import Study  # seconds that a parser of commands must not pay
 
         return Study(
@@ -51,7 +51,7 @@ class Scope:
             q=self.q,
             where=_by_factor(self.where),
             stimuli=self.stimuli,
-            device=device,
+            **settings,
         )
 
 

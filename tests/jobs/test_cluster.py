@@ -132,8 +132,10 @@ def free_port() -> str:
 
 
 @pytest.fixture
-def address() -> Iterator[str]:
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a Ray cluster of this machine and give the address of its dashboard."""
+    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")  # as the cluster does, which makes its own
     pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
     folder = tempfile.mkdtemp(prefix="ray")  # sockets have short paths
     dashboard, ray = free_port(), [sys.executable, "-m", "ray.scripts.scripts"]
@@ -149,7 +151,6 @@ def address() -> Iterator[str]:
     }
     words = [f"--{name}={value}" for name, value in options.items()]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
     head = subprocess.Popen([*ray, "start", "--head", "--block", *words], env=environment, **quiet)
     yield f"http://127.0.0.1:{dashboard}"
     head.terminate()

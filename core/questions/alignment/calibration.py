@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64
 
+from core.crew.units import Once
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.spec import AnyEngine
-from core.pairs.shuffled import Scoring, shuffled_scores
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
+from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, spread
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import (
@@ -25,8 +27,7 @@ from core.statistics.intervals import (
     influences,
 )
 from core.statistics.nulls import calibrate, draw_orders, null_scores
-from core.study.comparison.comparing import prepare_each
-from core.study.comparison.engines import choose_engine, fits
+from core.study.comparison.engines import fits
 from core.study.layers import aggregate, read_choice
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -68,48 +69,23 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice = read_choice(comparison.layers)
-    engine = choose_engine(study, comparison, question.models(), concatenated=choice.concatenated)
-    ready, _ = prepare_each(study, engine, question.models(), concatenated=choice.concatenated)
-    left = [
-        [name for name in dict.fromkeys(names) if name in ready]
-        for names in (question.x, question.y)
-    ]
-    models_x, models_y = ([ready[name] for name in names] for names in left)
+    here = prepare_shuffling(question, study)
+    scoring = Once(partial(prepare_elsewhere, question, study.store.root, study.device), here)
     layers_x, layers_y = (
-        [len(study.entry(name).dims) + choice.concatenated for name in names] for names in left
+        [len(study.entry(name).dims) + choice.concatenated for name in names]
+        for names in (here.x, here.y)
     )
-    pick = aggregate(choice, spec=comparison.spec)
-    score, n = shuffled_scores(engine, models_x, models_y), study.size
-    observed = null_scores(
-        score, np.arange(n)[None], choice=pick, layers_x=layers_x, layers_y=layers_y
-    )
-    orders = draw_orders(n, count=calibration.null, seed=calibration.seed)
-    null = null_scores(
-        _reported(score, calibration.null, report),
-        orders,
-        choice=pick,
+    score_all = partial(
+        null_scores,
+        choice=aggregate(choice, spec=comparison.spec),
         layers_x=layers_x,
         layers_y=layers_y,
     )
-    pairs = pd.DataFrame([(a, b) for a in left[0] for b in left[1]], columns=PAIR)
+    observed = score_all(spread(scoring, study.crew), np.arange(study.size)[None])
+    orders = draw_orders(study.size, count=calibration.null, seed=calibration.seed)
+    null = score_all(spread(scoring, study.crew, count=calibration.null, report=report), orders)
+    pairs = pd.DataFrame([(a, b) for a in here.x for b in here.y], columns=PAIR)
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
-
-
-def _reported(score: Scoring, count: int, report: Progress | None) -> Scoring:
-    """Score a few permutations at a time, and report how many are done."""
-    done = 0
-
-    def scores(orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, "P Lx Ly"]:
-        nonlocal done
-        batches = []
-        for part in np.array_split(orders, max(1, len(orders) // 10)):
-            batches.append(score(part))
-            done += len(part)
-            if report:
-                report(done, count, "permutations")
-        return np.concatenate(batches)
-
-    return scores
 
 
 def _intervals(

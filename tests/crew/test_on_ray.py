@@ -1,0 +1,199 @@
+"""What Ray's workers do is what this process would have done: the same bytes, the same sentences,
+whatever is killed on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+from huggingface_hub import close_session
+from store_fakes import CountedDataset, CountingEncoder, contents
+
+from core.cli import main
+from core.crew.crew import HERE, Crew, results
+from core.crew.opening import open_crew
+from core.crew.units import Once, Unit
+from core.embedding.runner import embed
+from core.settings import CHECKOUT
+from core.store import Store, add_dataset
+from core.store.schema import embedding_file
+from tests.crew import works
+from tests.hub.online import turn_to
+from tests.hub.server import LocalHub
+from tests.plans.worlds import host_models, write_study
+
+pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+AGENTS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")  # look up after a minute, and end
+WORKERS = {
+    "RAY_OVERRIDE_RESOURCES": '{"CPU": 2}',
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "tests")]),
+}
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalHub]:
+    """Return a hub to which this process and all workers are turned."""
+    hub, cache = LocalHub(), tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        turn_to(hub, cache, patch)
+        for name, value in environment(hub, cache).items():
+            patch.setenv(name, value)
+        yield hub
+    close_session()
+    hub.close()
+
+
+def environment(hub: LocalHub, cache: Path) -> dict[str, str]:
+    own = {"HF_ENDPOINT": hub.address, "HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "0"}
+    return {**WORKERS, **own}
+
+
+@pytest.fixture(scope="module")
+def crew(hub: LocalHub) -> Iterator[Crew]:  # noqa: ARG001 (workers know it from the start)
+    """Return two workers; commands of this process that ask for Ray meet them, too."""
+    with open_crew("ray", device="cpu") as crew:
+        yield crew
+
+
+def test_units_come_back_in_their_order_and_one_that_fails_stops_no_other(crew: Crew) -> None:
+    units = [Unit(f"unit {number}", partial(works.double, number)) for number in range(4)]
+    units.insert(2, Unit("wrong", works.fail))
+    for one in (HERE, crew):
+        begun, heard = list[str](), list[tuple[int, int, str]]()
+        outcomes = [
+            outcome
+            for _, outcome in one.run(
+                units,
+                report=lambda *state: heard.append(state),  # noqa: B023
+                began=lambda unit: begun.append(unit.name),  # noqa: B023
+            )
+        ]
+        assert str(outcomes.pop(2)) == "no number named 'three'; there are: four"
+        assert outcomes == [0, 2, 4, 6]
+        assert sorted(begun) == sorted(unit.name for unit in units)
+        assert heard
+    assert heard[-1] == (5, 5, "all done")
+    assert list(crew.run([])) == []
+
+
+def test_a_fault_of_the_program_is_no_sentence(crew: Crew) -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(crew.run([Unit("wrong", works.divide)]))
+
+
+def test_a_unit_whose_worker_is_lost_every_time_is_a_sentence(crew: Crew) -> None:
+    units = [Unit("the last", works.vanish), Unit("one", partial(works.double, 1))]
+    (_, lost), (_, doubled) = crew.run(units)
+    assert str(lost).startswith("the last: its worker was lost 4 times (")
+    assert str(lost).endswith("what is finished is kept, the same command continues")
+    assert doubled == 2
+
+
+def test_what_units_share_is_made_once_in_each_process(crew: Crew, tmp_path: Path) -> None:
+    once = Once(partial(works.make, tmp_path / "log"))
+    units = [Unit("shared", partial(works.share, once)) for _ in range(6)]
+    pairs = set(results(crew, units))
+    assert all(worker == maker for worker, maker in pairs)
+    made = (tmp_path / "log").read_text().split()
+    assert sorted(made) == sorted(str(worker) for worker, _ in pairs)
+    assert os.getpid() not in {worker for worker, _ in pairs}
+    assert once() == os.getpid()
+
+
+def test_a_lost_worker_loses_one_batch(crew: Crew, tmp_path: Path) -> None:
+    add_dataset(tmp_path, CountedDataset(60))
+    whole = embed(tmp_path, CountedDataset(60), CountingEncoder(), batch_size=10)
+    log = tmp_path / "log"
+    work = partial(works.embed_dying, tmp_path, log)
+    assert list(results(crew, [Unit("killed", work)])) == ["killed"]
+    assert contents(embedding_file(tmp_path, "counted", "killed")) == contents(whole)
+    assert len(log.read_text().splitlines()) == 7  # six batches, the fourth one twice
+
+
+@pytest.fixture(scope="module")
+def study(hub: LocalHub, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a small study."""
+    root = tmp_path_factory.mktemp("study")
+    place = write_study(root, host_models(hub, root))
+    with place.open("a") as file:
+        file.write(CALIBRATED)
+    return place
+
+
+CALIBRATED = """
+[[figure]]
+name = "calibrated"
+ask = "align --x @language --y @vision --axis parameters --null 39 --metric cknna"
+"""
+
+
+def words(study: Path, store: Path, *more: str) -> list[str]:
+    fixed = ("--store", str(store), "--device", "cpu", "--to", str(store / "out"))
+    return ["study", "run", str(study), *fixed, *more]
+
+
+@pytest.fixture(scope="module")
+def alone(study: Path) -> Path:
+    """Return the store of the study as this process makes it."""
+    store = study.parent / "alone"
+    assert main(words(study, store)) == 0
+    return store
+
+
+def check_equal(store: Path, alone: Path) -> None:
+    """Check that two stores hold the same vectors, and the same tables beside them."""
+    tables = [
+        {path.name: path.read_bytes() for path in (one / "out").glob("*.csv")}
+        for one in (store, alone)
+    ]
+    assert len(tables[0]) == 5
+    assert tables[0] == tables[1]
+    stores = Store(store), Store(alone)
+    for entry in stores[1].embeddings("photos"):
+        name = entry.card.name
+        assert stores[0].model("photos", name).card == entry.card
+        for layer in range(len(entry.dims)):
+            first, second = (one.space("photos", name, layer) for one in stores)
+            assert first.tobytes() == second.tobytes()
+
+
+@pytest.mark.usefixtures("crew")
+def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
+    study: Path, alone: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The first run has a Ray of its own, which ends with it."""
+    store = study.parent / "spread"
+    command = [sys.executable, "-m", "core", *words(study, store, "--on", "ray")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    driver = subprocess.Popen(command, cwd=CHECKOUT, **quiet)
+    while driver.poll() is None and not list(store.glob("embeddings/photos/*.duckdb")):
+        time.sleep(0.01)
+    family = psutil.Process(driver.pid).children(recursive=True)
+    names = {one.pid: one.name() for one in family}
+    driver.send_signal(signal.SIGKILL)
+    said = driver.communicate()[1].splitlines()
+    working = [one for one in family if names[one.pid] not in AGENTS]
+    assert working
+    assert psutil.wait_procs(working, timeout=30)[1] == []
+    assert [line for line in said if not line.startswith(("model", "dataset", "thumbnails"))] == []
+    held = len(Store(store).embeddings("photos"))
+    assert 1 <= held < 6
+    capfd.readouterr()
+    assert main(words(study, store, "--on", "ray")) == 0
+    said = capfd.readouterr().err
+    assert "all done: 3/3 (100%)" in said
+    assert len([line for line in said.splitlines() if line.startswith("model ")]) == 6 - held
+    check_equal(store, alone)
