@@ -76,7 +76,7 @@ class Trial:
 class JointQuestion(StudyQuestion):
     """A question about the consensus of spaces."""
 
-    device: ClassVar[None] = None
+    device: ClassVar[str | None] = None
 
     joint: Spaces = part(Spaces)
 

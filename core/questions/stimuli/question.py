@@ -22,7 +22,7 @@ class StimulusList(StudyQuestion):
     """Which stimuli are these, and how are they captioned?"""
 
     command: ClassVar[str] = "stimuli list"
-    device: ClassVar[str | None] = None
+    device: ClassVar[None] = None
 
 
 @dataclass(frozen=True)
