@@ -9,13 +9,14 @@ TORCH_INDEX ?=
 PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
+CLUSTER := .venv/.cluster
 
 .PHONY: app test lint docs bench screenshots clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
-test: $(READY) lint
+test: $(READY) $(CLUSTER) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile
 
 lint: $(READY)
@@ -31,6 +32,10 @@ $(READY): pyproject.toml constraints.txt
 	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --no-deps -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	@touch $(READY)
+
+$(CLUSTER): $(READY)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[cluster]'
+	@touch $(CLUSTER)
 
 docs: $(READY)
 	$(BIN)/python -m docs.reference

@@ -10,8 +10,11 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 from typing import Any, TypeVar
+
+from core.errors import DeviceError
 
 MOST = 4  # processes; each takes about a gigabyte
 _STARTED = 6  # items that a process makes in the time that it takes to start
@@ -35,7 +38,8 @@ def spread(
     """Yield what `work` makes of each item, with the item's place, as they are done.
 
     One process is this one, and takes the items in order. Several are new ones, to each of which
-    `work` goes once, so that it may keep what its items have in common. The first error ends all.
+    `work` goes once, so that it may keep what its items have in common. The first error ends all;
+    raises DeviceError where a process was killed.
     """
     if processes == 1:
         yield from ((place, work(item)) for place, item in enumerate(items))
@@ -47,6 +51,11 @@ def spread(
         try:
             for done in as_completed(places):
                 yield places[done], done.result()
+        except BrokenProcessPool as error:
+            raise DeviceError(
+                f"one of {processes} processes was ended from outside, most likely for want of"
+                " memory; free some, then start again: what is finished is kept"
+            ) from error
         finally:  # whoever stops waits for no more than what has begun
             pool.shutdown(cancel_futures=True)
 
@@ -59,6 +68,8 @@ def _begin(work: Callable[[Any], Any], threads: int) -> None:
     """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
     and so that it ends with the process that began it, however that ends.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it stops it
+    end_with_parent()
     import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
     import torch  # seconds, here alone
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
@@ -67,8 +78,6 @@ def _begin(work: Callable[[Any], Any], threads: int) -> None:
     _work = work
     torch.set_num_threads(threads)
     threadpool_limits(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it stops it
-    end_with_parent()
 
 
 def end_with_parent() -> None:

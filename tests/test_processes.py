@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,9 +12,15 @@ import psutil
 import pytest
 import torch
 
-from core.errors import UnknownNameError
+from core.errors import DeviceError, UnknownNameError
 from core.processes import MOST, count_processes, spread
 from core.settings import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _found_by_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let them import the functions of this file, wherever pytest was started."""
+    monkeypatch.syspath_prepend(str(ROOT))
 
 
 def double(item: int) -> int:
@@ -22,6 +29,12 @@ def double(item: int) -> int:
 
 def about_its_process(_: int) -> tuple[int, int]:
     return os.getpid(), torch.get_num_threads()
+
+
+def die(item: int) -> int:
+    if item == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
 
 
 def refuse(item: int) -> int:
@@ -44,6 +57,11 @@ def test_one_process_is_this_one_and_several_share_the_cores():
 def test_an_error_arrives_as_it_is():
     with pytest.raises(UnknownNameError, match=r"no model named 'm\d'; did you mean m2"):
         list(spread(refuse, range(12), processes=2))
+
+
+def test_a_killed_process_is_a_sentence():
+    with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
+        list(spread(die, range(12), processes=2))
 
 
 def test_few_items_and_shared_devices_get_one_process(monkeypatch):

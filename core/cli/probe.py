@@ -107,12 +107,16 @@ def run_bits_per_byte(arguments: argparse.Namespace) -> None:
     that was named.
     """
     from core.competence.language.bits_per_byte import Extent
+    from core.competence.language.texts import open_texts
     from core.competence.records import COLUMNS
     from core.competence.units import Bench
+    from core.crew.units import Once
 
     bench = Bench(arguments.store, arguments.dataset, arguments.device)
     extent = Extent(arguments.tokens, arguments.context)
-    units = bench.coding(arguments.model or [], arguments.text, extent)
+    texts = Once(partial(open_texts, arguments.text))
+    texts()  # one sentence where they cannot be had, not one for each model
+    units = bench.coding(arguments.model or [], texts, extent)
     _run(arguments, lambda _: units, COLUMNS)
 
 

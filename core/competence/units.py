@@ -14,7 +14,7 @@ from core.competence.images.pictures import Pictures, draw_pictures
 from core.competence.images.transfer import Layers, probe_models
 from core.competence.language.bits_per_byte import Extent
 from core.competence.language.coding import code_models
-from core.competence.language.texts import Texts, open_texts
+from core.competence.language.texts import Texts
 from core.competence.opened import entries_to_measure, precision_kept
 from core.competence.suite import check_measurable, measure_all
 from core.crew.units import Once, Unit
@@ -36,12 +36,12 @@ class Bench:
     dataset: str
     device: str
 
-    def coding(self, models: Sequence[str], text: str, extent: Extent) -> list[Unit[pd.DataFrame]]:
-        """Return what lets each language model code texts; models and errors as in `code_models`,
-        text as in `open_texts`.
+    def coding(
+        self, models: Sequence[str], texts: Callable[[], Texts], extent: Extent
+    ) -> list[Unit[pd.DataFrame]]:
+        """Return what lets each language model code texts; models and errors as in
+        `code_models`.
         """
-        texts = Once(partial(open_texts, text))
-        texts()  # one sentence where they cannot be had, not one for each model
         return [
             _unit("bits per byte of", entry, partial(self._code, entry.card.name, texts, extent))
             for entry in entries_to_measure(Store(self.store), self.dataset, models, "caption")

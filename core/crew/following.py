@@ -9,22 +9,29 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import (
+    NodeDiedError,
+    OutOfMemoryError,
+    RayError,
+    RayTaskError,
+    WorkerCrashedError,
+)
 from ray.util.queue import Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from core.crew.crew import Began
 from core.crew.merging import MergedProgress, Stage
 from core.crew.needs import Node
-from core.crew.units import Unit
+from core.crew.units import RETRIES, Unit
 from core.errors import ClusterError, PlatoscopeError
 from core.progress import NOTED_EVERY, Progress
 
 R = TypeVar("R")
 Work = Callable[[Progress | None], R]
+LOST = (WorkerCrashedError, NodeDiedError, OutOfMemoryError)
 
-RETRIES = 3  # times that a unit is begun again whose worker was lost
 POLL = 0.2  # seconds
+PATIENCE = 120.0  # seconds for every node to look at its GPU, a first import of torch included
 
 
 class Following(Generic[R]):
@@ -85,9 +92,11 @@ class Following(Generic[R]):
         except RayTaskError:  # a fault in the program: its traceback is wanted
             raise
         except RayError as error:
+            lost = isinstance(error, LOST)
+            what = f"its worker was lost {RETRIES + 1} times" if lost else "Ray could not do it"
             return ClusterError(
-                f"{unit.name}: its worker was lost {RETRIES + 1} times ({first_line(error)}); what"
-                " is finished is kept, the same command continues"
+                f"{unit.name}: {what} ({first_line(error)}); what is finished is kept, the same"
+                " command continues"
             )
         return PlatoscopeError(failure) if failure else value
 
@@ -97,12 +106,19 @@ def smallest_gpu(nodes: Sequence[Node]) -> float:
     task = ray.remote(_measure_gpu)
     sizes = [
         task.options(
+            num_cpus=0,
             num_gpus=0.01,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.name, soft=False),
         ).remote()
         for node in nodes
     ]
-    return float(min(ray.get(sizes)))
+    try:
+        return float(min(ray.get(sizes, timeout=PATIENCE)))
+    except RayError as error:
+        raise ClusterError(
+            f"a node of the cluster cannot tell the size of its GPU ({first_line(error)}); every"
+            " node with GPUs needs Platoscope, and torch for CUDA"
+        ) from error
 
 
 def first_line(error: Exception) -> str:

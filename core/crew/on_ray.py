@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import ray
+from ray.exceptions import RayError
 from ray.util.queue import Queue
 
 from core.crew.crew import Began, nobody
@@ -25,13 +26,14 @@ from core.crew.needs import Node, needs_on_cpus, needs_on_gpus
 from core.crew.units import Unit
 from core.errors import ClusterError, PlatoscopeError
 from core.progress import Progress
-from core.settings import CHECKOUT, HUB_SECONDS
+from core.settings import CHECKOUT, HUB_SECONDS, WORKERS
 
 R = TypeVar("R")
 
 OBJECTS = 100_000_000  # bytes of memory for what units return: tables and paths
 SHORT = "/tmp"  # where Ray's sockets go, whose paths may have 107 characters
-TAKEN_ALONG = ("HF_ENDPOINT", "HF_HUB_OFFLINE", HUB_SECONDS)  # to the machines of a cluster
+# to the machines of a cluster
+TAKEN_ALONG = ("HF_ENDPOINT", "HF_HUB_OFFLINE", HUB_SECONDS, WORKERS)
 
 
 @contextmanager
@@ -85,7 +87,7 @@ def _join(address: str, leaving: ExitStack) -> None:
                 configure_logging=False,
                 runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths), **along}},
             )
-    except (RuntimeError, ConnectionError, ValueError) as error:
+    except (RuntimeError, ConnectionError, ValueError, RayError) as error:
         raise ClusterError(
             f"no Ray cluster of this version answers at {address} ({first_line(error)}); give --on"
             " the address of its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token where it asks"

@@ -7,11 +7,13 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 
 from core.crew.crew import HERE, Crew
+from core.crew.units import RETRIES
 from core.errors import ClusterError, InputError
 from core.settings import choose_device
 
 RAY, CLUSTER = "ray", "ray://"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+FOR_WANT_OF_MEMORY = "RAY_task_oom_retries"  # which Ray counts by themselves, without end
 CONNECTING = {  # seconds of the first of three attempts, and of each other at most: 9 in all
     "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "3",
     "RAY_CLIENT_MAX_CONNECTION_TIMEOUT_S": "3",
@@ -39,6 +41,7 @@ def open_crew(on: str, *, device: str) -> AbstractContextManager[Crew]:
 def _import_ray() -> None:
     """Import Ray with the settings that it reads then; raises ClusterError where it is missing."""
     os.environ.update(QUIET)
+    os.environ.setdefault(FOR_WANT_OF_MEMORY, str(RETRIES))
     for name, seconds in CONNECTING.items():
         os.environ.setdefault(name, seconds)
     logging.getLogger("ray").setLevel(logging.CRITICAL)

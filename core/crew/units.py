@@ -9,6 +9,8 @@ from uuid import uuid4
 
 from core.progress import Progress
 
+RETRIES = 3  # times that a unit is begun again whose worker was lost
+
 R = TypeVar("R")
 
 

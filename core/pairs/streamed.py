@@ -168,22 +168,24 @@ def blocks(products: Float64[np.ndarray, "d d"], width: int) -> Blocks:
     return products[:width, :width], products[:width, width:], products[width:, width:]
 
 
-def noise(part: Streamed) -> float:
-    """Return the largest eigenvalue of products that rounding alone can leave, by the rule of
+def noise(part: Streamed, axes: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, " m"]:
+    """Return what rounding alone can leave of the products along each axis, by the rule of
     `core.spaces.bases`.
     """
     total, eps = part.total, float(np.finfo(np.float64).eps)
-    lengths = np.diagonal(total.products) + total.n * total.mean**2
-    rounding = float(np.finfo(part.space.dtype).eps) ** 2 * lengths.sum()
+    lengths = np.sqrt(np.diagonal(total.products) + total.n * total.mean**2)
+    rounding = float(np.finfo(part.space.dtype).eps) * (np.abs(axes).T @ lengths)
     # what squaring in float64 cannot distinguish from 0
     own = len(total.products) * eps * np.trace(total.products)
-    return float(max(rounding, own))
+    left: np.ndarray = np.maximum(rounding**2, own)
+    return left
 
 
 def check_rank(part: Streamed) -> None:
     """Refuse a space of which rounding leaves fewer than two directions."""
     total = part.total
-    if np.count_nonzero(np.linalg.eigvalsh(total.products) > noise(part)) < 2:
+    squares, axes = np.linalg.eigh(total.products)
+    if np.count_nonzero(squares > noise(part, axes)) < 2:
         raise MetricError(
             f"a space of rank 2 or more expected; these {total.n} stimuli lie on one line: choose"
             " another layer"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import pandas as pd
+
 from core.competence.images.labeled import ImageSet
 from core.competence.images.transfer import open_tasks
 from core.competence.images.vtab import ALL, task_names
 from core.competence.language.bits_per_byte import Extent
+from core.competence.language.texts import open_texts
 from core.competence.units import Bench
-from core.crew.units import Once
+from core.crew.units import Once, Unit
 from core.plans.plan import Coding, Probing
 from core.plans.run import Run
 
@@ -24,16 +27,21 @@ def measure_models(run: Run) -> None:
 
 
 def _code(run: Run, coding: Coding) -> None:
-    if names := _names(run, coding.groups):
+    names, texts = _names(run, coding.groups), Once(partial(open_texts, coding.text))
+    units = list[Unit[pd.DataFrame]]()
+    if names:
         with run.step(f"texts of {coding.text}"):
-            run.do(_bench(run).coding(names, coding.text, Extent(coding.tokens)))
+            texts()
+            code = partial(_bench(run).coding, texts=texts, extent=Extent(coding.tokens))
+            units = run.gather("bits per byte of", names, lambda name: code([name]))
+    run.do(units)
 
 
 def _probe(run: Run, probing: Probing) -> None:
     names = _names(run, probing.groups)
     if names and (each := _open_tasks(run, probing)):
-        sets = Once(partial(_sets, each))
-        run.do(_bench(run).probing(names, sets))
+        probe = partial(_bench(run).probing, sets=Once(partial(_sets, each)))
+        run.do(run.gather("linear probes of", names, lambda name: probe([name])))
 
 
 def _open_tasks(run: Run, probing: Probing) -> list[Once[list[ImageSet]]]:

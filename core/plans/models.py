@@ -21,7 +21,7 @@ from core.progress import Progress
 from core.settings import choose_device
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
-from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.dataset import Dataset
 from core.store import Store, add_dataset
 
 if TYPE_CHECKING:
@@ -35,35 +35,33 @@ def embed_models(run: Run) -> None:
 
     Raises what keeps the dataset from being added: without it there is no study.
     """
-    card = hold_data(run)
+    dataset = hold_data(run)
     levels: Levels = (*(run.plan.levels or (None,)), *_write_captions(run))
-    run.do(_units(run, Once(partial(open_dataset, card)), levels))
+    run.do(_units(run, Once(partial(open_dataset, dataset.card), dataset), levels))
     for group in run.plan.groups:
         if group.missing and group.name in (run.only or [group.name]):
             run.notes.append(f"Group {group.name} is not complete: {group.missing}")
 
 
-def hold_data(run: Run) -> DatasetCard:
-    """Return the card of the plan's dataset, added to the store where it is not there yet; raises
-    InputError where nobody has said where it is.
+def hold_data(run: Run) -> Dataset:
+    """Return the plan's dataset, added to the store where it is not there yet; raises InputError
+    where nobody has said where it is.
     """
     data = run.plan.dataset
     run.tell(f"dataset {data.name}")
     held = {card.name: card for card in Store(run.store).datasets()}
     if data.name in held:
-        card = open_dataset(held[data.name]).card
+        dataset = open_dataset(held[data.name])
     elif data.hub or data.folder:
         dataset = open_addition(_addition(data))
-        card = dataset.card
         add_dataset(run.store, dataset, report=run.report)
     else:
         why = data.missing or "it is not in the store, and the study names no place to find it"
         raise InputError(f"dataset {data.name}: {why}; name a folder with --data DIR")
-    if data.size and card.size != data.size:
-        run.notes.append(
-            f"The study had {data.size:,} stimuli; {data.name} has {card.size:,} here."
-        )
-    return card
+    size = dataset.card.size
+    if data.size and size != data.size:
+        run.notes.append(f"The study had {data.size:,} stimuli; {data.name} has {size:,} here.")
+    return dataset
 
 
 def _addition(data: PlannedData) -> Addition:

@@ -66,6 +66,18 @@ class Run:
                 returned.append(outcome)
         return returned
 
+    def gather(
+        self, what: str, names: Sequence[str], units_of: Callable[[str], list[Unit[R]]]
+    ) -> list[Unit[R]]:
+        """Return the units of each model; one that cannot be measured is named."""
+        units = list[Unit[R]]()
+        for name in names:
+            try:
+                units += units_of(name)
+            except PlatoscopeError as error:
+                self._fail(f"{what} {name}", error)
+        return units
+
     def _fail(self, step: str, error: PlatoscopeError) -> None:
         self.failures.append(Failure(step, f"{error}"))
         self.tell(f"{step}: {error}")

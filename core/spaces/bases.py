@@ -2,8 +2,9 @@
 than rounding.
 
 No epsilon enters a value. Features are stored to a relative precision eps, so feature j is off by
-at most rⱼ = eps ‖xⱼ‖, and what the space is along an axis v by at most Σⱼ |vⱼ| rⱼ. A singular
-direction at or below that is no direction of the space. Rank is decided so, and nowhere else. Each
+at most rⱼ = eps ‖xⱼ‖, and what the space is along an axis v by at most Σⱼ |vⱼ| rⱼ; decomposing it
+in float64 adds max(n, d) · eps₆₄ times the largest size, whatever the axis. A singular direction at
+or below both together is no direction of the space. Rank is decided so, and nowhere else. Each
 direction answers for the features that it is made of: one far from zero, whose rounding is coarse,
 takes no other's direction away.
 """
@@ -17,6 +18,8 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.spaces.inputs import check_space
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Centered(NamedTuple):
@@ -49,13 +52,12 @@ def center(space: Float[np.ndarray, "n d"]) -> Centered:
     """Center every feature, in float64 and in units of the largest absolute value, which no metric
     depends on.
 
-    rounding: (eps + max(n, d) · eps₆₄) · ‖xⱼ‖ for feature j before centering, with eps that of the
-    space's type; the second term is for the decomposition in float64. Raises MetricError for
-    degenerate spaces.
+    rounding: (eps + n · eps₆₄) · ‖xⱼ‖ for feature j before centering, with eps that of the space's
+    type; the second term is for the mean. Raises MetricError for degenerate spaces.
     """
     check_space(space)
     values = space.astype(np.float64) / float(np.abs(space).max())
-    precision = np.finfo(space.dtype).eps + max(space.shape) * np.finfo(np.float64).eps
+    precision = np.finfo(space.dtype).eps + len(space) * EPS
     return Centered(values - values.mean(axis=0), precision * np.linalg.norm(values, axis=0))
 
 
@@ -80,7 +82,7 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     rounding.
     """
     left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
-    noise = np.abs(right) @ centered.rounding
+    noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
     sound = sizes > noise
     left, sizes, right, noise = left[:, sound], sizes[sound], right[sound], noise[sound]
     available = len(sizes)

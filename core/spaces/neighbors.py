@@ -39,11 +39,11 @@ def nearest(
     similar first.
 
     Order of work: scale by a power of two, inner products in float64, one rounding to float32; ties
-    in an order of the space's own. Memory is that of the space, once in float64 and once in
+    in an order of the space's own. Memory is that of the space, twice in float64 and once in
     float32, and of a block. report: called with the number of stimuli whose neighbors are found.
-    Centering, clamping and normalization are the caller's. Raises
-    MetricError for k outside 1 … n − 1, fewer than three stimuli, NaN, infinity, constant features,
-    and where most of the neighbors are tied.
+    Centering, clamping and normalization are the caller's. Raises MetricError for k outside
+    1 … n − 1, fewer than three stimuli, NaN, infinity, constant features, and where most of the
+    neighbors are tied.
     """
     n = len(space)
     check_space(space)

@@ -180,7 +180,8 @@ class Dying:
 
 
 STAYING = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a runner of tests may have ignored
 from core.embedding.pictures import Pictures, load_pictures
 from core.stimuli.cave import CaveDataset
 from torchvision.transforms.functional import pil_to_tensor

@@ -134,8 +134,8 @@ def free_port() -> str:
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a Ray cluster of this machine and give the address of its dashboard."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # as Ray reads it once in a process
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")  # as the cluster does, which makes its own
     pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
     folder = tempfile.mkdtemp(prefix="ray")  # sockets have short paths
     dashboard, ray = free_port(), [sys.executable, "-m", "ray.scripts.scripts"]

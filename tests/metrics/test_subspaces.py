@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.predictivity import predictivity_of_sums, stream_folds
+from core.metrics.shapes import procrustes_of_sums
 from core.metrics.subspaces import mean_cca, pwcca, svcca
+from core.pairs.streamed import join
 from core.spaces.preprocess import normalize_rows
 
 seeds = st.integers(0, 2**32 - 1)
@@ -207,3 +210,14 @@ def test_a_constant_feature_however_far_from_zero_changes_nothing(metric, offset
     alone = METRICS[metric](x, y, **options), METRICS[metric](y, x, **options)
     both = METRICS[metric](beside, y, **options), METRICS[metric](y, beside, **options)
     np.testing.assert_allclose(both, alone, rtol=1e-6)
+
+
+def test_summed_a_constant_feature_far_from_zero_changes_nothing_either():
+    dice = np.random.default_rng(4)
+    factors = dice.standard_normal((300, 6))
+    x = (factors @ dice.standard_normal((6, 12))).astype("f")
+    y = stream_folds(np.tanh(factors @ dice.standard_normal((6, 12))).astype("f"), folds=5)
+    beside = np.column_stack([x, np.full(300, 1e8, "f")])
+    for of_sums in (procrustes_of_sums, predictivity_of_sums):
+        alone, both = (of_sums(join(stream_folds(one, folds=5), y)) for one in (x, beside))
+        assert both == pytest.approx(alone, rel=1e-9)

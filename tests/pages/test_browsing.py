@@ -5,6 +5,7 @@ studied.
 from __future__ import annotations
 
 import json
+import shutil
 from base64 import b64decode
 
 import numpy as np
@@ -55,12 +56,15 @@ def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):
     assert not set(low) & set(studied(app)[0])
 
 
-def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, monkeypatch):
+def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, tmp_path, monkeypatch):
+    store = shutil.copytree(three, tmp_path / "store")
+    for kept in store.rglob("answer-*"):
+        kept.unlink()
     monkeypatch.setattr(
         "core.questions.stimuli.answer.draw_sample",
         lambda n, *_, **__: np.arange(20) * n // 20,
     )
-    app = opened(three, "stimuli")
+    app = opened(store, "stimuli")
     assert not app.exception
     (said_so,) = [text for text in captions(app) if text.startswith("The map shows")]
     assert said_so == "The map shows 20 of 60 stimuli, drawn at random with seed 0."

@@ -59,6 +59,18 @@ def test_rank_is_found_where_features_differ_in_size_and_offset(seed, rank):
     assert len(span(center((values + far).astype(np.float32))).sizes) == rank
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e5, 1e8, 1e11])
+def test_what_the_decomposition_itself_rounds_is_no_direction(dtype, size):
+    dice = np.random.default_rng(0)
+    three = dice.standard_normal((60, 3))
+    copies = three @ dice.standard_normal((3, 5))
+    space = np.column_stack([three, copies, size * dice.standard_normal((60, 2))]).astype(dtype)
+    faint = len(span(center(space)).sizes)
+    assert faint <= 5
+    assert faint == 5 or size > 1e8
+
+
 @given(seed=seeds, dims=st.sampled_from([5, 80]))
 def test_scores_keep_every_inner_product_of_centered_features(seed, dims):
     centered = center(np.random.default_rng(seed).standard_normal((30, dims)) + 3)

@@ -124,7 +124,7 @@ declare(
     Adaptation,
     Answer(
         adapt,
-        version=1,
+        version=2,
         complete=complete_adaptation,
         findings=adaptation_findings,
         kept=lambda question: len(question.x) == 1,

@@ -61,7 +61,7 @@ def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -
     return fit_consensus(study, places, centering=centering, weights=question.weights or None)
 
 
-declare(ConsensusSpace, Answer(find_consensus, version=1, complete=name_joint))
+declare(ConsensusSpace, Answer(find_consensus, version=2, complete=name_joint))
 
 
 def disperse(question: StimulusDispersion, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -87,7 +87,7 @@ def disperse(question: StimulusDispersion, study: Study, report: Progress | None
 declare(
     StimulusDispersion,
     Answer(
-        disperse, version=1, complete=name_ranked, needs=(ConsensusSpace, HeldOutPoints), kept=never
+        disperse, version=2, complete=name_ranked, needs=(ConsensusSpace, HeldOutPoints), kept=never
     ),
 )
 
@@ -100,7 +100,7 @@ def compare_held_out(
     return hold_out(study, places, centering=question.joint.centering, report=report)
 
 
-declare(HeldOutPoints, Answer(compare_held_out, version=1, complete=name_joint))
+declare(HeldOutPoints, Answer(compare_held_out, version=2, complete=name_joint))
 
 
 def fit_held_out(question: HeldOutFits, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -113,7 +113,7 @@ declare(
     HeldOutFits,
     Answer(
         fit_held_out,
-        version=1,
+        version=2,
         complete=name_joint,
         needs=(HeldOutPoints,),
         findings=lambda _, table: findings.held_out(table),
@@ -133,7 +133,7 @@ declare(
     SetEffect,
     Answer(
         compare_sets,
-        version=1,
+        version=2,
         complete=name_effect,
         needs=(StimulusDispersion,),
         findings=lambda question, table: findings.effect(
@@ -154,7 +154,7 @@ declare(
     PartEffect,
     Answer(
         compare_parts,
-        version=1,
+        version=2,
         complete=name_parts,
         needs=(StimulusDispersion,),
         findings=lambda _, table: findings.parts(table),
@@ -174,7 +174,7 @@ declare(
     DropEffect,
     Answer(
         drop_ends,
-        version=1,
+        version=2,
         complete=name_drop,
         needs=(StimulusDispersion,),
         findings=lambda question, table: findings.drop(
@@ -209,7 +209,7 @@ declare(
     DispersionPredictors,
     Answer(
         rank_predictors,
-        version=1,
+        version=2,
         complete=name_predictors,
         needs=(StimulusDispersion, ConsensusSpace),
         findings=lambda _, table: findings.predictors(table),
@@ -231,7 +231,7 @@ declare(
     DispersionWords,
     Answer(
         compare_words,
-        version=1,
+        version=2,
         complete=name_words,
         needs=(StimulusDispersion,),
         findings=lambda _, table: findings.words(table),
@@ -269,7 +269,7 @@ declare(
     DispersionFindings,
     Answer(
         collect_findings,
-        version=1,
+        version=2,
         complete=name_findings,
         needs=(SetEffect, DropEffect, HeldOutFits, DispersionPredictors),
         kept=never,

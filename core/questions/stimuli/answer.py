@@ -101,7 +101,7 @@ declare(
     StimulusMap,
     Answer(
         lay_out,
-        version=1,
+        version=2,
         complete=name_joint,
         needs=(StimulusDispersion, ConsensusSpace),
         kept=lambda question: question.map == "umap",
