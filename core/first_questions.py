@@ -106,17 +106,14 @@ def answer_first(study: Study, report: Progress) -> None:
     over this dataset is left to its page, which says why.
     """
     answer = partial(_has_answer, study.store.root, study.dataset.name)
-    colors = _color_sources(study)
-    layouts = [ColorLayout(Scope(study.dataset.name)).of(source) for source in colors]
-    questions: list[StudyQuestion] = [*first_questions(study.dataset.name), *layouts]
+    questions = first_questions(study.dataset.name)
     report(0, len(questions), "first answers")
-    answered = set[int]()
     tasks = spread(answer, questions, processes=count_processes(len(questions)))
-    for done, (place, there) in enumerate(tasks, start=1):
-        answered |= {place} if there else set()
+    for done, _ in enumerate(tasks, start=1):
         report(done, len(questions), "first answers")
-    first = len(questions) - len(layouts)
-    sources = [source for place, source in enumerate(colors, first) if place in answered]
+    layout = ColorLayout(Scope(study.dataset.name))
+    # which models these are, an answer from above says
+    sources = [source for source in _color_sources(study) if answer(layout.of(source))]
     answer(ColorAgreement(Scope(study.dataset.name)).of(*sources))
 
 
