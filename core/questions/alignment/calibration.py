@@ -81,7 +81,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         layers_x=layers_x,
         layers_y=layers_y,
     )
-    observed = score_all(spread(scoring, study.crew), np.arange(study.size)[None])
+    observed = score_all(here.score, np.arange(study.size)[None])
     orders = draw_orders(study.size, count=calibration.null, seed=calibration.seed)
     null = score_all(spread(scoring, study.crew, count=calibration.null, report=report), orders)
     pairs = pd.DataFrame([(a, b) for a in here.x for b in here.y], columns=PAIR)

@@ -53,7 +53,7 @@ def prepare_elsewhere(question: Alignment, store: Path, device: str) -> Shufflin
 
 
 def spread(
-    shuffling: Once[Shuffling], crew: Crew, *, count: int = 0, report: Progress | None = None
+    shuffling: Once[Shuffling], crew: Crew, *, count: int, report: Progress | None
 ) -> Scoring:
     """Return what lets a crew score permutations; count: of those that are reported."""
     done = 0
