@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import config, install_import_hook
 
 from tests.hub.server import LocalHub
+
+MAIN = sys.modules["__main__"]
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 install_import_hook("core", "beartype.beartype")
@@ -35,6 +38,14 @@ def _shapes_checked_once(request: pytest.FixtureRequest) -> Iterator[None]:
     config.update("jaxtyping_disable", any(request.path.is_relative_to(one) for one in above))
     yield
     config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def _main_is_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what an earlier test of a page did: Streamlit takes the page for the main program, which
+    each process that a later test starts would run anew.
+    """
+    monkeypatch.setitem(sys.modules, "__main__", MAIN)
 
 
 @pytest.fixture(autouse=True)
