@@ -5,15 +5,18 @@ Threads would wait for one another: much of the work of a small model is Python'
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
+from core.cores import SHARE, count_threads
 from core.errors import DeviceError
 
 MOST = 4  # processes; each takes about a gigabyte
@@ -25,11 +28,11 @@ _work: Callable[[Any], Any]  # of a process that was started here
 
 
 def count_processes(items: int, device: object = "cpu") -> int:
-    """Return how many processes pay for so many items: a core each; one for few items, and on a
+    """Return how many processes pay for so many items: a thread each; one for few items, and on a
     device that they would have to share.
     """
     shared = str(device) != "cpu"
-    return 1 if shared else max(1, min(os.cpu_count() or 1, MOST, items // _STARTED))
+    return 1 if shared else max(1, min(count_threads(), MOST, items // _STARTED))
 
 
 def spread(
@@ -45,9 +48,10 @@ def spread(
         yield from ((place, work(item)) for place, item in enumerate(items))
         return
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    threads = max(1, (os.cpu_count() or 1) // processes)
+    threads = max(1, count_threads() // processes)
     with ProcessPoolExecutor(processes, context, _begin, (work, threads)) as pool:
-        places = {pool.submit(_call, item): place for place, item in enumerate(items)}
+        with _interrupts_held():
+            places = {pool.submit(_call, item): place for place, item in enumerate(items)}
         try:
             for done in as_completed(places):
                 yield places[done], done.result()
@@ -60,6 +64,16 @@ def spread(
             pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let interrupts wait, for good in the processes that begin meanwhile: this one stops them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _call(item: Any) -> Any:
     return _work(item)
 
@@ -68,8 +82,9 @@ def _begin(work: Callable[[Any], Any], threads: int) -> None:
     """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
     and so that it ends with the process that began it, however that ends.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that began it stops it
+    atexit.register(os._exit, 0)  # at a slow exit DuckDB's bindings report leaks that harm nobody
     end_with_parent()
+    os.environ[SHARE] = str(threads)
     import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
     import torch  # seconds, here alone
     from threadpoolctl import threadpool_limits  # comes with scikit-learn

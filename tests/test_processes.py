@@ -12,6 +12,7 @@ import psutil
 import pytest
 import torch
 
+from core.cores import count_threads
 from core.errors import DeviceError, UnknownNameError
 from core.processes import MOST, count_processes, spread
 from core.settings import ROOT
@@ -27,8 +28,8 @@ def double(item: int) -> int:
     return 2 * item
 
 
-def about_its_process(_: int) -> tuple[int, int]:
-    return os.getpid(), torch.get_num_threads()
+def about_its_process(_: int) -> tuple[int, int, int]:
+    return os.getpid(), torch.get_num_threads(), count_threads()
 
 
 def die(item: int) -> int:
@@ -50,8 +51,9 @@ def test_each_item_is_worked_on_once_whatever_the_processes(processes):
 def test_one_process_is_this_one_and_several_share_the_cores():
     assert dict(spread(about_its_process, [0], processes=1))[0][0] == os.getpid()
     others = dict(spread(about_its_process, range(8), processes=2))
-    assert os.getpid() not in {pid for pid, _ in others.values()}
-    assert {threads for _, threads in others.values()} == {max(1, (os.cpu_count() or 1) // 2)}
+    assert os.getpid() not in {pid for pid, *_ in others.values()}
+    share = max(1, count_threads() // 2)
+    assert {tuple(threads) for _, *threads in others.values()} == {(share, share)}
 
 
 def test_an_error_arrives_as_it_is():
@@ -65,10 +67,10 @@ def test_a_killed_process_is_a_sentence():
 
 
 def test_few_items_and_shared_devices_get_one_process(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    monkeypatch.setattr("core.processes.count_threads", lambda: 64)
     assert [count_processes(items) for items in (0, 5, 11, 12, 1000)] == [1, 1, 1, 2, MOST]
     assert count_processes(1000, "cuda") == 1
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr("core.processes.count_threads", lambda: 1)
     assert count_processes(1000) == 1
 
 
@@ -81,6 +83,35 @@ def sleep(item):
 if __name__ == "__main__":
     list(spread(sleep, range(4), processes=2))
 """
+
+
+STARTING = """
+import signal, time
+from core.processes import spread
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which pytest's workers do not have
+time.sleep(0 if __name__ == "__main__" else 1)  # a slow start
+if __name__ == "__main__":
+    list(spread(time.sleep, [2] * 4, processes=2))
+"""
+
+
+def test_an_interrupt_while_processes_start_is_one_traceback(tmp_path):
+    script = tmp_path / "starting.py"
+    script.write_text(STARTING)
+    parent = subprocess.Popen(
+        [sys.executable, script],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,  # Ctrl-C reaches all of the group
+    )
+    while len(psutil.Process(parent.pid).children()) < 3:  # two, and what multiprocessing watches
+        time.sleep(0.02)
+    children = psutil.Process(parent.pid).children()
+    os.killpg(parent.pid, signal.SIGINT)
+    _, said = parent.communicate(timeout=60)
+    assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1
+    assert psutil.wait_procs(children, timeout=20)[1] == []
 
 
 def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):

@@ -115,7 +115,6 @@ def run_embed(arguments: argparse.Namespace) -> int:
     _check_name(request)
     _batch_size(request.batch_size)
     dataset = Once(partial(open_dataset, Store(arguments.store).dataset(request.dataset)))
-    dataset()  # one sentence where it cannot be opened, not one for each model
     units = [
         Unit(
             spec,
@@ -125,6 +124,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
         for spec in dict.fromkeys(request.model)
     ]
     with open_crew(arguments.on, device=request.device) as crew:
+        dataset()  # one sentence where it cannot be opened, not one for each model
         for unit, outcome in crew.run(units, report=ConsoleProgress()):
             if isinstance(outcome, PlatoscopeError):
                 about = "" if unit.name in str(outcome) else f"{unit.name}: "

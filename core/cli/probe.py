@@ -95,11 +95,17 @@ def run_probe(arguments: argparse.Namespace) -> None:
         )
     bench = Bench(arguments.store, arguments.dataset, arguments.device)
     if arguments.task or arguments.layers == "all":
-        units = bench.probing(arguments.model or [], _sets(arguments), arguments.layers)
-        _run(arguments, lambda _: units, [*COLUMNS, "layer"])
+        _run(
+            arguments,
+            lambda _: bench.probing(arguments.model or [], _sets(arguments), arguments.layers),
+            [*COLUMNS, "layer"],
+        )
     else:
-        models = arguments.model or _measurable(bench)
-        _run(arguments, lambda crew: bench.suite(models, alone=crew.alone), COLUMNS)
+        _run(
+            arguments,
+            lambda crew: bench.suite(arguments.model or _measurable(bench), alone=crew.alone),
+            COLUMNS,
+        )
 
 
 def run_bits_per_byte(arguments: argparse.Namespace) -> None:
@@ -112,12 +118,14 @@ def run_bits_per_byte(arguments: argparse.Namespace) -> None:
     from core.competence.units import Bench
     from core.crew.units import Once
 
+    def units(_: Crew) -> list[Unit[pd.DataFrame]]:
+        texts()  # one sentence where they cannot be had, not one for each model
+        return bench.coding(arguments.model or [], texts, extent)
+
     bench = Bench(arguments.store, arguments.dataset, arguments.device)
     extent = Extent(arguments.tokens, arguments.context)
     texts = Once(partial(open_texts, arguments.text))
-    texts()  # one sentence where they cannot be had, not one for each model
-    units = bench.coding(arguments.model or [], texts, extent)
-    _run(arguments, lambda _: units, COLUMNS)
+    _run(arguments, units, COLUMNS)
 
 
 def _run(
@@ -125,7 +133,10 @@ def _run(
     units: Callable[[Crew], list[Unit[pd.DataFrame]]],
     columns: Sequence[str],
 ) -> None:
-    """Do the units of a crew and print what they return as one table."""
+    """Do the units of a crew and print what they return as one table.
+
+    They are made once the crew is there, since opening images and texts may take minutes.
+    """
     from core.competence.units import joined
     from core.crew.crew import results
     from core.crew.opening import open_crew

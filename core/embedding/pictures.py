@@ -23,6 +23,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from core.cores import count_cores
 from core.errors import DeviceError, PlatoscopeError
 from core.processes import end_with_parent
 from core.settings import WORKERS, picture_workers
@@ -78,13 +79,6 @@ def count_workers(device: str, pictures: int) -> int:
         short = os.path.isdir(SHARED) and shutil.disk_usage(SHARED).free < ROOM
         wanted = min(cores - 1, MOST) if device.startswith("cuda") and not short else 0
     return min(wanted, cores, math.ceil(pictures / PART))
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use, which a cluster may have limited."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _load_in_turn(pictures: Pictures, batches: Sequence[Batch]) -> Prepared:

@@ -44,10 +44,12 @@ def _pooling(entry: ModelEntry) -> list[str]:
 
 
 def _precision(entry: ModelEntry) -> list[str]:
-    """Return the option for half precision; other weights run as they are stored."""
-    name = str(entry.recipe.choices.get("encoder", {}).get("precision", ""))
-    option = precision_of(name)
-    return ["--precision", option] if option in ("bf16", "fp16") else []
+    """Return the option for the precision: always for weights of the hub, which are stored in any;
+    for others where it is half, since they are stored in float32.
+    """
+    option = precision_of(str(entry.recipe.choices.get("encoder", {}).get("precision", "")))
+    said = option in ("bf16", "fp16") or (option == "fp32" and entry.card.spec.startswith("hf:"))
+    return ["--precision", option] if said else []
 
 
 def _name(entry: ModelEntry) -> list[str]:

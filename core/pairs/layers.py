@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -10,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from core.cores import count_threads
 from core.errors import FeatureError, MetricError
 from core.spaces.inputs import check_space
 
@@ -35,7 +35,7 @@ def each_layer(
         except (FeatureError, MetricError) as error:
             return None, str(error)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(count_threads()) as pool:
         made = list(pool.map(attempt, layers))
     refusals = tuple(why for _, why in made)
     if all(refusals):

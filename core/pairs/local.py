@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
+from core.cores import count_threads
 from core.errors import MetricError
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.prepared import Prepared, Scores
@@ -85,13 +85,13 @@ def _products(x: LocalKernels, y: LocalKernels) -> Float64[np.ndarray, "Lx Ly"]:
 
     near_x, near_y, values_x, values_y = map(_by_stimulus, (x.lists, y.lists, x.values, y.values))
     totals = np.zeros((len(x.lists), len(y.lists)))
-    cores = os.cpu_count() or 1
+    threads = count_threads()
     parts = (
-        np.array_split(near_x, cores, axis=1),
-        np.array_split(values_x, cores, axis=1),
-        np.array_split(totals, cores),
+        np.array_split(near_x, threads, axis=1),
+        np.array_split(values_x, threads, axis=1),
+        np.array_split(totals, threads),
     )
-    with ThreadPoolExecutor(cores) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         done = [
             pool.submit(add_products, near, values, near_y, values_y, total)
             for near, values, total in zip(*parts, strict=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from jaxtyping import Float64, Int32, Int64
 
+from core.cores import count_threads
 from core.errors import MetricError
 
 LEAST_WORK = 2**22  # neighbors compared per thread; fewer take less than a pool of threads does
@@ -60,7 +60,7 @@ def _common(
     pages compute at once.
     """
     n, work = x.shape[1], x.shape[0] * x.shape[1] * k * y.shape[0]
-    shares = max(1, min(os.cpu_count() or 1, work // LEAST_WORK))
+    shares = max(1, min(count_threads(), work // LEAST_WORK))
     if shares == 1:
         return _count(x, y, k, slice(None))
     edges = np.linspace(0, n, shares + 1).astype(int)

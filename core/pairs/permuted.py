@@ -8,12 +8,12 @@ step for each shared one, for all models of x at once.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
+from core.cores import count_threads
 from core.errors import MetricError
 from core.pairs.overlap import by_stimulus, check_lists
 
@@ -63,8 +63,9 @@ def _counts(
     orders = orders.astype(np.int32)
     renamed = np.argsort(orders, axis=1).astype(np.int32)
     totals = np.zeros((len(orders), y.shape[1], x.shape[1]), dtype=np.int32)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        shares = [np.array_split(each, os.cpu_count() or 1) for each in (orders, renamed, totals)]
+    threads = count_threads()
+    with ThreadPoolExecutor(threads) as pool:
+        shares = [np.array_split(each, threads) for each in (orders, renamed, totals)]
         done = [pool.submit(count_permuted, x, y, *share) for share in zip(*shares, strict=True)]
         for each in done:
             each.result()

@@ -4,10 +4,11 @@ cores within a part.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+
+from core.cores import count_threads
 
 
 @contextmanager
@@ -19,5 +20,5 @@ def one_core_each() -> Iterator[ThreadPoolExecutor]:
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count_threads()) as pool:
         yield pool

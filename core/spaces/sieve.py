@@ -51,8 +51,10 @@ def make_sieve(scaled: Float64[np.ndarray, "n d"], *, rows: int) -> Sieve:
     error = roundings / (1 - roundings) * farthest if roundings < 1 else np.inf
     # the exact product is rounded once, too: two that differ by less may come out equal
     room = 2 * error + 4 * UNIT * longest
+    # a factor loses up to TINY, times the other's 2; so may a term and a sum: 6 TINY a dimension
+    never = 2 * 7 * dims * TINY
     products = np.empty((rows, GROUPED, -(-n // GROUPED)), dtype=np.float32)
-    return Sieve(scaled, around.astype(np.float32), room, 8 * dims * TINY, products)
+    return Sieve(scaled, around.astype(np.float32), room, never, products)
 
 
 def possible(sieve: Sieve, rows: slice, k: int) -> Pairs | None:

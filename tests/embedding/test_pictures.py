@@ -23,9 +23,10 @@ from datasets import Image as ImageColumn
 from PIL import Image
 from store_fakes import contents
 
+from core.cores import count_cores
 from core.embedding import pictures
 from core.embedding.batches import encode_fitting
-from core.embedding.pictures import Pictures, count_cores, count_workers, load_pictures
+from core.embedding.pictures import Pictures, count_workers, load_pictures
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder

@@ -13,6 +13,7 @@ from core.cli import main, make_parser
 from core.embedding.features import embed_world, import_features
 from core.embedding.provenance import command_of
 from core.embedding.runner import Slot, embed
+from core.recipe import Recipe
 from core.store import Store, add_dataset
 
 
@@ -60,6 +61,29 @@ def test_a_model_of_the_hub_is_named_at_its_commit(tmp_path: Path) -> None:
     words = command_of("counted", replace(entry, card=card))
     assert "hf:someone/counting@c0ffee" in words
     assert "--name" not in words
+
+
+@pytest.mark.parametrize(
+    ("spec", "precision", "said"),
+    [
+        ("hf:someone/counting", "float32", "fp32"),  # which may be stored in half precision
+        ("hf:someone/counting", "bfloat16", "bf16"),
+        ("hf:someone/counting", "bfloat16 autocast", None),
+        ("timm:counting", "float32", None),
+        ("timm:counting", "float16", "fp16"),
+    ],
+)
+def test_a_precision_is_said_where_the_weights_do_not_give_it(
+    tmp_path: Path, spec: str, precision: str, said: str | None
+) -> None:
+    embed(tmp_path, CountedDataset(), CountingEncoder())
+    entry = Store(tmp_path).model("counted", "counting")
+    recipe = Recipe.of("embedding", version=1, encoder={"precision": precision})
+    words = command_of(
+        "counted", replace(entry, card=replace(entry.card, spec=spec), recipe=recipe)
+    )
+    after = words[words.index("--precision") + 1] if "--precision" in words else None
+    assert after == said
 
 
 def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:

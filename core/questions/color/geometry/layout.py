@@ -7,7 +7,6 @@ stress is kept.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float64
 
+from core.cores import count_threads
 from core.errors import MetricError
 from core.progress import Progress
 from core.questions.color.geometry.defaults import STARTS
@@ -89,9 +89,9 @@ def smacof(
     flat[:, :, :dims] = starts
     points, stresses = np.empty_like(flat), np.empty(count)
     least = tolerance * float(np.square(target).sum()) / 2
-    cores = min(os.cpu_count() or 1, count)
-    parts = (np.array_split(array, cores) for array in (flat, points, stresses))
-    with ThreadPoolExecutor(cores) as pool:
+    threads = min(count_threads(), count)
+    parts = (np.array_split(array, threads) for array in (flat, points, stresses))
+    with ThreadPoolExecutor(threads) as pool:
         done = [
             pool.submit(majorize, target, a, iterations, least, b, c)
             for a, b, c in zip(*parts, strict=True)

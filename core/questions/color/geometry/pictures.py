@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from core.cores import count_threads
 from core.errors import InputError, StimuliError
 from core.stimuli.images import load_image
 
@@ -52,7 +52,7 @@ def decode(
     """Decode pictures, in threads. side: as for `read_pictures`. names: what a message calls
     them.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(count_threads()) as pool:
         return list(
             pool.map(lambda data, name: shrink(load_image(data, name=name), side), encoded, names)
         )
