@@ -16,7 +16,7 @@ from core.figures.theme import INK, Mode, clear, plain, scatter_of, wrap
 from core.questions.dispersion.rankings import RANKINGS
 
 MOST_AXES = 4  # models whose residuals are drawn in pairs: six panels
-_SETS = {"low": 1, "": 2, "high": 4}  # place of a set's color in the scale
+_SETS = {"low": 2, "high": 4}  # place of a set's color in the scale
 
 
 def ranked(table: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
