@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
+from core.encoders.requests import PATCHES
 from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
@@ -48,17 +49,29 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     return {config.parent.name: spec_of_folder(config.parent) for config in configs}
 
 
+def _read_twice(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the specs of the models whose patches are read out beside the class token, once more:
+    a masked autoencoder as published asks nothing of its class token.
+    """
+    return {
+        f"{name}{PATCHES.replace('#', '-')}": f"{spec}{PATCHES}"
+        for name, spec in specs.items()
+        if _card(folder / name)["objective"] == "MAE (published)"
+    }
+
+
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     """Return REALITY and the specs that the demo store does not hold yet with these very weights
     and cards over the Cave as it is now.
 
     A finished language model's captions of another density than the default's are `NAME~LEVEL`;
-    they come last.
+    they come last. `NAME-patches` are read out in their patches.
     """
     from core.stimuli.cave import CaveDataset
 
     reader, specs = Store(store), shipped_specs(folder)
-    wanted = {REALITY: f"world:{REALITY}", **specs, **_retold(specs, folder)}
+    wanted = {REALITY: f"world:{REALITY}", **specs}
+    wanted |= _read_twice(specs, folder) | _retold(specs, folder)
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
     held = {entry.card.name: entry.card for entry in reader.embeddings("cave")}
@@ -66,7 +79,7 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
         name: spec
         for name, spec in wanted.items()
         if name not in held
-        or (name != REALITY and not _is_of(held[name], folder / name.partition("~")[0]))
+        or (name != REALITY and not _is_of(held[name], folder / _folder_of(name)))
     }
 
 
@@ -210,7 +223,7 @@ def _noting(store: Path) -> Iterator[Progress]:
 
 def _is_usual(folder: Path) -> bool:
     """Return whether a model finished the usual training of a recipe, and in its first seed."""
-    config = json.loads((folder / "card.json").read_text(encoding="utf-8"))["training"]["config"]
+    config = _card(folder)["training"]["config"]
     return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
 
 
@@ -228,10 +241,17 @@ def _size(folder: Path) -> int:
     return (folder / "model.safetensors").stat().st_size
 
 
+def _folder_of(name: str) -> str:
+    return name.partition("~")[0].removesuffix(PATCHES.replace("#", "-"))
+
+
 def _is_of(card: ModelCard, folder: Path) -> bool:
     """Return whether a card says of a model what the folder of its weights says."""
-    shipped = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    return card.training == shipped["training"] and card.weights == _weights(folder)
+    return card.training == _card(folder)["training"] and card.weights == _weights(folder)
+
+
+def _card(folder: Path) -> Any:
+    return json.loads((folder / "card.json").read_text(encoding="utf-8"))
 
 
 def _weights(folder: Path) -> str:

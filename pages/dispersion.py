@@ -20,7 +20,7 @@ from core.questions.dispersion.question import (
 )
 from core.questions.dispersion.set_effects import PART
 from core.study.parts import Measure, Scope
-from pages._parts.dispersion import held_out, why
+from pages._parts.dispersion import held_out, ranked, why
 from pages._parts.dispersion.pick import Choice, choose
 from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
@@ -64,6 +64,8 @@ def show(at: Place) -> None:
         need_tested(at, choice)
         with frame.part():
             show_effect(at, choice, answer)
+        with frame.part():
+            ranked.show(at, choice)
         for show_part in (show_drop, show_parts):
             with frame.part():
                 show_part(at, choice)

@@ -66,6 +66,13 @@ def test_small_models_come_first_and_copies_last() -> None:
     assert copies == sorted(copies)
 
 
+def test_published_masked_autoencoders_are_read_out_in_their_patches_too() -> None:
+    wanted = missing_specs(Path("none"))
+    reread = {name: spec for name, spec in wanted.items() if spec.endswith("#patches")}
+    assert {name: wanted[name.removesuffix("-patches")] + "#patches" for name in reread} == reread
+    assert set(reread) == {f"vit-mae-published-{size}-patches" for size in ("xs", "s")}
+
+
 def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(
     tmp_path: Path, weights: Path
 ) -> None:

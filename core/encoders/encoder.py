@@ -50,7 +50,8 @@ class ModelCard:
     @property
     def pinned(self) -> str:
         """Return the spec that opens these very weights again, whatever the hub gets later."""
-        return f"{self.spec}@{self.revision}" if self.revision else self.spec
+        place, mark, readout = self.spec.partition("#")
+        return f"{place}@{self.revision}{mark}{readout}" if self.revision else self.spec
 
 
 @dataclass(frozen=True)

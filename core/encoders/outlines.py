@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.encoders.downloads import PATIENCE, Download, download_of, repository_of
-from core.encoders.requests import HUB, UNTRAINED
+from core.encoders.requests import HUB, PATCHES, UNTRAINED
 from core.errors import EncoderError, OfflineError
 from core.hub.fetch import cached, fetch_file
 
@@ -44,7 +44,7 @@ def outline(spec: str) -> Outline:
     Raises EncoderError for a model that the hub does not have or keeps closed, and for a folder
     that holds none.
     """
-    kind, _, place = spec.partition(":")
+    kind, _, place = spec.removesuffix(PATCHES).partition(":")
     if place.startswith(HUB):
         return Outline(download=weights_of(spec))
     if kind == "timm":
@@ -61,7 +61,7 @@ def weights_of(spec: str) -> Download:
     """Return what is still to be fetched of a spec's weights, without building the model;
     nothing of a checkpoint or folder on this machine. Raises as `outline`.
     """
-    kind, _, place = spec.partition(":")
+    kind, _, place = spec.removesuffix(PATCHES).partition(":")
     if place.startswith(HUB):
         return download_of(place.removeprefix(HUB), (SINGLE,))
     if kind == "hf" and not os.path.exists(os.path.expanduser(place)):

@@ -13,6 +13,7 @@ from core.options import argument, option, required
 
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
+PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -30,7 +31,8 @@ class EmbedRequest:
     dataset: str = required("", help="the dataset", metavar="D")
     model: tuple[str, ...] = required(
         (),
-        help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights",
+        help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights, {PATCHES} after a"
+        " timm model for the mean of its patches, not its class token",
         label="Models",
         metavar="SPEC",
     )

@@ -16,7 +16,7 @@ from torch import Tensor
 from core.encoders import naming
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import Arithmetic, choose_arithmetic
-from core.encoders.requests import HUB, UNTRAINED, Precision
+from core.encoders.requests import HUB, PATCHES, UNTRAINED, Precision
 from core.encoders.timm_weights import (
     Loaded,
     check_name,
@@ -47,7 +47,10 @@ class Preparation:
 
 @dataclass(frozen=True)
 class VisionEncoder:
-    """A timm model that turns RGB images into one vector per block or stage."""
+    """A timm model that turns RGB images into one vector per block or stage.
+
+    of_patches: whether the class token, which the model has, is passed over.
+    """
 
     card: ModelCard
     recipe: Mapping[str, Any]
@@ -55,6 +58,7 @@ class VisionEncoder:
     arithmetic: Arithmetic
     model: Any
     prepare: Callable[[Image.Image], Tensor]
+    of_patches: bool = False
 
     @torch.inference_mode()
     def encode(self, items: Sequence[Image.Image | Tensor]) -> Encoding:
@@ -66,7 +70,7 @@ class VisionEncoder:
         pixels = torch.stack([each.to(self.device, non_blocking=is_pinned) for each in ready])
         pixels = pixels.to(self.arithmetic.weights)
         with self.arithmetic.forward_on(self.device):
-            layers = read_layers(self.model, pixels)
+            layers = read_layers(self.model, pixels, of_patches=self.of_patches)
         return Encoding(tuple(layer.cpu().numpy() for layer in layers))
 
 
@@ -77,17 +81,22 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
     CHECKPOINT is a weights file (.safetensors, .pt, .pth) or a folder in timm's hub format:
     config.json with architecture, model_args and pretrained_cfg, beside model.safetensors. A
     card.json there gives title, family, objective and training. `untrained` in its place means the
-    weights before any training. Raises UnknownNameError,
-    EncoderError or OfflineError.
+    weights before any training. `#patches` at the end reads out the mean of the patch tokens in
+    place of the class token. Raises UnknownNameError, EncoderError or OfflineError.
     """
-    loaded = _load(spec)
+    loaded, of_patches = _load(spec.removesuffix(PATCHES)), spec.endswith(PATCHES)
+    if of_patches and not has_class_token(loaded.model):
+        raise EncoderError(
+            f"{loaded.name} has no class token, so the mean over its places is read out already;"
+            f" leave {PATCHES} out"
+        )
     arithmetic = choose_arithmetic(precision, device)
     model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)
     data = resolve_data_config({}, model=model)
     picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
     return VisionEncoder(
         card=_describe(spec, loaded, layers=_name_layers(model, picture)),
-        recipe=_recipe(model, data, arithmetic),
+        recipe=_recipe(model, data, arithmetic, of_patches=of_patches),
         device=str(device),
         arithmetic=arithmetic,
         model=model,
@@ -95,6 +104,7 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
             create_transform(**data, is_training=False),
             cropped=data.get("crop_mode", "center") == "center",
         ),
+        of_patches=of_patches,
     )
 
 
@@ -110,10 +120,12 @@ def _load(spec: str) -> Loaded:
     return load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
 
 
-def _recipe(model: Any, data: Mapping[str, Any], arithmetic: Arithmetic) -> dict[str, Any]:
+def _recipe(
+    model: Any, data: Mapping[str, Any], arithmetic: Arithmetic, *, of_patches: bool
+) -> dict[str, Any]:
     return {
         "library": "timm",
-        "pooling": _pooling(model),
+        "pooling": "mean of patch tokens" if of_patches else _pooling(model),
         "norm": "before the final norm",
         "preprocessing": {
             key: list(value) if isinstance(value, tuple) else value for key, value in data.items()
@@ -138,14 +150,14 @@ def cut_ends(image: Image.Image) -> Image.Image:
     )
 
 
-def read_layers(model: Any, pixels: Tensor) -> list[Tensor]:
+def read_layers(model: Any, pixels: Tensor, *, of_patches: bool = False) -> list[Tensor]:
     """Return one (batch, width) float32 tensor per block or stage.
 
-    Models with a class token: that token after each block, before the final norm. All others: the
-    mean over places (patch tokens of a transformer, the feature map of a convolutional net) after
-    each block or stage.
+    Models with a class token: that token after each block, before the final norm. All others, and
+    where `of_patches`: the mean over places (patch tokens of a transformer, the feature map of a
+    convolutional net) after each block or stage.
     """
-    if has_class_token(model):
+    if has_class_token(model) and not of_patches:
         outputs = model.forward_intermediates(
             pixels,
             norm=False,
@@ -189,11 +201,13 @@ def _name_layers(model: Any, pixels: Tensor) -> tuple[str, ...]:
 
 def _describe(spec: str, loaded: Loaded, *, layers: tuple[str, ...]) -> ModelCard:
     notes, published = loaded.notes, loaded.published
+    title = notes.get("title") or (naming.vision_title(published) if published else loaded.name)
+    place, readout = spec.removesuffix(PATCHES), PATCHES * spec.endswith(PATCHES)
     return ModelCard(
-        name=loaded.name,
-        title=notes.get("title") or (naming.vision_title(published) if published else loaded.name),
+        name=loaded.name + readout.replace("#", "-"),
+        title=title + readout.replace("#", ", "),
         modality=VISION.name,
-        spec=spec.partition("@")[0] if loaded.revision else spec,
+        spec=place.partition("@")[0] + readout if loaded.revision else spec,
         family=notes.get("family") or naming.vision_family(type(loaded.model).__name__),
         objective=notes.get("objective")
         or (naming.vision_objective(published) if published else "unknown"),

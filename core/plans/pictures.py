@@ -33,7 +33,14 @@ from core.questions.competence.question import Bins, CompetenceScores, Downstrea
 from core.questions.dispersion.figures import drop, effect
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.points import effect_points
-from core.questions.dispersion.question import DropEffect, HeldOutFits, HeldOutPoints, SetEffect
+from core.questions.dispersion.question import (
+    DispersionRankings,
+    DropEffect,
+    HeldOutFits,
+    HeldOutPoints,
+    SetEffect,
+)
+from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
 from core.questions.metrics.figures import agreement
 from core.questions.metrics.question import MetricAgreement
 from core.questions.models.figures import model_map
@@ -134,6 +141,10 @@ def _held_out(question: HeldOutFits, table: pd.DataFrame, study: Study) -> go.Fi
     return held_out(points.merge(looks, on="space"), table, mode="light")
 
 
+def _rankings(_: DispersionRankings, table: pd.DataFrame, __: Study) -> go.Figure:
+    return ranked_stimuli(table, mode="light")
+
+
 def _by_words(question: CaptionAlignment, table: pd.DataFrame, study: Study) -> go.Figure:
     models, spec = study.models(), question.comparison.spec
     facets = panels(models, question.by)
@@ -171,6 +182,7 @@ DRAWS: Mapping[type[StudyQuestion], Draw] = {
     SetEffect: _effect,
     DropEffect: _drop,
     HeldOutFits: _held_out,
+    DispersionRankings: _rankings,
     CaptionAlignment: _by_words,
     Adaptation: _gains,
     MetricAgreement: _agreement,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
+from core.encoders.requests import PATCHES
 from core.modalities import MODALITIES, Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
@@ -36,9 +37,11 @@ _TYPES = {
     "step": "float64",
     "tasks": "float64",
     "copy": "bool",
+    "of_patches": "bool",
 }  # of an empty table too
 FEWER = "fewer tasks"
 UNTRAINED = "untrained"
+READOUT = "readout"  # another one of a training that the table has
 
 
 def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
@@ -50,16 +53,18 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     and after how many steps. copy: taken before that training's end, so no model of its own in any
     statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
     same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
-    where the table has an earlier seed of its recipe.
+    where the table has an earlier seed of its recipe, `readout` where it has the class token of
+    what is read out here in its patches.
     """
     rows = [_row(card) for card in cards]
-    models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed"]).astype(_TYPES)
+    models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
     fewer = (models["group"] == "multitask") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
     varies = models["varies"].mask(_is_replicate(models) & (models["varies"] == ""), "seed")
+    varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
-    ).drop(columns="seed")
+    ).drop(columns=["seed", "of_patches"])
 
 
 def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
@@ -110,12 +115,21 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.layers,
     )
     recipe = run.removesuffix(f"-seed{seed}")
-    return *about, run, step, bool(step < steps), tasks, size, recipe, varies, seed
+    copy, of_patches = bool(step < steps), card.spec.endswith(PATCHES)
+    return *about, run, step, copy, tasks, size, recipe, varies, seed, of_patches
 
 
 def _is_replicate(models: pd.DataFrame) -> pd.Series:
     """Return which models have an earlier seed of their recipe beside them."""
     return models["seed"] > models.groupby("recipe")["seed"].transform("min")
+
+
+def _is_reread(models: pd.DataFrame) -> pd.Series:
+    """Return which models are read out in their patches beside the class token of the same
+    weights.
+    """
+    runs = models["run"] + models["step"].astype(str)
+    return models["of_patches"] & runs.isin(runs[~models["of_patches"]])
 
 
 def _count(tasks: Sequence[str] | int | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,18 +13,12 @@ from core.study.models import reads, usual
 from core.study.roster import finished_models
 from core.study.study import Study
 
-PREFERRED = (
-    "MAE",
-    "DINOv3",
-    "DINOv2",
-    "DINO",
-    "SimCLR",
-    "CLIP",
-    "CLIP fine-tuned",
-)  # objectives, in the order of the published four
-
-
-MOST_OBJECTIVES = 4
+KINDS = (  # of objectives, the published four; of each the first that is there
+    ("MAE",),
+    ("DINOv3", "DINOv2", "DINO", "SimCLR"),  # self-distillation; else contrast of views
+    ("CLIP",),
+    ("CLIP fine-tuned",),
+)
 
 
 class Layer(NamedTuple):
@@ -76,25 +70,45 @@ def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def default_spaces(study: Study) -> list[str]:
-    """Return the largest finished vision model of each of up to four objectives, in its penultimate
-    block.
+    """Return a vision model of each of up to four objectives, in its penultimate block: the largest
+    of each, or where four have a size in common, those of the largest such.
 
-    Objectives of the published four come first: MAE, self-distillation or contrast of views, CLIP,
-    CLIP fine-tuned.
+    Objectives: see `_usual_objectives`.
     """
-    models = study.models()
-    counted = usual(models)
+    seeing = _seeing(study)
+    order = _usual_objectives(seeing["objective"].unique())
+    chosen = seeing[seeing["objective"].isin(order)]
+    objectives = chosen[chosen["size"] != ""].groupby("size", sort=False)["objective"].nunique()
+    if len(common := objectives.index[objectives == len(KINDS)]):
+        chosen = chosen[chosen["size"] == common[-1]]
+    models = chosen.groupby("objective")["model"].last()
+    return [str(find_space(study, models[objective])) for objective in order]
+
+
+def largest_models(study: Study) -> list[str]:
+    """Return the largest finished vision model of each of up to four objectives, see
+    `_usual_objectives`.
+    """
+    largest = _seeing(study).groupby("objective")["model"].last()
+    return [largest[objective] for objective in _usual_objectives(largest.index)]
+
+
+def _seeing(study: Study) -> pd.DataFrame:
+    """Return the usual vision models, the smallest first."""
+    counted = usual(study.models())
     seeing = counted[reads(counted, "image")]
-    largest = (
-        seeing.sort_values(["parameters", "tasks"], kind="stable")
-        .groupby("objective")["model"]
-        .last()
-    )
-    order = [
-        *(name for one in PREFERRED for name in largest.index if _plain(name) == one),
-        *(name for name in largest.index if _plain(name) not in PREFERRED),
+    return seeing.sort_values(["parameters", "tasks"], kind="stable")
+
+
+def _usual_objectives(names: Iterable[str]) -> list[str]:
+    """Return up to four objectives: first one each of the published four, MAE, self-distillation or
+    contrast of views, CLIP, CLIP fine-tuned.
+    """
+    names = sorted(names)
+    first = [
+        next((name for one in kind for name in names if _plain(name) == one), "") for kind in KINDS
     ]
-    return [str(find_space(study, largest[objective])) for objective in order[:MOST_OBJECTIVES]]
+    return list(dict.fromkeys(filter(None, [*first, *names])))[: len(KINDS)]
 
 
 def _plain(objective: str) -> str:

@@ -100,8 +100,30 @@ NARROW = ("largest kind",)  # the one label of an ordinary classifier
 ALL_TASKS = tuple(attribute.name for attribute in ATTRIBUTES)
 _OBJECTIVES: dict[str, dict[str, Any]] = {
     "multitask": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
-    "MAE": {"batch": 64, "rate": 2e-3, "options": {"masked": 0.4, "width": 64, "depth": 2}},
+    "MAE (class token)": {
+        "batch": 64,
+        "rate": 2e-3,
+        "options": {"masked": 0.4, "width": 64, "depth": 2},
+    },
+    "MAE (published)": {
+        "batch": 64,
+        "rate": 2e-3,
+        "options": {"masked": 0.75, "width": 32, "depth": 2},
+    },
     "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
+    "DINO (with KoLeo)": {  # a third as many images as for the others, each in six views
+        "batch": 64,
+        "steps": 1000,
+        "rate": 1.5e-3,
+        "options": {
+            "width": 128,
+            "outputs": 512,
+            "small": 4,
+            "momentum": 0.99,
+            "temperatures": (0.1, 0.04),
+            "spread": 0.3,
+        },
+    },
     "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
     "supervised (one label)": {"batch": 64, "rate": 2e-3, "options": {"tasks": NARROW}},
     "CLIP fine-tuned (one label)": {"batch": 64, "rate": 5e-4, "options": {"tasks": NARROW}},
@@ -113,12 +135,12 @@ _OBJECTIVES: dict[str, dict[str, Any]] = {
 def vision(line: str, objective: str, size: str, *, label: str = "", **more: Any) -> Config:
     """Return the config of a `line` (vit or resnet) of a size that learns an objective.
 
-    label: stands for the objective in its name. title: stands for it in its title. more: what
-    differs from the objective's recipe.
+    label: stands in its name for the objective, which else stands there without its parentheses.
+    title: stands for it in its title. more: what differs from the objective's recipe.
     """
     architecture, model = {"vit": _vit, "resnet": _resnet}[line](size)
     recipe = _OBJECTIVES[objective]
-    name = f"{line}-{label or objective.split()[-1].lower()}-{size}"
+    name = f"{line}-{label or objective.partition(' (')[0].lower()}-{size}"
     title = f"{FAMILIES[architecture]} {size.upper()} · {more.pop('title', objective)}"
     return Config(
         name,

@@ -2,8 +2,9 @@
 
 The main line has every objective and architecture in several sizes. Beside it stand what tells
 apart why models come together: replicates, of another initialization and another order of the data;
-narrow supervision, task sets that have nothing in common, strengths of weight decay, widths,
-shares of the data, and transfer from a model of the other modality at each share.
+objectives nearer to published ones, narrow supervision, task sets that have nothing in common,
+strengths of weight decay, widths, shares of the data, and transfer from a model of the other
+modality at each share.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from core.errors import UnknownNameError
 from core.training.configs import ALL_TASKS, Config, Tier, language, vision
 
-OBJECTIVES = ("multitask", "MAE", "SimCLR", "CLIP")
+OBJECTIVES = ("multitask", "MAE (class token)", "SimCLR", "CLIP")
 VISION_SIZES = ("xs", "s", "m")
 LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
 CAUSAL = ("gpt2", "llama", "bloom")
@@ -56,6 +57,15 @@ def _vision_line() -> Iterator[Config]:
         yield vision("vit", "untrained", size)
         yield vision("resnet", "multitask", size, tier="core" if size == "s" else "family")
     yield vision("resnet", "untrained", "s")
+
+
+def _published() -> Iterator[Config]:
+    """Objectives that are nearer to what was published than the main line's: MAE to the letter, and
+    self-distillation at the size of the other models of the consensus.
+    """
+    for size in ("xs", "s"):
+        yield vision("vit", "MAE (published)", size, label="mae-published")
+    yield vision("vit", "DINO (with KoLeo)", "s")
 
 
 def _language_line() -> Iterator[Config]:
@@ -197,6 +207,7 @@ def _table() -> dict[str, Config]:
     table = {}
     line, narrow = [*_vision_line(), *_language_line()], list(_narrow())
     reasons = [
+        *_published(),
         *narrow,
         *_task_sets(),
         *_simplicity(),

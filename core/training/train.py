@@ -16,13 +16,27 @@ from transformers import PreTrainedTokenizerBase
 from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.training.configs import Config
+from core.training.distillation import SelfDistillation
 from core.training.export import export, make_card
 from core.training.feeds import open_feed, world_of
 from core.training.language import MaskedToken, NextToken, build_language
 from core.training.loop import Run, Speed, begin, fit
+from core.training.masked import ClassTokenAutoencoder, MaskedAutoencoder
 from core.training.pool import Pool
 from core.training.transfer import Transfer, teach, width_of
-from core.training.vision import OBJECTIVES, build_vision
+from core.training.vision import Clip, SimCLR, Supervised, build_vision
+
+VISION: dict[str, type[nn.Module]] = {
+    "multitask": Supervised,
+    "MAE (class token)": ClassTokenAutoencoder,
+    "MAE (published)": MaskedAutoencoder,
+    "SimCLR": SimCLR,
+    "DINO (with KoLeo)": SelfDistillation,
+    "CLIP": Clip,
+    "CLIP fine-tuned (multitask)": Supervised,
+    "supervised (one label)": Supervised,
+    "CLIP fine-tuned (one label)": Supervised,
+}  # by objective
 
 
 def train(
@@ -97,7 +111,7 @@ def make_task(
     if config.steps == 0:
         return model
     if tokenizer is None:
-        return OBJECTIVES[config.objective](model, **config.options)
+        return VISION[config.objective](model, **config.options)
     return (
         MaskedToken(model, mask=tokenizer.mask_token_id)
         if config.architecture == "roberta"

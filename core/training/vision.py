@@ -1,4 +1,4 @@
-"""The vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
+"""Vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
 
 A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with
 which are `present`. What an objective needs besides the model (heads, decoder, text tower) is
@@ -65,62 +65,6 @@ class Supervised(nn.Module):
         return torch.stack(losses).mean(), features
 
 
-class MaskedAutoencoder(nn.Module):
-    """Masked autoencoder (He et al. 2022): the encoder sees the class token and some patches, a
-    small decoder draws the others.
-
-    The decoder reads the class token alone (as RetroMAE does, Xiao et al. 2022), for there the
-    model is read out: beside the patches it would stay empty. Loss: mean squared error of the
-    hidden patches, each normalized by its own mean and deviation. masked: fraction of hidden
-    patches. width, depth: of the decoder.
-    """
-
-    def __init__(self, model: Any, *, masked: float, width: int, depth: int) -> None:
-        super().__init__()
-        self.model = model
-        self.patch: int = model.patch_embed.patch_size[0]
-        patches: int = model.patch_embed.num_patches
-        self.shown = patches - round(masked * patches)
-        self.bridge = nn.Linear(model.embed_dim, width)
-        self.hidden = nn.Parameter(0.02 * torch.randn(width))
-        self.place = nn.Parameter(0.02 * torch.randn(patches, width))
-        block = nn.TransformerEncoderLayer(
-            width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-        )
-        self.decoder = nn.TransformerEncoder(
-            block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False
-        )
-        self.draw = nn.Linear(width, 3 * self.patch**2)
-
-    def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        images = normalize(batch["images"])
-        tokens = self.model.patch_embed(images) + self.model.pos_embed[:, 1:]
-        order = torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
-        shown, hidden = order[:, : self.shown], order[:, self.shown :]
-        drawn = self._decode(self._encode(_take(tokens, shown)), hidden)
-        return F.mse_loss(drawn, _take(self._patches(images), hidden))
-
-    def _encode(self, tokens: Float[Tensor, "b shown dim"]) -> Float[Tensor, "b 1 dim"]:
-        first = (self.model.cls_token + self.model.pos_embed[:, :1]).expand(len(tokens), -1, -1)
-        encoded: Tensor = self.model.norm(
-            self.model.blocks(torch.cat([first, tokens], dim=1))[:, :1]
-        )
-        return encoded
-
-    def _decode(
-        self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]
-    ) -> Float[Tensor, "b hidden pixels"]:
-        blanks = self.hidden + self.place[hidden]
-        pixels: Tensor = self.draw(
-            self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:]
-        )
-        return pixels
-
-    def _patches(self, images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b patches pixels"]:
-        patches = F.unfold(images, self.patch, stride=self.patch).transpose(1, 2)
-        return F.layer_norm(patches, patches.shape[-1:])
-
-
 class SimCLR(nn.Module):
     """Contrastive learning of two random views of each image (Chen et al. 2020), NT-Xent at
     `temperature` after a projection.
@@ -179,34 +123,29 @@ class Clip(nn.Module):
         return means
 
 
-def random_view(images: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
-    """Return each image cropped to 40 to 100 % of its area and with other brightness, contrast and
+def random_view(
+    images: Float[Tensor, "b 3 h w"],
+    *,
+    area: tuple[float, float] = (0.4, 1.0),
+    side: int | None = None,
+) -> Float[Tensor, "b 3 s s"]:
+    """Return each image cropped to a share of its area and with other brightness, contrast and
     tint.
+
+    area: the smallest and largest share. side: of the views in pixels, the image's own where none
+    is given.
     """
+    low, high = area
     count = len(images)
     uniform = torch.rand(8, count, 1, 1, 1, device=images.device) * 2 - 1
-    side = (0.7 + 0.3 * uniform[0]).sqrt().flatten()
-    shift = (1 - side) * uniform[1:3].flatten(1)
+    zoom = ((low + high) / 2 + (high - low) / 2 * uniform[0]).sqrt().flatten()
+    shift = (1 - zoom) * uniform[1:3].flatten(1)
     crop = torch.zeros(count, 2, 3, device=images.device)
-    crop[:, 0, 0] = crop[:, 1, 1] = side
+    crop[:, 0, 0] = crop[:, 1, 1] = zoom
     crop[:, :, 2] = shift.T
-    grid = F.affine_grid(crop, list(images.shape), align_corners=False)
+    shape = [count, 3, side or images.shape[2], side or images.shape[3]]
+    grid = F.affine_grid(crop, shape, align_corners=False)
     views = F.grid_sample(images, grid, padding_mode="reflection", align_corners=False)
     tint = 1 + 0.2 * uniform[4:7].transpose(0, 1).reshape(count, 3, 1, 1)
     mean = views.mean((1, 2, 3), keepdim=True)
     return ((views - mean) * (1 + 0.4 * uniform[3]) + mean) * tint + 0.3 * uniform[7]
-
-
-def _take(rows: Float[Tensor, "b n d"], places: Integer[Tensor, "b m"]) -> Float[Tensor, "b m d"]:
-    return rows.gather(1, places.unsqueeze(2).expand(-1, -1, rows.shape[2]))
-
-
-OBJECTIVES: dict[str, type[nn.Module]] = {
-    "multitask": Supervised,
-    "MAE": MaskedAutoencoder,
-    "SimCLR": SimCLR,
-    "CLIP": Clip,
-    "CLIP fine-tuned (multitask)": Supervised,
-    "supervised (one label)": Supervised,
-    "CLIP fine-tuned (one label)": Supervised,
-}

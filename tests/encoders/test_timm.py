@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,27 @@ def test_class_token_of_every_block_before_the_final_norm(tmp_path, pictures, ex
     assert_layers(encoder.encode(pictures), [output[:, 0] for output in outputs])
     assert encoder.card.layers == ("block 1", "block 2", "block 3")
     assert encoder.recipe["pooling"] == "class token"
+
+
+def test_mean_of_patch_tokens_beside_a_class_token(tmp_path, pictures):
+    spec = f"timm:{NAME}@{make_vision(tmp_path / 'm', NAME, **VIT)}"
+    encoder = open_vision(f"{spec}#patches", device=CPU)
+    outputs = watch(encoder.model, encoder.model.blocks, to_pixels(pictures))
+    assert_layers(encoder.encode(pictures), [output[:, 1:].mean(1) for output in outputs])
+    usual = open_vision(spec, device=CPU)
+    assert encoder.recipe == {**usual.recipe, "pooling": "mean of patch tokens"}
+    card = encoder.card
+    assert (card.name, card.title) == (f"{usual.card.name}-patches", f"{usual.card.title}, patches")
+    assert (card.spec, card.weights) == (f"{spec}#patches", usual.card.weights)
+    assert replace(card, spec="timm:hf-hub:a/b#patches", revision="c1").pinned == (
+        "timm:hf-hub:a/b@c1#patches"
+    )
+
+
+def test_patches_of_a_model_without_a_class_token_are_no_choice(tmp_path):
+    folder = make_vision(tmp_path / "m", NAME, **VIT, class_token=False, global_pool="avg")
+    with pytest.raises(EncoderError, match=r"m has no class token, so .*; leave #patches out"):
+        open_vision(f"timm:{NAME}@{folder}#patches", device=CPU)
 
 
 def test_mean_of_patch_tokens_without_a_class_token(tmp_path, pictures):

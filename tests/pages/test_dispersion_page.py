@@ -16,7 +16,7 @@ from pages._parts.dispersion import pick
 from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
-PLOTS = ["effect", "drop", "parts", "held-out", "predictors", "words"]
+PLOTS = ["effect", "rankings", "residual-space", "drop", "parts", "held-out", "predictors", "words"]
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +67,7 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app.slider(key="size").set_value(20)
     app.selectbox(key="ranker").set_value("others")
     app.selectbox(key="by").set_value("median")
+    app.selectbox(key="centering").set_value("stimuli")
     app.selectbox(key="metric").set_value("mutual_knn")
     app.number_input(key="k").set_value(4).run()
     assert not app.exception
@@ -76,8 +77,12 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     table = app.dataframe[0].value
     assert set(table.loc[table["set"].isin(["low", "high", "random"]), "stimuli"]) == {20}
     assert charts(app) == PLOTS
-    chosen = "--by median --cross-fitted --repeats 3 --draws 4 --metric mutual_knn --k 4"
-    effect, drop = commands(app)[:2]
+    chosen = (
+        "--centering stimuli --by median --cross-fitted --repeats 3 --draws 4 --metric mutual_knn"
+        " --k 4"
+    )
+    effect, rankings, _, drop = commands(app)[:4]
+    assert " vit-supervised-s:2 --centering stimuli --size 20" in rankings
     assert effect.startswith("platoscope dispersion effect --spaces vit-mae-m:2 ")
     assert f"{chosen} --size 20" in effect
     assert drop.startswith("platoscope dispersion drop ")

@@ -11,6 +11,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, Downstream
 from core.questions.dispersion.question import (
+    DispersionRankings,
     DropEffect,
     HeldOutFits,
     SetEffect,
@@ -49,6 +50,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         SetEffect(trial=TRIAL, measure=Measure("mutual_knn", k=2)),
         DropEffect(trial=TRIAL, measure=Measure("mutual_knn", k=2)),
         HeldOutFits(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m"))),
+        DispersionRankings(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m")), size=5),
         MetricAgreement(k=3, metrics=("mutual_knn", "cka")),
     ],
     ids=lambda question: question.command,

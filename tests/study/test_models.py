@@ -1,5 +1,7 @@
 """Model cards become one table: groups, and the place of each model in its training."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.encoders.encoder import IMPORTED, ModelCard
@@ -70,6 +72,16 @@ def test_cards_of_the_first_release_say_the_number_of_tasks_and_the_size_in_thei
     old = {"steps": 3, "config": {"name": "vit-mae-xs", "steps": 3, "options": {"tasks": 8}}}
     row = describe([card("vit-mae-xs", "vision", "ViT", "multitask", training=old)]).iloc[0]
     assert (row["tasks"], row["size"]) == (8, "XS")
+
+
+def test_another_readout_of_one_training_is_no_model_of_its_own():
+    notes = trained("vit-s", 0)
+    cards = [card(name, "vision", "ViT", "MAE", training=notes) for name in ("vit-s", "patches")]
+    reread = replace(cards[1], spec="timm:vit@vit-s#patches")
+    models = describe([cards[0], reread])
+    assert models["varies"].tolist() == ["", "readout"]
+    assert usual(models)["model"].tolist() == ["vit-s"]
+    assert describe([reread])["varies"].tolist() == [""]  # the only one there is
 
 
 def test_a_copy_knows_its_training_and_its_step():

@@ -93,7 +93,9 @@ def test_core_spans_objectives_sizes_and_architectures() -> None:
     core = select(tiers=("starter", "core"))
     vision = Counter(config.objective for config in core if config.family == "ViT")
     language = Counter(config.family for config in core if config.reads == "caption")
-    assert all(vision[objective] >= 2 for objective in ("multitask", "MAE", "SimCLR", "CLIP"))
+    assert all(
+        vision[objective] >= 2 for objective in ("multitask", "MAE (class token)", "SimCLR", "CLIP")
+    )
     assert set(language) == {"GPT-2", "LLaMA", "BLOOM"}
     assert sum(language.values()) >= 8
 

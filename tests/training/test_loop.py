@@ -20,6 +20,8 @@ from tests.training.conftest import CPU, tiny
 OBJECTIVES = [
     "vit-multitask-xs",
     "vit-mae-xs",
+    "vit-mae-published-xs",
+    "vit-dino-s",
     "vit-simclr-xs",
     "vit-clip-xs",
     "resnet-multitask-xs",

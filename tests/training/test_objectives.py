@@ -11,13 +11,17 @@ from torch.nn import functional as F
 
 from core.training.attributes import ATTRIBUTES
 from core.training.configs import ALL_TASKS
+from core.training.distillation import SelfDistillation, crowding, distill, read_class
 from core.training.family import CONFIGS
 from core.training.feeds import Feed, open_feed
 from core.training.language import MaskedToken, NextToken
+from core.training.masked import ClassTokenAutoencoder, MaskedAutoencoder, waves
 from core.training.pool import Pool
 from core.training.train import make_model
-from core.training.vision import Clip, MaskedAutoencoder, SimCLR, Supervised, normalize, random_view
+from core.training.vision import Clip, SimCLR, Supervised, normalize, random_view
 from tests.training.conftest import CPU, tiny
+
+KINDS = {"class token": ClassTokenAutoencoder, "published": MaskedAutoencoder}
 
 
 def first_batch(pool: Pool, name: str, **changes: object) -> dict[str, Tensor]:
@@ -60,8 +64,9 @@ def test_a_model_learns_the_tasks_that_are_named(pool: Pool) -> None:
     torch.testing.assert_close(task(batch), sum(losses) / 2)
 
 
-def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None:
-    task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool, kind: str) -> None:
+    task = KINDS[kind](model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
     assert task.shown == 9  # of 36
     batch = first_batch(pool, "vit-mae-xs")
     torch.manual_seed(3)
@@ -83,9 +88,118 @@ def test_masked_autoencoder_is_asked_for_hidden_patches_only(pool: Pool) -> None
 
 
 def test_masked_autoencoder_trains_the_class_token(pool: Pool) -> None:
-    task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
+    task = ClassTokenAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
     task(first_batch(pool, "vit-mae-xs")).backward()
     assert task.model.cls_token.grad.abs().sum() > 0
+
+
+def test_published_masked_autoencoder_equals_one_image_at_a_time_by_the_formula(
+    pool: Pool,
+) -> None:
+    """The encoder gets nothing but shown patches; the decoder gets every token in its place."""
+    task = MaskedAutoencoder(model_of(pool, "vit-mae-xs"), masked=0.75, width=16, depth=1)
+    batch = first_batch(pool, "vit-mae-xs")
+    torch.manual_seed(5)
+    loss = task(batch)
+    torch.manual_seed(5)
+    orders = torch.rand(4, 36).argsort(1).tolist()
+    model, errors = task.model, []
+    for image, order in zip(normalize(batch["images"]), orders, strict=True):
+        squares = [
+            image[:, 8 * y : 8 * y + 8, 8 * x : 8 * x + 8] for y in range(6) for x in range(6)
+        ]
+        shown = [
+            model.patch_embed(squares[place][None].tile(6, 6))[0, 0] + model.pos_embed[0, 1 + place]
+            for place in order[:9]
+        ]
+        encoded = model.norm(model.blocks(torch.stack([model.cls_token[0, 0], *shown])[None]))[0]
+        tokens = [task.blank + task.places[place] for place in range(36)]
+        for place, code in zip(order[:9], encoded[1:], strict=True):
+            tokens[place] = task.bridge(code) + task.places[place]
+        drawn = task.draw(task.decoder(torch.stack([task.bridge(encoded[0]), *tokens])[None]))[
+            0, 1:
+        ]
+        for place in order[9:]:
+            pixels = squares[place].flatten()
+            target = (pixels - pixels.mean()) / (pixels.var() + 1e-6).sqrt()
+            errors.append(((drawn[place] - target) ** 2).mean())
+    assert loss.item() == pytest.approx(torch.stack(errors).mean().item(), rel=1e-4)
+    loss.backward()
+    assert model.pos_embed.grad is None  # fixed waves
+    assert not model.pos_embed[:, 0].any()
+
+
+def test_positions_are_sines_and_cosines_of_column_and_row() -> None:
+    places = waves(3, 8)
+    column, row = 2, 1  # the sixth of nine patches
+    expected = [
+        wave(at / scale)
+        for at in (column, row)
+        for wave in (math.sin, math.cos)
+        for scale in (1, 100)
+    ]
+    assert places[row * 3 + column].tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def distillation_of(pool: Pool) -> SelfDistillation:
+    options = {**CONFIGS["vit-dino-s"].options, "outputs": 6, "width": 16, "small": 2}
+    return SelfDistillation(model_of(pool, "vit-dino-s"), **options)
+
+
+def test_distillation_equals_a_slow_sum_over_pairs_of_views() -> None:
+    answers, targets = torch.randn(4, 3, 5), torch.randn(2, 3, 5)
+    total, terms = 0.0, 0
+    for i, target in enumerate(targets.tolist()):
+        for j, answer in enumerate(answers.tolist()):
+            for p, q in zip(target, answer, strict=True):
+                if i != j:
+                    up, down = sum(map(math.exp, p)), sum(map(math.exp, q))
+                    total -= sum(
+                        math.exp(a) / up * math.log(math.exp(b) / down)
+                        for a, b in zip(p, q, strict=True)
+                    )
+                    terms += 1
+    assert terms == 3 * (2 * 4 - 2)
+    assert distill([*answers], [*targets]).item() == pytest.approx(total / terms, rel=1e-5)
+
+
+def test_teacher_follows_the_student_and_learns_nothing_itself(pool: Pool) -> None:
+    task, batch = distillation_of(pool), first_batch(pool, "vit-dino-s")
+    loss = task(batch)
+    assert 0 < loss.item() < 10
+    loss.backward()
+    assert task.model.cls_token.grad is None
+    assert task.student.cls_token.grad.abs().sum() > 0
+    before = task.model.cls_token.clone()
+    with torch.no_grad():
+        task.student.cls_token += 1
+        task(batch)
+    torch.testing.assert_close(task.model.cls_token - before, torch.full_like(before, 0.01))
+
+
+def test_center_is_a_running_mean_of_what_the_teacher_says(pool: Pool) -> None:
+    task, batch = distillation_of(pool), first_batch(pool, "vit-dino-s")
+    said: list[Tensor] = []
+    task.teacher_head.register_forward_hook(lambda *seen: said.append(seen[-1]))
+    with torch.no_grad():
+        task(batch)
+        task(batch)
+    expected = 0.9 * 0.1 * said[0].mean(0) + 0.1 * said[1].mean(0)
+    torch.testing.assert_close(task.center, expected)
+
+
+def test_class_token_of_a_view_of_full_size_is_the_model_s_own(pool: Pool) -> None:
+    model = model_of(pool, "vit-dino-s")
+    images = normalize(first_batch(pool, "vit-dino-s")["images"])
+    torch.testing.assert_close(read_class(model, images), model(images))
+    small = random_view(images, area=(0.15, 0.4), side=24)
+    assert small.shape == (4, 3, 24, 24)
+    assert read_class(model, small).shape == (4, 64)
+
+
+def test_crowding_is_the_mean_of_minus_log_of_the_nearest_distance() -> None:
+    rows = torch.tensor([[2.0, 0.0], [0.0, 1.0], [-3.0, 0.0]])  # each √2 from the second
+    assert crowding(rows).item() == pytest.approx(-math.log(math.sqrt(2)), rel=1e-5)
 
 
 def test_contrastive_loss_of_two_views_equals_a_slow_sum(

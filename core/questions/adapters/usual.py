@@ -6,7 +6,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.study.models import is_reality, reads
-from core.study.spaces import default_spaces
+from core.study.spaces import largest_models
 from core.study.study import Study
 
 
@@ -29,8 +29,8 @@ def usual_models(study: Study, models: pd.DataFrame, solved: pd.DataFrame) -> tu
     large = models.sort_values("parameters", ascending=False, kind="stable")
     seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     reference = _usual_reference(large, seeing, solved)
-    preferred = [space.rpartition(":")[0] for space in default_spaces(study)]
-    first = [name for name in (*preferred, *seeing) if name != reference and name in models.index]
+    preferred = [name for name in largest_models(study) if name in models.index]
+    first = [name for name in (*preferred, *seeing) if name != reference]
     candidates = [*first[:1], *reading[:1], *large.index]
     return list(dict.fromkeys(one for one in candidates if one != reference))[:2], reference
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from core.progress import Progress
 from core.questions.asking import ask
-from core.questions.dispersion import findings, summary, trials
+from core.questions.dispersion import findings, rankings, summary, trials
 from core.questions.dispersion.completion import (
     name_drop,
     name_effect,
@@ -15,6 +15,7 @@ from core.questions.dispersion.completion import (
     name_parts,
     name_predictors,
     name_ranked,
+    name_rankings,
     name_words,
 )
 from core.questions.dispersion.consensus import (
@@ -37,6 +38,7 @@ from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionFindings,
     DispersionPredictors,
+    DispersionRankings,
     DispersionWords,
     DropEffect,
     HeldOutFits,
@@ -45,7 +47,6 @@ from core.questions.dispersion.question import (
     Ranking,
     RankingQuestion,
     SetEffect,
-    Spaces,
     StimulusDispersion,
 )
 from core.questions.registry import Answer, declare, never
@@ -56,9 +57,9 @@ from core.study.study import Study
 
 def find_consensus(question: ConsensusSpace, study: Study, _: Progress | None) -> pd.DataFrame:
     """Find the consensus; see `fit_consensus`."""
-    places = find_spaces(study, question.joint.spaces)
-    centering = question.joint.centering
-    return fit_consensus(study, places, centering=centering, weights=question.weights or None)
+    joint, weights = question.joint, question.weights or None
+    places = find_spaces(study, joint.spaces)
+    return fit_consensus(study, places, centering=joint.centering, weights=weights)
 
 
 declare(ConsensusSpace, Answer(find_consensus, version=2, complete=name_joint))
@@ -68,7 +69,7 @@ def disperse(question: StimulusDispersion, study: Study, report: Progress | None
     """Return a row per stimulus: how far it is from the consensus, over all spaces and in each.
 
     Columns as of `summarize_residuals`, with sizes also set: low, high or empty. Raises MetricError
-    for fewer than two spaces, three where each is compared with the others, and degenerate ones.
+    for fewer than two spaces (three without each) and degenerate ones.
     """
     joint, by = question.joint, question.by or "mean"
     if question.without_each:
@@ -88,6 +89,19 @@ declare(
     StimulusDispersion,
     Answer(
         disperse, version=2, complete=name_ranked, needs=(ConsensusSpace, HeldOutPoints), kept=never
+    ),
+)
+
+
+declare(
+    DispersionRankings,
+    Answer(
+        rankings.rank_stimuli,
+        version=1,
+        complete=name_rankings,
+        needs=(StimulusDispersion,),
+        findings=lambda _, table: rankings.compare_rankings(table),
+        kept=never,
     ),
 )
 
@@ -197,7 +211,7 @@ def rank_predictors(
     """
     drawn = draw_stimuli(study, seed=question.seed)
     dispersion = _dispersion(question.ranking, question, study, report)
-    joint = ask(ConsensusSpace(question.scope, _spaces(question.ranking)), study, report)
+    joint = ask(ConsensusSpace(question.scope, question.ranking.joint), study, report)
     indices = dispersion["index"].to_numpy()[drawn]
     predictors = describe_stimuli(study, indices, question.level, report)
     predictors["consensus"] = density(joint.filter(like="axis_").to_numpy()[drawn])
@@ -258,7 +272,7 @@ def collect_findings(
     dropped = summary.score_rows(ask(DropEffect(*compared), study, report), metric)
     tables = [sets, dropped[dropped["finding"] != f"{metric} {trials.FULL}"]]  # sets has it
     if len(ranking.spaces) > 2:
-        fits = ask(HeldOutFits(scope, _spaces(ranking)), study, report)
+        fits = ask(HeldOutFits(scope, ranking.joint), study, report)
         tables.append(summary.correlation_rows(fits))
     predictors = DispersionPredictors(scope, ranking, seed=question.trial.seed)
     tables.append(summary.predictor_rows(ask(predictors, study, report)))
@@ -277,11 +291,7 @@ declare(
 )
 
 
-def _spaces(ranking: Ranking) -> Spaces:
-    return Spaces(ranking.spaces, ranking.centering)
-
-
 def _dispersion(
     ranking: Ranking, question: RankingQuestion, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    return ask(StimulusDispersion(question.scope, _spaces(ranking)), study, report)
+    return ask(StimulusDispersion(question.scope, ranking.joint), study, report)

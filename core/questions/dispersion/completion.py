@@ -11,6 +11,7 @@ from core.questions.dispersion.prediction.stimuli import name_level
 from core.questions.dispersion.question import (
     DispersionFindings,
     DispersionPredictors,
+    DispersionRankings,
     DispersionWords,
     DropEffect,
     JointQuestion,
@@ -42,6 +43,11 @@ def name_ranked(question: StimulusDispersion, study: Study) -> StimulusDispersio
     if question.size is not None:
         check_ends(study.size, question.size)
     return question
+
+
+def name_rankings(question: DispersionRankings, study: Study) -> DispersionRankings:
+    """Name the spaces that are meant and the sets' size."""
+    return replace(name_joint(question, study), size=_size(question.size, study))
 
 
 def name_ranking(question: R, study: Study) -> R:

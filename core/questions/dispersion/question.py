@@ -9,6 +9,7 @@ from core.options import option, part
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 
+Centering = Literal["features", "stimuli", "none"]
 SIZE_HELP = "stimuli in the low, the high and each random set (a quarter of all)"
 LEVEL_HELP = "caption level (the dataset's default)"
 
@@ -22,10 +23,13 @@ class Spaces:
         label="Consensus of",
         metavar="M:LAYER",
         help="layers of models whose consensus is taken, a model alone in its penultimate block"
-        " (the largest finished vision model of each of four objectives)",
+        " (vision models of four objectives, of one size where that can be, else the largest)",
     )
-    centering: Literal["features", "stimuli", "none"] = option(
-        "features", help="what is subtracted from a space: the mean of features, stimuli, or none"
+    centering: Centering = option(
+        "features",
+        label="Centering",
+        help="what is subtracted from a space first: the mean of each feature, of each stimulus (as"
+        " published, over values that are not clamped), or none",
     )
 
     @property
@@ -44,6 +48,11 @@ class Ranking(Spaces):
         help="residual that ranks the stimuli: mean, pc1, median or trimmed over the spaces, or"
         " that of one space",
     )
+
+    @property
+    def joint(self) -> Spaces:
+        """Return the spaces whose consensus ranks the stimuli."""
+        return Spaces(self.spaces, self.centering)
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,16 @@ class StimulusDispersion(JointQuestion):
     without_each: bool = option(
         False, help="measure each space's residuals to the consensus of the others"
     )
+
+
+@dataclass(frozen=True)
+class DispersionRankings(JointQuestion):
+    """How do the mean and the first component of residuals rank the stimuli?"""
+
+    command: ClassVar[str] = "dispersion rankings"
+
+    size: int | None = option(None, least=1, label="Stimuli in each set", help=SIZE_HELP)
+    seed: int = option(0, least=0, label="Seed", help="seed of the random set")
 
 
 @dataclass(frozen=True)

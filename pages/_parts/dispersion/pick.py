@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.questions.dispersion.question import Ranking, SetEffect, Spaces, Trial
+from core.questions.dispersion.question import Centering, Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
 from pages._shared import address, bar, controls, frame, parts, queries, spread
@@ -16,6 +16,11 @@ from pages._shared.address import bind
 from pages._shared.queries import Place
 
 RANKERS = {"own": "these models", "others": "the other models only", "language": "language models"}
+CENTERINGS: dict[Centering, str] = {
+    "features": "each feature's mean",
+    "stimuli": "each stimulus's mean (published)",
+    "none": "nothing subtracted",
+}
 RANKING = """Whose agreement ranks the stimuli. These models: the consensus of all of them. The
 other models only: each model is tested on sets that it had no part in
 (cross-fitted). Language models: whether what language models agree on is aligned,
@@ -40,7 +45,7 @@ class Choice:
     @property
     def joint(self) -> Spaces:
         """Return the spaces that the models are compared in."""
-        return Spaces(self.spaces)
+        return Spaces(self.spaces, self.effect.ranking.centering)
 
     @property
     def rankers(self) -> str:
@@ -71,6 +76,9 @@ def choose(at: Place) -> Choice:
         with bar.more():
             at = replace(at, scope=parts.pick_scope(at))
             spaces = spread.pick_spaces(at)
+            centering = controls.pick_labeled(
+                controls.option_named(Spaces, "centering"), CENTERINGS
+            )
             seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
         ranker = st.selectbox(
             "Stimuli ranked by",
@@ -85,7 +93,8 @@ def choose(at: Place) -> Choice:
                 "At least two language models are needed to rank the stimuli: embed another one, or"
                 " rank by these models."
             )
-        ranking = Ranking(ranked, by=spread.pick_summary(at, ranked, own=ranker != "others"))
+        by = spread.pick_summary(at, ranked, own=ranker != "others")
+        ranking = Ranking(ranked, centering, by)
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too
         measure = parts.pick_measure(int(PART * size), start="cknna")

@@ -23,7 +23,7 @@ from core.questions.dispersion.question import (
 )
 from core.statistics.procrustes import generalized_procrustes
 from core.store import Store
-from core.study.spaces import Layer, default_language, default_spaces, find_space
+from core.study.spaces import Layer, default_language, default_spaces, find_space, largest_models
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -94,6 +94,26 @@ def test_two_names_of_one_space_are_refused(study):
 def test_defaults_are_the_largest_finished_models(study):
     assert default_spaces(study) == ["vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2"]
     assert default_language(study) == ["gpt-2-m", "gpt-2-s"]
+
+
+def test_four_objectives_are_taken_at_one_size_where_all_have_it(study, monkeypatch):
+    rows = [  # the smallest first; which names stand for which objectives does not matter
+        ("vit-mae-s", "MAE (class token)", "S"),
+        ("vit-untrained-s", "MAE (published)", "S"),
+        ("vit-clip-s", "CLIP", "S"),
+        ("gpt-2-s", "DINO (with KoLeo)", "S"),
+        ("vit-supervised-s", "CLIP fine-tuned (multitask)", "S"),
+        ("vit-mae-m", "MAE (class token)", "M"),
+        ("gpt-2-m", "SimCLR", "M"),
+        ("vit-clip-m", "CLIP", "M"),
+    ]
+    seeing = pd.DataFrame(rows, columns=["model", "objective", "size"])
+    monkeypatch.setattr("core.study.spaces._seeing", lambda _: seeing)
+    four = ["vit-mae-s:2", "gpt-2-s:2", "vit-clip-s:2", "vit-supervised-s:2"]
+    assert default_spaces(study) == four
+    assert largest_models(study) == ["vit-mae-m", "gpt-2-s", "vit-clip-m", "vit-supervised-s"]
+    seeing = seeing[seeing["model"] != "gpt-2-s"]  # then no size has all four
+    assert default_spaces(study) == ["vit-mae-m:2", "gpt-2-m:2", "vit-clip-m:2", four[-1]]
 
 
 def test_a_row_per_stimulus_holds_the_analyses_numbers(study):

@@ -1,0 +1,120 @@
+"""Both published rankings of stimuli, against the two equations of the published method written out
+in loops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from scipy.linalg import orthogonal_procrustes
+
+from core.questions.asking import ask, findings_of
+from core.questions.dispersion.question import DispersionRankings, Spaces, StimulusDispersion
+from core.questions.dispersion.ranking_figures import loading, ranked, residual_space
+from core.store import Store
+from core.study.parts import Scope
+from core.study.spaces import find_spaces
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:3")
+PUBLISHED = Spaces(SPACES, centering="stimuli")
+AS_THEY_ARE = Scope("cave", q=1.0)  # nothing clamped
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    root = tmp_path_factory.mktemp("store")
+    build(root, PaintedDataset(60), vision=VISION, language=LANGUAGE[1:2], reality=False)
+    return Study(Store(root), "cave", q=1.0)
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    return ask(DispersionRankings(AS_THEY_ARE, PUBLISHED, 15, 3), study)
+
+
+def slow_residuals(spaces: list[np.ndarray]) -> np.ndarray:
+    """Equations 1 and 2: center along the second dimension, pad with zeros, scale to norm 1, turn
+    each onto the mean of all until that stays; then a distance per stimulus and model.
+    """
+    widest, prepared = max(space.shape[1] for space in spaces), []
+    for space in spaces:
+        rows = np.zeros((len(space), widest))
+        for j, row in enumerate(space.astype(np.float64)):
+            rows[j, : len(row)] = row - sum(row) / len(row)
+        prepared.append(rows / np.sqrt((rows**2).sum()))
+    joint = prepared[0]
+    for _ in range(3_000):
+        turned = [each @ orthogonal_procrustes(each, joint)[0] for each in prepared]
+        joint = sum(turned) / len(turned)
+    residuals = np.zeros((len(joint), len(spaces)))
+    for i, each in enumerate(turned):
+        for j in range(len(joint)):
+            residuals[j, i] = np.sqrt(((each[j] - joint[j]) ** 2).sum())
+    return residuals
+
+
+def test_residuals_as_published_equal_the_equations_in_loops(study, table):
+    raw = [study.spaces(place.model)[place.layer] for place in find_spaces(study, SPACES)]
+    expected = slow_residuals(raw)
+    np.testing.assert_allclose(table[list(SPACES)].to_numpy(), expected, rtol=2e-3)
+    np.testing.assert_allclose(table["mean"], expected.mean(axis=1), rtol=1e-3)
+
+
+def test_the_published_setting_is_another_one_than_the_usual(study, table):
+    usual = ask(StimulusDispersion(Scope("cave"), Spaces(SPACES)), Study(study.store, "cave"))
+    assert not np.allclose(usual["mean"], table["mean"], rtol=1e-3)
+
+
+def test_each_ranking_has_its_own_sets_and_both_have_one_random_set(table):
+    for by in ("mean", "pc1"):
+        ordered = table.sort_values(by)
+        assert ordered[f"rank_{by}"].tolist() == list(range(1, 61))
+        assert (ordered[f"set_{by}"] == ["low"] * 15 + [""] * 30 + ["high"] * 15).all()
+    assert table["random"].sum() == 15
+
+
+def test_the_first_component_is_what_principal_components_say(table):
+    rows = table[list(SPACES)].to_numpy()
+    values, axes = np.linalg.eigh(np.cov(rows.T))
+    slopes = [loading(table[space], table["pc1"]) for space in SPACES]
+    np.testing.assert_allclose(np.abs(slopes), np.abs(axes[:, -1]), rtol=1e-6)
+    assert table["explained"].iloc[0] == pytest.approx(values[-1] / values.sum())
+
+
+def test_figures_show_sets_random_ticks_and_an_axis_per_model(table):
+    curves = go.Figure(ranked(table, mode="light"))
+    names = [trace.name for trace in curves.data]
+    assert names[:4] == ["low set", " set", "high set", "random set"]
+    assert len(names) == 8
+    low = curves.data[0]
+    assert (list(low.x), list(low.y)) == (list(range(1, 16)), sorted(table["mean"])[:15])
+    titles = dict(zip(SPACES, ("MAE <m>", "CLIP", "one label"), strict=True))
+    space = go.Figure(residual_space(table[:9], table, titles, mode="dark"))
+    assert len(space.data) == 2 * 3  # a panel per pair of models: dots and the component
+    assert list(space.data[0].x) == table[SPACES[0]].tolist()[:9]
+    assert space.layout.xaxis.title.text == "MAE &lt;m&gt;"
+    two = dict(list(titles.items())[:2])
+    assert len(residual_space(table, table, two, mode="light", narrow=True).data) == 2
+
+
+def test_findings_say_how_far_both_rankings_agree():
+    question = DispersionRankings(AS_THEY_ARE, PUBLISHED)
+    table = pd.DataFrame(
+        {
+            "mean": [1.0, 2, 3, 4],
+            "pc1": [-2.0, 0, -1, 3],
+            "set_mean": ["low", "low", "high", "high"],
+            "set_pc1": ["low", "high", "low", "high"],
+            "explained": 0.6,
+        }
+    )
+    shared, held = findings_of(question, table)
+    assert shared == (
+        "Both rankings share 1 of 2 stimuli of the low set and 1 of the high set; over all stimuli"
+        " Spearman's ρ is 0.80."
+    )
+    assert held.startswith("The first component holds 60 % of the variance")
