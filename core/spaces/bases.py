@@ -18,6 +18,7 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.spaces.inputs import check_space
+from core.spaces.leading import find_leading
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -67,10 +68,9 @@ def standardize(centered: Centered) -> Centered:
     """
     lengths = np.linalg.norm(centered.values, axis=0)
     varying = lengths > centered.rounding
-    return Centered(
-        centered.values[:, varying] / lengths[varying],
-        centered.rounding[varying] / lengths[varying],
-    )
+    kept = slice(None) if varying.all() else varying  # no copy of all values for nothing
+    lengths = lengths[kept]
+    return Centered(centered.values[:, kept] / lengths, centered.rounding[kept] / lengths)
 
 
 def span(centered: Centered, *, rank: int | None = None) -> Basis:
@@ -81,10 +81,11 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     and where the cut falls between directions of equal size, since which to keep would be left to
     rounding.
     """
-    left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
-    noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
-    sound = sizes > noise
-    left, sizes, right, noise = left[:, sound], sizes[sound], right[sound], noise[sound]
+    leading = None if rank is None else find_leading(centered.values, rank=rank)
+    basis = None if leading is None else _sound(centered, *leading)
+    if rank is None or basis is None or len(basis.sizes) <= rank:
+        basis = _sound(centered, *np.linalg.svd(centered.values, full_matrices=False))
+    left, sizes, right, noise = basis
     available = len(sizes)
     if available < 2:
         raise MetricError(
@@ -98,6 +99,18 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
             " random; use another"
         )
     return Basis(left[:, :kept], sizes[:kept], right[:kept], noise[:kept])
+
+
+def _sound(
+    centered: Centered,
+    left: Float64[np.ndarray, "n r"],
+    sizes: Float64[np.ndarray, "r"],
+    right: Float64[np.ndarray, "r d"],
+) -> Basis:
+    """Leave out the directions that are at or below their noise."""
+    noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
+    sound = sizes > noise
+    return Basis(left[:, sound], sizes[sound], right[sound], noise[sound])
 
 
 def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:
