@@ -55,7 +55,6 @@ FIRST = Metric(
     first_knn,
     engine=lists_of(first_terms),
     chance=Chance(lambda *, n, k: 1 / (n - 1), "1/(n − 1)"),  # noqa: ARG005
-    terms=first_terms,
 )
 
 
