@@ -2,12 +2,11 @@
 
 Every interval takes the pair of layers as given. It does not cover that the best pair was chosen
 for its score, which is thereby a little too high, nor other weights of a model, nor another world.
-Near chance, ask for a p-value (`core.statistics.nulls`) instead. There are two ways, since drawing
-stimuli with replacement makes copies, and two copies of one stimulus are no pair: each is the
-other's nearest neighbor, as similar as can be in both spaces, which would raise any alignment.
-- A mean over stimuli (neighbor metrics): `influences`, then `bootstrap_mean`. Nothing is compared
-with its copy.
-- Any metric: its scores on random halves, then `half_interval`. A half holds no copies.
+Near chance, ask for a p-value (`core.statistics.nulls`) instead. Stimuli are never drawn with
+replacement: that makes copies, and two copies of one stimulus are no pair: each is the other's
+nearest neighbor, as similar as can be in both spaces, which would raise any alignment. Random
+halves hold no copies. A metric that counts common neighbors has an interval of its own,
+`core.statistics.neighbor_intervals`; any other has that of its scores on halves, `half_interval`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffl
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import draw_halves, half_interval
-from core.statistics.neighbor_intervals import depth_for_halves, neighbor_interval
+from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
 from core.statistics.nulls import calibrate, draw_orders, null_scores
 from core.study.comparison.engines import fits
 from core.study.layers import aggregate, read_choice
@@ -91,8 +91,9 @@ def _intervals(
     reason.
     """
     k = question.comparison.settings.get("k", 0)
-    # else lists have no next neighbor, to move up where one is left out
-    near = METRICS[question.comparison.metric].share is not None and k < study.size - 3
+    # else lists in a half have no next neighbor, to move up where one is left out
+    room = halved(k) < study.size // 2 - 1
+    near = METRICS[question.comparison.metric].share is not None and room
     scored = table[table["score"].notna()]
     depth = depth_for_halves(k, study.size) if near else 0
     chosen = _chosen(study, scored, question.comparison, depth=depth)
