@@ -57,20 +57,28 @@ def center(space: Float[np.ndarray, "n d"]) -> Centered:
     type; the second term is for the mean. Raises MetricError for degenerate spaces.
     """
     check_space(space)
-    values = space.astype(np.float64) / float(np.abs(space).max())
+    values = np.divide(space, max(space.max(), -space.min()), dtype=np.float64)
     precision = np.finfo(space.dtype).eps + len(space) * EPS
-    return Centered(values - values.mean(axis=0), precision * np.linalg.norm(values, axis=0))
+    rounding = precision * _lengths(values)
+    values -= values.mean(axis=0)
+    return Centered(values, rounding)
 
 
 def standardize(centered: Centered) -> Centered:
     """Scale every centered feature to length 1, its rounding with it; a feature that varies by
     rounding alone is left out.
     """
-    lengths = np.linalg.norm(centered.values, axis=0)
+    lengths = _lengths(centered.values)
     varying = lengths > centered.rounding
     kept = slice(None) if varying.all() else varying  # no copy of all values for nothing
     lengths = lengths[kept]
     return Centered(centered.values[:, kept] / lengths, centered.rounding[kept] / lengths)
+
+
+def _lengths(values: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
+    """Return the length of every feature, without another array as large as the space."""
+    lengths: np.ndarray = np.sqrt(np.einsum("nd,nd->d", values, values))
+    return lengths
 
 
 def span(centered: Centered, *, rank: int | None = None) -> Basis:

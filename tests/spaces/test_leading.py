@@ -26,10 +26,10 @@ def test_they_are_those_of_a_full_decomposition(n, dims, power):
     found = find_leading(values, rank=RANK)
     assert found is not None
     left, sizes, right = np.linalg.svd(values, full_matrices=False)
-    np.testing.assert_allclose(found.sizes, sizes[: RANK + 1], rtol=1e-7)
+    np.testing.assert_allclose(found.sizes[:RANK], sizes[:RANK], rtol=1e-9)
     for ours, exact in ((found.left, left[:, :RANK]), (found.right.T, right[:RANK].T)):
         cosines = np.linalg.svd(ours[:, :RANK].T @ exact)[1]
-        assert np.sqrt(1 - np.minimum(cosines, 1) ** 2).max() < 100 * TOLERANCE
+        assert np.sqrt(1 - np.minimum(cosines, 1) ** 2).max() <= TOLERANCE + 1e-8
     np.testing.assert_allclose(np.linalg.norm(found.right, axis=1), 1)
 
 
@@ -49,5 +49,5 @@ def test_a_basis_of_so_many_directions_is_the_start_of_the_whole(dtype):
     np.testing.assert_allclose(some.sizes, whole.sizes[:RANK], rtol=1e-9)
     np.testing.assert_allclose(some.noise, whole.noise[:RANK], rtol=1e-5)
     signs = np.sign((some.directions * whole.directions[:, :RANK]).sum(axis=0))
-    np.testing.assert_allclose(some.directions * signs, whole.directions[:, :RANK], atol=1e-8)
-    np.testing.assert_allclose((some.axes.T * signs).T, whole.axes[:RANK], atol=1e-8)
+    np.testing.assert_allclose(some.directions * signs, whole.directions[:, :RANK], atol=1e-6)
+    np.testing.assert_allclose((some.axes.T * signs).T, whole.axes[:RANK], atol=1e-6)
