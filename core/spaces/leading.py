@@ -20,7 +20,7 @@ from scipy.linalg import eigh, qr
 
 TOLERANCE = 1e-7  # of the sine of the angle: features are stored to 6e-8
 CHECKED = (4, 5, 6, 8, 12, 16)  # numbers of blocks after which the angle is looked at
-MORE = 6  # directions in a block, beside those that are sought: wider ones need fewer products
+MORE = 4  # directions in a block, beside those that are sought: wider ones need fewer products
 PART = 2  # not more than half of all directions: then a full decomposition costs less
 
 Block = Float64[np.ndarray, "m _"]

@@ -1,17 +1,16 @@
-"""`python -m tests.benchmarks.met_events STORE [MODEL …]`: whether probes are right more often on
-events whose like a model has seen.
+"""`python -m tests.benchmarks.met_events [MODEL …]`: whether probes are right more often on events
+whose like a model of the Cave has seen.
 
 No model is trained on an event of the probes, but some events of theirs have the signature of one
 that it was trained on: the same scene, time, weather, kinds, colors and sizes, elsewhere in the
-picture. Most of them hold one thing alone, which is easier or harder for reasons of its own, so the
-difference is also taken among events of one thing.
+picture. Most of them hold one thing alone, which is easier for reasons of its own, so events of one
+thing that were not met stand beside them.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,49 +18,40 @@ from jaxtyping import Bool, Float32
 
 from core.competence.images.cave_tasks import cave_tasks
 from core.competence.images.labeled import ImageSet
-from core.competence.opened import entries_to_measure, reopen
 from core.competence.probes import Split, probe
+from core.demo import shipped_specs
 from core.embedding.batches import encode_fitting
+from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder
 from core.stimuli.cave import tasks
+from core.stimuli.cave.dataset import CaveDataset
 from core.stimuli.cave.events import Event, events
-from core.store import Store
 from core.training.configs import IMAGES
 from core.training.rows import SPLIT
 
 BATCH = 200
+MODELS = ("vit-clip-m", "vit-multitask-m", "vit-mae-m", "vit-narrow-s")
 
 
-def main(root: Path, models: Sequence[str]) -> None:
-    """Print the share of right answers on events that were met and on all others, over the tasks of
-    plain pictures.
+def main(models: Sequence[str]) -> None:
+    """Print the share of right answers on events that were met and on all others, the mean over
+    the tasks of plain pictures.
     """
-    store = Store(root)
-    plain = cave_tasks(store.dataset("cave"))[0]
+    plain, specs = cave_tasks(CaveDataset().card)[0], shipped_specs()
     asked = list(events(tasks.SPLIT, plain.size))
     met = signatures_met(asked)
     alone = np.array([len(event.things) == 1 for event in asked])
+    groups = {"met": met, "others": ~met, "others, one thing": ~met & alone}
     test = plain.questions[0].parts.test
-    groups = {
-        "met": met,
-        "others": ~met,
-        "met, one thing": met & alone,
-        "others, one thing": ~met & alone,
-    }
-    counts = {name: int(group[test].sum()) for name, group in groups.items()}
+    counts = [f"{int(group[test].sum())} {name}" for name, group in groups.items()]
     print(
-        f"{len(test)} test events: "
-        + ", ".join(f"{count} {name}" for name, count in counts.items())
+        f"{len(test)} test events: {', '.join(counts)}; {(met & alone)[test].sum()} met, one thing"
     )
-    print(f"{'model':24}" + "".join(f"{name:>20}" for name in groups))
-    shares = []
-    for entry in entries_to_measure(store, "cave", models, "image"):
-        space = last_layer(reopen(entry, torch.device("cpu")), plain)
-        shares.append([mean_right(space, plain, group) for group in groups.values()])
-        print(
-            f"{entry.card.name:24}" + "".join(f"{share:20.4f}" for share in shares[-1]), flush=True
-        )
-    print(f"{'mean':24}" + "".join(f"{share:20.4f}" for share in np.mean(shares, axis=0)))
+    print(f"{'model':20}" + "".join(f"{name:>20}" for name in groups))
+    for model in models:
+        space = last_layer(open_encoder(specs[model], device=torch.device("cpu")), plain)
+        shares = [mean_right(space, plain, group) for group in groups.values()]
+        print(f"{model:20}" + "".join(f"{share:20.3f}" for share in shares), flush=True)
 
 
 def signatures_met(asked: Sequence[Event]) -> Bool[np.ndarray, "n"]:
@@ -90,4 +80,4 @@ def mean_right(
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(sys.argv[1:] or MODELS)

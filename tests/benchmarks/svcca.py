@@ -19,33 +19,39 @@ from sklearn.cross_decomposition import CCA
 
 from core.metrics.engines import make_engine
 
-STIMULI, LAYERS, RANK, CALLS = 1024, 12, 10, 4
-WIDTHS = ((384, 768), (768, 768), (1024, 4096))
+STIMULI, RANK, CALLS = 1024, 10, 4
+CASES = (  # layers and their width, of two models
+    ((12, 384), (12, 768)),
+    ((12, 768), (12, 768)),
+    ((25, 768), (33, 768)),
+    ((12, 1024), (12, 4096)),
+)
 
 
 def main() -> None:
-    print(f"n = {STIMULI}, {LAYERS} × {LAYERS} layers; processor seconds, and the ratio of both")
-    for widths in WIDTHS:
-        x, y = (draw_layers(width, seed=seed) for seed, width in enumerate(widths))
+    print(f"n = {STIMULI}; layers of a width; processor seconds, and the ratio of both")
+    for sides in CASES:
+        x, y = (draw_layers(*side, seed=seed) for seed, side in enumerate(sides))
         engine = make_engine("svcca", rank=RANK)
         start = time.process_time()
         engine.scores(engine.prepare(x), engine.prepare(y))
         ours = time.process_time() - start
+        pairs = list(product(x, y))
         start = time.process_time()
-        for a, b in list(product(x, y))[:: LAYERS**2 // CALLS]:
-            released(a, b)
-        theirs = (time.process_time() - start) / CALLS * LAYERS**2
-        sides = f"widths {widths[0]:5} × {widths[1]:5}"
-        print(f"{sides}: {ours:7.2f} {theirs:7.2f} {theirs / ours:6.1f} ×", flush=True)
+        for pair in pairs[:: len(pairs) // CALLS][:CALLS]:
+            released(*pair)
+        theirs = (time.process_time() - start) / CALLS * len(pairs)
+        case = " × ".join(f"{layers} of {width}" for layers, width in sides)
+        print(f"{case:24}{ours:8.2f}{theirs:8.2f}{theirs / ours:7.1f} ×", flush=True)
 
 
-def draw_layers(width: int, *, seed: int) -> Sequence[np.ndarray]:
+def draw_layers(count: int, width: int, *, seed: int) -> Sequence[np.ndarray]:
     """Draw a model's layers, which share what all models see."""
     shared = np.random.default_rng(100).standard_normal((STIMULI, 300))
     rng = np.random.default_rng(seed)
     strengths = 1 / np.arange(1, 301)
     layers = []
-    for _ in range(LAYERS):
+    for _ in range(count):
         seen = (shared + rng.standard_normal(shared.shape)) * strengths
         layer = seen @ rng.standard_normal((300, width))
         layers.append((layer + 0.01 * rng.standard_normal(layer.shape)).astype(np.float32))
