@@ -137,4 +137,5 @@ def within(
             f"half of the stimuli hold fewer than {k} of some stimulus's {lists.shape[2]}"
             " neighbors; keep more of them, or choose a smaller k"
         )
-    return found.transpose(1, 0, 2)
+    by_space: np.ndarray = found.transpose(1, 0, 2)
+    return by_space
