@@ -59,8 +59,9 @@ FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
 ONE_SEED = "no recipe of these models was trained with several seeds"
 SHARED = "share of the way from chance (0) to the ceiling (1)"
 DRAWS = (
-    "Resamples the stimuli and shows the 95 % interval of each score, in the table and on the hover"
-    " card."
+    "Draws random halves of the stimuli and shows the 95 % interval of each score, in the table and"
+    " on the hover card: where it would lie for as many other stimuli of the same kind. Layers are"
+    " taken as chosen."
 )
 
 

@@ -31,21 +31,30 @@ def count_shared(
     return counts
 
 
+def mutual_share(shared: Int64[np.ndarray, " *n"], k: int) -> Float64[np.ndarray, " *n"]:
+    """Return what stimuli with so many of k neighbors in common add: s / k."""
+    shares: np.ndarray = shared / k
+    return shares
+
+
+def jaccard_share(shared: Int64[np.ndarray, " *n"], k: int) -> Float64[np.ndarray, " *n"]:
+    """Return what stimuli with so many of k neighbors in common add: s / (2k − s)."""
+    shares: np.ndarray = shared / (2 * k - shared)
+    return shares
+
+
 def mutual_terms(
     a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
 ) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's share of common neighbors: |Aᵢ ∩ Bᵢ| / k."""
-    shares: np.ndarray = count_shared(a, b) / a.shape[1]
-    return shares
+    return mutual_share(count_shared(a, b), a.shape[1])
 
 
 def jaccard_terms(
     a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
 ) -> Float64[np.ndarray, "n"]:
     """Return each stimulus's intersection over union of neighbors: |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|."""
-    shared = count_shared(a, b)
-    shares: np.ndarray = shared / (2 * a.shape[1] - shared)
-    return shares
+    return jaccard_share(count_shared(a, b), a.shape[1])
 
 
 def cycle_terms(
@@ -154,7 +163,7 @@ MUTUAL_KNN = Metric(
     engine=partial(NeighborLists, overlaps, shuffled=permuted_overlaps),
     on_torch=_mutual_on_torch,
     chance=Chance(mutual_knn_chance, "k/(n − 1)"),
-    terms=mutual_terms,
+    share=mutual_share,
 )
 
 JACCARD_KNN = Metric(
@@ -181,7 +190,7 @@ JACCARD_KNN = Metric(
     ),
     jaccard_knn,
     engine=lists_of(jaccard_terms),
-    terms=jaccard_terms,
+    share=jaccard_share,
 )
 
 CYCLE_KNN = Metric(

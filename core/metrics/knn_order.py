@@ -106,7 +106,6 @@ LCS_KNN = Metric(
     ),
     lcs_knn,
     engine=lists_of(subsequence_terms),
-    terms=subsequence_terms,
 )
 
 EDIT_DISTANCE_KNN = Metric(
@@ -136,5 +135,4 @@ EDIT_DISTANCE_KNN = Metric(
     ),
     edit_distance_knn,
     engine=lists_of(edit_terms),
-    terms=edit_terms,
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64, Int32
+from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.pairs.engine import Engine
@@ -22,7 +22,7 @@ UNBOUNDED = (-np.inf, np.inf)
 
 Parameter = int | float | str
 AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
-Lists = Int32[np.ndarray, "n k"]
+Counts = Int64[np.ndarray, " n"]
 Space = Float[np.ndarray, "n _"]
 Halves = Bool[np.ndarray, "count n"]
 
@@ -91,10 +91,10 @@ class Metric:
     engine: makes the engine of all layer pairs from the parameters. every_pair: whether that engine
     holds a number for each pair of stimuli. streamed: an engine that does not, where another one
     does. on_torch: an engine from a torch device and the parameters, where there is one. chance,
-    pair_chance: where a formula gives it, of any two spaces or of each two. terms: what each
-    stimulus adds to a mean, from its own two neighbor lists alone. halves: scores on many halves of
-    the stimuli at once, for a metric that need not be asked half by half. version: raised by hand
-    when its values change, so that answers by it are made again.
+    pair_chance: where a formula gives it, of any two spaces or of each two. share: what each
+    stimulus adds to a mean, for one that depends on how many of its k neighbors are common alone.
+    halves: scores on many halves of the stimuli at once, for a metric that need not be asked half
+    by half. version: raised by hand when its values change, so that answers by it are made again.
     """
 
     spec: MetricSpec
@@ -105,7 +105,7 @@ class Metric:
     on_torch: Callable[..., AnyEngine] | None = None
     chance: Chance | None = None
     pair_chance: PairChance | None = None
-    terms: Callable[[Lists, Lists], Float64[np.ndarray, " n"]] | None = None
+    share: Callable[[Counts, int], Float64[np.ndarray, " n"]] | None = None
     halves: Callable[[Space, Space, Halves], Float64[np.ndarray, " count"]] | None = None
     version: int = 1
 

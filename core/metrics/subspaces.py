@@ -68,7 +68,7 @@ def svcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, rank: i
     σᵢ(UₓᵀU_y).
 
     Order of work: center each feature, scale it to unit variance (a constant one is left out), keep
-    the leading `rank` left singular vectors U. The decompositions are exact, where the released
+    the leading `rank` left singular vectors U. Their space is exact to 1e-7, where the released
     code draws a random one anew on each call. x, y: spaces over the same stimuli. rank: directions
     kept, 2 or more. Range [0, 1], higher is more aligned. Raises MetricError for degenerate spaces,
     rank one, a cut between equal directions, and kept ranks that sum to n or more. Source: Raghu et
@@ -131,7 +131,7 @@ SVCCA = Metric(
     ),
     svcca,
     engine=_svcca_engine,
-    version=2,
+    version=3,
 )
 
 PWCCA = Metric(

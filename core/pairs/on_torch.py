@@ -23,7 +23,7 @@ from core.pairs.layers import Preprocess, Space, each_layer
 from core.pairs.prepared import Lists, Prepared, Scores
 from core.spaces.inputs import check_k, check_space
 from core.spaces.kernels import check_length, check_unbiased
-from core.spaces.neighbors import check_ties, tie_order, unit_scaled
+from core.spaces.neighbors import check_ties, sides_of, tie_order
 from core.spaces.preprocess import normalize_rows
 
 BLOCK = 2**25  # numbers in one block of similarities, or in the tiles that are multiplied at once
@@ -175,19 +175,23 @@ def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
     """
     n = len(space)
     check_k(k, n)
-    scaled_here = unit_scaled(space)
-    check_ties(scaled_here, k)
-    scaled, order = (
-        torch.from_numpy(values).to(device) for values in (scaled_here, tie_order(scaled_here))
+    sides = sides_of(space)
+    check_ties(sides, k)
+    own, others, order = (
+        torch.from_numpy(values).to(device) for values in (*sides, tie_order(sides.own))
     )
+    rows = max(1, BLOCK // n)
     return torch.cat(
-        [_nearest_of(scaled, order, start, k) for start in range(0, n, max(1, BLOCK // n))]
+        [
+            _nearest_of(own[start : start + rows], others, order, start, k)
+            for start in range(0, n, rows)
+        ]
     )
 
 
-def _nearest_of(scaled: Tensor, order: Tensor, start: int, k: int) -> Tensor:
-    n = len(scaled)
-    similar = (scaled[start : start + max(1, BLOCK // n)] @ scaled.T).float()
+def _nearest_of(own: Tensor, others: Tensor, order: Tensor, start: int, k: int) -> Tensor:
+    n = len(others)
+    similar = (own @ others.T).float()
     similar.diagonal(start).fill_(-torch.inf)
     bits = (similar + 0).view(torch.int32)  # + 0 turns −0 into 0: equal values must have equal bits
     rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()

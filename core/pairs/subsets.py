@@ -19,7 +19,7 @@ from core.pairs.layers import Space
 from core.pairs.lists import NeighborLists
 from core.pairs.local import CenteredLocal
 from core.spaces.kernels import ROUNDING
-from core.spaces.neighbors import check_ties, nearest, unit_scaled
+from core.spaces.neighbors import check_ties, nearest, sides_of
 from core.spaces.preprocess import normalize_rows
 
 P = TypeVar("P")
@@ -126,7 +126,7 @@ def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space])
 def _rank_all(spaces: Sequence[Space], k: int) -> Order:
     order = np.stack([nearest(space, k=len(space) - 1).astype(np.int16) for space in spaces])
     for space in spaces:  # again, since `nearest` checked for all others as neighbors
-        check_ties(unit_scaled(space), k)
+        check_ties(sides_of(space), k)
     return order
 
 

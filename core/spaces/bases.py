@@ -18,6 +18,7 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.spaces.inputs import check_space
+from core.spaces.leading import find_leading
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -56,21 +57,28 @@ def center(space: Float[np.ndarray, "n d"]) -> Centered:
     type; the second term is for the mean. Raises MetricError for degenerate spaces.
     """
     check_space(space)
-    values = space.astype(np.float64) / float(np.abs(space).max())
+    values = np.divide(space, max(space.max(), -space.min()), dtype=np.float64)
     precision = np.finfo(space.dtype).eps + len(space) * EPS
-    return Centered(values - values.mean(axis=0), precision * np.linalg.norm(values, axis=0))
+    rounding = precision * _lengths(values)
+    values -= values.mean(axis=0)
+    return Centered(values, rounding)
 
 
 def standardize(centered: Centered) -> Centered:
     """Scale every centered feature to length 1, its rounding with it; a feature that varies by
     rounding alone is left out.
     """
-    lengths = np.linalg.norm(centered.values, axis=0)
+    lengths = _lengths(centered.values)
     varying = lengths > centered.rounding
-    return Centered(
-        centered.values[:, varying] / lengths[varying],
-        centered.rounding[varying] / lengths[varying],
-    )
+    kept = slice(None) if varying.all() else varying  # no copy of all values for nothing
+    lengths = lengths[kept]
+    return Centered(centered.values[:, kept] / lengths, centered.rounding[kept] / lengths)
+
+
+def _lengths(values: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
+    """Return the length of every feature, without another array as large as the space."""
+    lengths: np.ndarray = np.sqrt(np.einsum("nd,nd->d", values, values))
+    return lengths
 
 
 def span(centered: Centered, *, rank: int | None = None) -> Basis:
@@ -81,10 +89,11 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     and where the cut falls between directions of equal size, since which to keep would be left to
     rounding.
     """
-    left, sizes, right = np.linalg.svd(centered.values, full_matrices=False)
-    noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
-    sound = sizes > noise
-    left, sizes, right, noise = left[:, sound], sizes[sound], right[sound], noise[sound]
+    leading = None if rank is None else find_leading(centered.values, rank=rank)
+    basis = None if leading is None else _sound(centered, *leading)
+    if rank is None or basis is None or len(basis.sizes) <= rank:
+        basis = _sound(centered, *np.linalg.svd(centered.values, full_matrices=False))
+    left, sizes, right, noise = basis
     available = len(sizes)
     if available < 2:
         raise MetricError(
@@ -98,6 +107,18 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
             " random; use another"
         )
     return Basis(left[:, :kept], sizes[:kept], right[:kept], noise[:kept])
+
+
+def _sound(
+    centered: Centered,
+    left: Float64[np.ndarray, "n r"],
+    sizes: Float64[np.ndarray, "r"],
+    right: Float64[np.ndarray, "r d"],
+) -> Basis:
+    """Leave out the directions that are at or below their noise."""
+    noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
+    sound = sizes > noise
+    return Basis(left[:, sound], sizes[sound], right[sound], noise[sound])
 
 
 def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:

@@ -8,6 +8,9 @@ equal stimuli get equal similarities again, unless a sum lies within the last bi
 1e-15) of the middle between two float32 values. But for such a sum, the result depends neither on
 block size nor on thread count nor on the machine's order of summation.
 
+Where stimuli have nearly all in common, that rounding would make ties of different similarities.
+What they have in common is taken out first: xᵢ·(xⱼ − m) orders the others of i as xᵢ·xⱼ does.
+
 Among many stimuli, products in float32, which take half the time, first leave out all that cannot
 be neighbors, by the bound of their rounding; float64 then decides among the few that are left.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int32, Int64
@@ -24,12 +28,20 @@ from core.errors import MetricError
 from core.spaces.inputs import check_k, check_space
 from core.spaces.sieve import GROUPED, Pairs, make_sieve, possible
 
-VERSION = 3  # raise it when a space gets other neighbors, or more is kept of them
+VERSION = 4  # raise it when a space gets other neighbors, or more is kept of them
 BLOCK_BYTES = 256 * 2**20  # of one block of similarities, in float64
 MANY = 4096  # stimuli from which on a sieve saves time
 PROBED = 64  # stimuli that ties are estimated from
 DIGESTED = 4096  # values that seed the order of ties
 MOST_TIED = 0.5
+COMMON = 100.0  # times the variance; as if the mean cosine were .99
+
+
+class Sides(NamedTuple):
+    """What is multiplied to compare stimuli: each one's own vector with those of the others."""
+
+    own: Float64[np.ndarray, "n d"]
+    others: Float64[np.ndarray, "n d"]
 
 
 def nearest(
@@ -48,19 +60,19 @@ def nearest(
     n = len(space)
     check_space(space)
     check_k(k, n)
-    scaled = unit_scaled(space)
-    check_ties(scaled, k)
-    order = tie_order(scaled)
+    sides = sides_of(space)
+    check_ties(sides, k)
+    order = tie_order(sides.own)
     step = min(n, max(1, BLOCK_BYTES // (8 * n)))
-    sieve = make_sieve(scaled, rows=step) if n >= max(MANY, 4 * GROUPED * k) else None
+    sieve = make_sieve(*sides, rows=step) if n >= max(MANY, 4 * GROUPED * k) else None
     lists = np.empty((n, k), dtype=np.int32)
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         pairs = possible(sieve, rows, k) if sieve else None
         if pairs:
-            lists[rows] = _nearest_of_some(scaled, rows, pairs, k, order)
+            lists[rows] = _nearest_of_some(sides, rows, pairs, k, order)
         else:
-            lists[rows] = _nearest_of_all(scaled, rows, k, order)
+            lists[rows] = _nearest_of_all(sides, rows, k, order)
         if report:
             report(rows.stop)
     return lists
@@ -78,15 +90,15 @@ def tie_order(scaled: Float64[np.ndarray, "n d"]) -> Int64[np.ndarray, "n"]:
     return np.random.default_rng(zlib.crc32(some.tobytes())).permutation(len(scaled))
 
 
-def check_ties(scaled: Float64[np.ndarray, "n d"], k: int) -> None:
+def check_ties(sides: Sides, k: int) -> None:
     """Refuse a space where more than half of the neighbors are as similar as the next in line.
 
     Chance would choose most of its neighbors. One dimension, scaled to unit length, is such a
     space, and so are a few vectors that many stimuli share, and vectors that differ by less than
     float32 resolves beside a common offset. Estimated from PROBED stimuli.
     """
-    rows = np.unique(np.linspace(0, len(scaled) - 1, PROBED).astype(int))
-    similar = (scaled[rows] @ scaled.T).astype(np.float32)
+    rows = np.unique(np.linspace(0, len(sides.own) - 1, PROBED).astype(int))
+    similar = (sides.own[rows] @ sides.others.T).astype(np.float32)
     similar[np.arange(len(rows)), rows] = -np.inf
     falling = -np.sort(-similar, axis=1)[:, : k + 1]
     tied = np.mean(falling[:, 1:] == falling[:, :-1])
@@ -98,6 +110,19 @@ def check_ties(scaled: Float64[np.ndarray, "n d"], k: int) -> None:
         raise MetricError(
             f"{tell}; choose a layer with more distinct vectors, or center the features"
         )
+
+
+def sides_of(space: Float[np.ndarray, "n d"]) -> Sides:
+    """Scale a space, and take out of the others what all have in common, where that is more than
+    COMMON times what they differ by.
+
+    The mean is rounded to float32, so that taking it out rounds nothing.
+    """
+    scaled = unit_scaled(space)
+    mean = scaled.mean(axis=0)
+    in_common = mean @ mean
+    apart = np.einsum("nd,nd->", scaled, scaled) / len(scaled) - in_common
+    return Sides(scaled, scaled - mean.astype(np.float32) if in_common > COMMON * apart else scaled)
 
 
 def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
@@ -112,10 +137,10 @@ def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
 
 
 def _nearest_of_all(
-    scaled: Float64[np.ndarray, "n d"], rows: slice, k: int, order: Int64[np.ndarray, "n"]
+    sides: Sides, rows: slice, k: int, order: Int64[np.ndarray, "n"]
 ) -> Int32[np.ndarray, "rows k"]:
     """Return the k nearest of these stimuli, ties as they come in `order`, from all products."""
-    similar = (scaled[rows] @ scaled.T).astype(np.float32)
+    similar = (sides.own[rows] @ sides.others.T).astype(np.float32)
     own = np.arange(len(similar))
     similar[own, own + rows.start] = -np.inf
     n, rank = similar.shape[1], np.argsort(order)
@@ -130,7 +155,7 @@ def _nearest_of_all(
 
 
 def _nearest_of_some(
-    scaled: Float64[np.ndarray, "n d"],
+    sides: Sides,
     rows: slice,
     pairs: Pairs,
     k: int,
@@ -140,8 +165,8 @@ def _nearest_of_some(
     counts = np.bincount(pairs.row, minlength=rows.stop - rows.start)
     ends = np.cumsum(counts)
     values = np.empty(len(pairs.row), dtype=np.float32)
-    for own, start, end in zip(scaled[rows], ends - counts, ends, strict=True):
-        values[start:end] = scaled[pairs.other[start:end]] @ own
+    for own, start, end in zip(sides.own[rows], ends - counts, ends, strict=True):
+        values[start:end] = sides.others[pairs.other[start:end]] @ own
     keys = np.full((len(counts), counts.max()), np.iinfo(np.int64).max)
     places = np.arange(len(values)) - np.repeat(ends - counts, counts)
     keys[pairs.row, places] = _falling_keys(values, np.argsort(order)[pairs.other])

@@ -42,10 +42,15 @@ class Pairs(NamedTuple):
     other: Int64[np.ndarray, " pairs"]
 
 
-def make_sieve(scaled: Float64[np.ndarray, "n d"], *, rows: int) -> Sieve:
-    """Prepare a space whose values lie in −1 … 1 for at most so many rows at once."""
-    around = scaled - scaled.mean(axis=0)
-    longest, farthest = (float(np.linalg.norm(some, axis=1).max()) for some in (scaled, around))
+def make_sieve(
+    scaled: Float64[np.ndarray, "n d"], others: Float64[np.ndarray, "n d"], *, rows: int
+) -> Sieve:
+    """Prepare a space whose values lie in −1 … 1 for at most so many rows at once.
+
+    others: what the exact products are with, the vectors themselves or all less one vector.
+    """
+    around = others - others.mean(axis=0)
+    longest, farthest = (float(np.linalg.norm(some, axis=1).max()) for some in (others, around))
     n, dims = scaled.shape
     roundings = (dims + 4) * UNIT  # of both vectors and of their product
     error = roundings / (1 - roundings) * farthest if roundings < 1 else np.inf

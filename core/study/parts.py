@@ -148,9 +148,9 @@ class Calibration:
         0,
         least=0,
         label="Intervals by resampling",
-        help="draws of stimuli: 95 %% interval of the score",
+        help="random halves of the stimuli: 95 %% interval of the score over other stimuli",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of permutations and draws")
+    seed: int = option(0, least=0, label="Seed", help="seed of permutations and halves")
 
     @property
     def resamples(self) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from core.cli import main
 from core.metrics import METRICS
 from core.metrics.engines import make_engine
+from core.metrics.knn import mutual_share
 from core.metrics.spec import Chance, Metric, MetricSpec
 from core.pairs.lists import lists_of
 from core.questions.alignment.question import Alignment
@@ -55,7 +56,7 @@ FIRST = Metric(
     first_knn,
     engine=lists_of(first_terms),
     chance=Chance(lambda *, n, k: 1 / (n - 1), "1/(n − 1)"),  # noqa: ARG005
-    terms=first_terms,
+    share=mutual_share,  # of one neighbor
 )
 
 
@@ -78,7 +79,7 @@ def test_it_is_aligned_and_has_its_chance(study):
     assert table["k"].tolist() == [1, 1]
 
 
-def test_it_is_calibrated_and_has_an_interval_of_its_terms(study):
+def test_it_is_calibrated_and_has_an_interval_of_its_own(study):
     question = Alignment(
         x=("ape",),
         y=("bee",),

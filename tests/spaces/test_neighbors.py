@@ -4,6 +4,7 @@ space's own.
 
 from __future__ import annotations
 
+import math
 from unittest import mock
 
 import numpy as np
@@ -49,6 +50,31 @@ def test_where_the_index_would_choose_most_neighbors_there_are_none(space, k):
         match=r"% of this space's neighbors are as similar as the next in line.* distinct",
     ):
         nearest(space, k=k)
+
+
+def anisotropic(n: int, dims: int) -> np.ndarray:
+    """Return stimuli whose mean cosine is 0.99999."""
+    rng = np.random.default_rng(9)
+    apart = normalize_rows(rng.standard_normal((n, dims))) * math.sqrt(1e-5)
+    return normalize_rows(apart + normalize_rows(rng.standard_normal((1, dims)))).astype(np.float32)
+
+
+def test_what_all_stimuli_have_in_common_makes_no_ties():
+    """Rounded to float32, cosines so similar have few values; exact ones tell the stimuli apart."""
+    space = anisotropic(4096, 512)
+    assert nearest(space[:60], k=5).tolist() == nearest_literally(space[:60], 5)
+    exact = space[::64].astype(np.float64) @ space.astype(np.float64).T
+    exact[np.arange(64), np.arange(0, 4096, 64)] = -np.inf
+    near = nearest(space, k=10)
+    assert near[::64].tolist() == np.argsort(-exact, axis=1)[:, :10].tolist()
+    scaled = neighbors.unit_scaled(space)
+    with pytest.raises(MetricError, match="% of this space's neighbors are as similar"):
+        neighbors.check_ties(neighbors.Sides(scaled, scaled), 10)
+
+
+def test_duplicates_stay_tied_whatever_all_have_in_common():
+    space = anisotropic(120, 6).repeat(2, axis=0)
+    assert nearest(space, k=3)[:, 0].tolist() == [i ^ 1 for i in range(240)]
 
 
 def test_pairs_of_duplicates_are_no_reason_to_refuse():

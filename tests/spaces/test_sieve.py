@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.spaces import neighbors, sieve
-from core.spaces.neighbors import nearest, unit_scaled
+from core.spaces.neighbors import nearest, sides_of
 from core.spaces.preprocess import normalize_rows
 from core.spaces.sieve import make_sieve, possible
 
@@ -41,7 +41,7 @@ def many(monkeypatch):
 
 def marked(space: np.ndarray) -> np.ndarray:
     """Return as a matrix which stimuli the sieve leaves."""
-    pairs = possible(make_sieve(unit_scaled(space), rows=N), slice(0, N), K)
+    pairs = possible(make_sieve(*sides_of(space), rows=N), slice(0, N), K)
     assert pairs is not None
     assert (np.diff(pairs.row) >= 0).all()
     matrix = np.zeros((N, N), dtype=int)
@@ -60,8 +60,8 @@ def test_all_neighbors_are_possible(name):
 
 
 def test_where_the_rounding_of_the_longest_vector_leaves_all_there_is_no_sieve():
-    scaled = unit_scaled(spaces()["uneven lengths"])
-    assert possible(make_sieve(scaled, rows=N), slice(0, N), K) is None
+    sides = sides_of(spaces()["uneven lengths"])
+    assert possible(make_sieve(*sides, rows=N), slice(0, N), K) is None
 
 
 def test_few_others_are_possible():
@@ -93,11 +93,11 @@ def test_the_room_is_wider_than_any_rounding():
     """Products of float32 lie within half the room of the exact ones."""
     rng = np.random.default_rng(2)
     for dims in (3, 300, 3000):
-        scaled = unit_scaled(normalize_rows(rng.standard_normal((200, dims)) + 1))
+        scaled = normalize_rows(rng.standard_normal((200, dims)) + 1)
         around = scaled - scaled.mean(axis=0)
         rough = scaled.astype(np.float32) @ around.astype(np.float32).T
         apart = np.abs(rough - scaled @ around.T)
-        made = make_sieve(scaled, rows=1)
+        made = make_sieve(scaled, scaled, rows=1)
         lengths = np.linalg.norm(scaled, axis=1)
         assert (apart <= 0.5 * made.room * lengths[:, None]).all()
         assert apart.max() > 1e-4 * sieve.UNIT  # rounding is there to be bounded

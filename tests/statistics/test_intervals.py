@@ -10,17 +10,10 @@ import pytest
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.cka_halves import cka_of_halves
-from core.metrics.knn import mutual_terms
 from core.spaces.kernels import linear
-from core.spaces.neighbors import nearest
-from core.statistics.intervals import (
-    bootstrap_mean,
-    draw_halves,
-    half_interval,
-    influences,
-)
+from core.statistics.intervals import draw_halves, half_interval, student_interval
 
-CKA, UNBIASED, KNN = (METRICS[name] for name in ("cka", "unbiased_cka", "mutual_knn"))
+CKA, UNBIASED = (METRICS[name] for name in ("cka", "unbiased_cka"))
 
 
 def draw(
@@ -40,85 +33,6 @@ def coverage(interval, metric, *, n: int, worlds: int, **parameters) -> float:
     truth = np.mean([metric(*draw(rng, n), **parameters) for _ in range(600)])
     found = [interval(*draw(rng, n)) for _ in range(worlds)]
     return float(np.mean([low <= truth <= high for low, high in found]))
-
-
-def test_bootstrap_of_independent_terms_covers_their_mean():
-    rng = np.random.default_rng(0)
-    found = np.array(
-        [
-            bootstrap_mean(rng.exponential(size=(80, 4)), count=300, seed=seed, level=0.9)
-            for seed in range(150)
-        ]
-    )
-    covered = np.mean((found[:, 0] <= 1) & (found[:, 1] >= 1))
-    assert abs(covered - 0.9) < 0.04  # 600 intervals of a skewed mean
-
-
-def test_bootstrap_of_terms_equals_resampling_literally():
-    """With many draws both tend to the same quantiles; the mean's standard error is their
-    measure.
-    """
-    terms = np.random.default_rng(1).exponential(size=40)
-    rng = np.random.default_rng(2)
-    means = [terms[rng.integers(40, size=40)].mean() for _ in range(4000)]
-    ours = bootstrap_mean(terms[:, None], count=4000, seed=0)[:, 0]
-    assert np.abs(ours - np.quantile(means, [0.025, 0.975])).max() < 0.15 * np.std(means)
-
-
-def test_bootstrap_shares_its_draws_between_pairs_and_depends_on_the_seed_alone():
-    terms = np.random.default_rng(3).random((30, 1))
-    low, high = bootstrap_mean(np.hstack([terms, 2 * terms + 1]), count=50, seed=7)
-    np.testing.assert_allclose([low[1], high[1]], [2 * low[0] + 1, 2 * high[0] + 1])
-    assert bootstrap_mean(terms, count=50, seed=7).tolist() == [[low[0]], [high[0]]]
-    assert bootstrap_mean(terms, count=50, seed=8).tolist() != [[low[0]], [high[0]]]
-
-
-def test_equal_terms_have_an_interval_of_one_point():
-    assert bootstrap_mean(np.full((10, 1), 0.25), count=20, seed=0).tolist() == [[0.25], [0.25]]
-
-
-@pytest.mark.parametrize(
-    "terms",
-    [pytest.param(metric.terms, id=name) for name, metric in METRICS.items() if metric.terms],
-)
-def test_influences_equal_leaving_each_stimulus_out_and_finding_neighbors_anew(terms):
-    k, n = 3, 14
-    x, y = draw(np.random.default_rng(4), n)
-    whole = terms(nearest(x, k=k), nearest(y, k=k))
-    effects = []
-    for j in range(n):
-        others = np.delete(np.arange(n), j)
-        effects.append(whole.sum() - terms(nearest(x[others], k=k), nearest(y[others], k=k)).sum())
-    ours = influences(nearest(x, k=k + 1), nearest(y, k=k + 1), k=k, terms=terms)
-    np.testing.assert_allclose(ours, whole.mean() + effects - np.mean(effects), atol=1e-12)
-
-
-def test_more_neighbors_than_needed_change_no_influence():
-    x, y = (nearest(space, k=9) for space in draw(np.random.default_rng(5), 20))
-    np.testing.assert_array_equal(
-        influences(x, y, k=3, terms=mutual_terms),
-        influences(x[:, :4], y[:, :6], k=3, terms=mutual_terms),
-    )
-
-
-def test_bootstrap_of_influences_covers_candidates_drawn_anew_where_that_of_terms_does_not():
-    n, k = 60, 6
-
-    def lists(x, y):
-        return nearest(x, k=k + 1), nearest(y, k=k + 1)
-
-    def of_influences(x, y):
-        return bootstrap_mean(
-            influences(*lists(x, y), k=k, terms=mutual_terms)[:, None], count=200, seed=0
-        )[:, 0]
-
-    def of_terms(x, y):
-        return bootstrap_mean(
-            mutual_terms(*(each[:, :k] for each in lists(x, y)))[:, None], count=200, seed=0
-        )[:, 0]
-
-    assert coverage(of_influences, KNN, n=n, worlds=100, k=k) >= 0.93
-    assert coverage(of_terms, KNN, n=n, worlds=100, k=k) < 0.93
 
 
 @pytest.mark.parametrize("metric", [CKA, UNBIASED], ids=["biased", "unbiased"])
@@ -203,29 +117,10 @@ def test_halves_too_small_for_the_unbiased_estimator_are_refused():
         cka_of_halves(linear(x), linear(y), draw_halves(7, count=2, seed=0), unbiased=True)
 
 
-@pytest.mark.parametrize("k", [0, 5])
-def test_influences_need_one_more_neighbor(k):
-    near = nearest(draw(np.random.default_rng(11), 12)[0], k=5)
-    with pytest.raises(
-        MetricError,
-        match=f"k must lie in 1 … 4, one less than the neighbors kept for each stimulus; got {k}",
-    ):
-        influences(near, near, k=k, terms=mutual_terms)
-
-
-def test_a_layer_without_neighbors_has_no_influences():
-    near = nearest(draw(np.random.default_rng(12), 12)[0], k=5)
-    with pytest.raises(
-        MetricError,
-        match="this layer has no neighbors: it is constant or has zeros only; choose another layer",
-    ):
-        influences(np.full_like(near, -1), near, k=3, terms=mutual_terms)
-
-
 @pytest.mark.parametrize("level", [0.0, 1.0, math.nan])
 def test_a_level_outside_its_range_is_refused(level):
     for call in (
-        lambda: bootstrap_mean(np.ones((5, 1)), count=9, seed=0, level=level),
+        lambda: student_interval(0.5, 0.1, freedom=9, level=level),
         lambda: _half_interval(level),
     ):
         with pytest.raises(
@@ -242,4 +137,4 @@ def test_no_draws_are_refused():
     with pytest.raises(
         MetricError, match="an interval needs at least one draw of the stimuli; got 0"
     ):
-        bootstrap_mean(np.ones((5, 1)), count=0, seed=0)
+        student_interval(0.5, 0.1, freedom=0)

@@ -18,15 +18,15 @@ def first_within(order, rows, place, lists, ranks):
     """Write into lists[i, a] the places of the first stimuli in order[a, rows[i]] that have one,
     and into ranks where they stand.
 
-    -1 in `place` is none.
+    -1 in `place` is none. What an order is too short for stays as it is.
     """
     m, layers, k = lists.shape
     for a in range(layers):
         for i in range(m):
             own, near, at = order[a, rows[i]], lists[i, a], ranks[i, a]
             filled = rank = 0
-            while (
-                filled < k
+            while filled < k and rank < len(
+                own
             ):  # write first and keep what has a place: a branch here would be guessed wrong
                 near[filled] = place[own[rank]]
                 at[filled] = rank

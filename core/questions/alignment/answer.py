@@ -90,7 +90,7 @@ declare(
     Alignment,
     Answer(
         align,
-        version=2,
+        version=3,
         complete=complete,
         needs=(Replicates, TasksSolved, CompetenceScores),
         findings=fit_findings,

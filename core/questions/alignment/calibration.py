@@ -20,12 +20,8 @@ from core.questions.alignment.question import Alignment
 from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, spread
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
-from core.statistics.intervals import (
-    bootstrap_mean,
-    draw_halves,
-    half_interval,
-    influences,
-)
+from core.statistics.intervals import draw_halves, half_interval
+from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
 from core.statistics.nulls import calibrate, draw_orders, null_scores
 from core.study.comparison.engines import fits
 from core.study.layers import aggregate, read_choice
@@ -95,17 +91,19 @@ def _intervals(
     reason.
     """
     k = question.comparison.settings.get("k", 0)
-    # else no list has a next neighbor, to move up where one is left out
-    near = METRICS[question.comparison.metric].terms is not None and k < study.size - 1
+    # else lists in a half have no next neighbor, to move up where one is left out
+    room = halved(k) < study.size // 2 - 1
+    near = METRICS[question.comparison.metric].share is not None and room
     scored = table[table["score"].notna()]
-    chosen = _chosen(study, scored, question.comparison, depth=k + 1 if near else 0)
+    depth = depth_for_halves(k, study.size) if near else 0
+    chosen = _chosen(study, scored, question.comparison, depth=depth)
     intervals = []
     for row in table.to_dict("records"):
         if math.isnan(row["score"]):
             intervals.append((math.nan, math.nan, ""))
         else:
             x, y = (chosen[row[f"model_{side}"], row[f"layer_{side}"]] for side in ("x", "y"))
-            way = _of_terms if near else _of_halves
+            way = _of_neighbors if near else _of_halves
             intervals.append(_interval(way, x, y, row["score"], question))
         if report:
             report(len(intervals), len(table), "intervals")
@@ -143,16 +141,22 @@ def _chosen(
     return chosen
 
 
-def _of_terms(
+def _of_neighbors(
     x: np.ndarray, y: np.ndarray, _: float, question: Alignment
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
-    terms = METRICS[comparison.metric].terms
-    assert terms is not None  # else the interval is that of halves
-    added = influences(x, y, k=comparison.settings["k"], terms=terms)
-    drawn = bootstrap_mean(added[:, None], count=calibration.bootstrap, seed=calibration.seed)
-    interval: np.ndarray = np.clip(drawn[:, 0], *comparison.spec.range)
-    return interval
+    share = METRICS[comparison.metric].share
+    assert share is not None  # else the interval is that of halves
+    interval = neighbor_interval(
+        x,
+        y,
+        k=comparison.settings["k"],
+        share=share,
+        count=calibration.bootstrap,
+        seed=calibration.seed,
+    )
+    clipped: np.ndarray = np.clip(interval, *comparison.spec.range)
+    return clipped
 
 
 def _of_halves(

@@ -49,7 +49,7 @@ def _chance(chance: float) -> str:
 
 def _interval(row: Mapping[Hashable, Any], prefix: str) -> str:
     return (
-        f"<br>95 % interval {row[f'{prefix}low']:.3f} to {row[f'{prefix}high']:.3f}"
+        f"<br>95 % interval over stimuli {row[f'{prefix}low']:.3f} to {row[f'{prefix}high']:.3f}"
         if f"{prefix}low" in row
         else ""
     )

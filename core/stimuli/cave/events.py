@@ -3,7 +3,7 @@
 An event is a scene, a time of day, a weather and one to four objects with kind, hue, size, place
 and facing. Kinds depend on the scene, hues on the kind along the hue circle, weather on the scene,
 so that things co-occur as in a world. Everything here is a pure function of (seed, split, index);
-no training event shares its signature with a test event.
+no event of another split shares its signature with a test event.
 """
 
 from __future__ import annotations

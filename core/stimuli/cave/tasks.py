@@ -34,7 +34,7 @@ from core.stimuli.cave.events import (
 
 VERSION = 1  # raise it when a task's labels change, or a style's pictures (styles.py)
 Group = Literal["natural", "specialized", "structured"]
-SPLIT = "probe"  # a stream of events that no model is trained on
+SPLIT = "probe"  # no model is trained on these events, though on some of the same signature
 # pictures of each style: the first events of the stream
 SAMPLES = {"plain": 2_400, "lines": 1_200, "duotone": 1_200, "relief": 1_200}
 COUNTS = tuple(str(count) for count in range(1, MAX_OBJECTS + 1))

@@ -18,14 +18,15 @@ import core.questions.asking
 import core.study.comparison.engines
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.knn import mutual_terms
+from core.metrics.knn import mutual_share
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
-from core.statistics.intervals import bootstrap_mean, draw_halves, half_interval, influences
+from core.statistics.intervals import draw_halves, half_interval
+from core.statistics.neighbor_intervals import depth_for_halves, neighbor_interval
 from core.statistics.nulls import draw_orders
 from core.store import Store, add_dataset
 from core.study.parts import Calibration, Comparison, Scope
@@ -160,7 +161,7 @@ def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
     )
 
 
-def test_the_interval_of_a_neighbor_metric_is_the_bootstrap_of_influences_within_the_range(study):
+def test_the_interval_of_a_neighbor_metric_is_that_of_its_lists_within_the_range(study):
     for k in (3, 1):
         row = align_calibrated(
             study,
@@ -171,11 +172,10 @@ def test_the_interval_of_a_neighbor_metric_is_the_bootstrap_of_influences_within
             k=k,
         ).iloc[0]
         near = (
-            nearest(space, k=k + 1) for space in (sound(study, "ape")[0], sound(study, "bee")[0])
+            nearest(space, k=depth_for_halves(k, N))
+            for space in (sound(study, "ape")[0], sound(study, "bee")[0])
         )
-        literal = bootstrap_mean(
-            influences(*near, k=k, terms=mutual_terms)[:, None], count=50, seed=1
-        )[:, 0]
+        literal = neighbor_interval(*near, k=k, share=mutual_share, count=50, seed=1)
         assert (row["low"], row["high"]) == tuple(np.clip(literal, 0, 1))
         assert row["low"] <= row["score"] <= row["high"]
     assert literal[0] < 0 == row["low"]
