@@ -17,6 +17,7 @@ from core.questions.captions.question import (
     CaptionLevels,
     CaptionScores,
 )
+from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.competence.question import (
     Bins,
@@ -62,6 +63,7 @@ from core.questions.models.question import (
     ModelTable,
 )
 from core.questions.overview.question import Overview
+from core.questions.published.question import PublishedValues
 from core.questions.question import Question
 from core.questions.score.question import Score
 from core.questions.stimuli.question import (
@@ -91,6 +93,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ColorAgreement,
     ColorLayout,
     ColorModels,
+    ColorPixels,
     Bins,
     Downstream,
     CompetenceScores,
@@ -124,6 +127,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelProfiles,
     ModelTable,
     Overview,
+    PublishedValues,
     Score,
     StimulusList,
     StimulusMap,

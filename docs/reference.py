@@ -1,4 +1,4 @@
-"""`make docs`: write the reference of commands and metrics from the code. A test compares both."""
+"""`make docs`: write the reference of commands, metrics and published figures; a test compares."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from core.cli import make_parser
 from core.metrics import METRICS
 from core.metrics.catalog import range_text
 from core.metrics.spec import MetricSpec
+from docs.published import published_page
 
 FOLDER = Path(__file__).resolve().parent
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
@@ -92,7 +93,11 @@ def _escape(text: str) -> str:
     return re.sub(r"([|<>*_])", r"\\\1", text)
 
 
-PAGES = {"commands.md": commands_page, "metrics.md": metrics_page}
+PAGES = {
+    "commands.md": commands_page,
+    "metrics.md": metrics_page,
+    "published.md": published_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

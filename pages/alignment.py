@@ -20,13 +20,25 @@ from core.study.models import is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
-from pages._shared import address, bar, controls, exportbar, facts, frame, parts, prose, queries
+from pages._parts.published import listed
+from pages._shared import (
+    address,
+    bar,
+    controls,
+    exportbar,
+    facts,
+    frame,
+    parts,
+    prose,
+    queries,
+)
 from pages._shared.queries import Place
 
 RISING = {"parameters": "size", "step": "training"}  # in the page's question
 COLUMNS = {
     "title_y": "compared with",
     "score": "alignment",
+    "published": "published",
     "chance": "chance",
     "ceiling": "ceiling",
     "share": "share of the way",
@@ -45,7 +57,8 @@ COLUMNS = {
 READING = """Each dot is one of the {models}, placed by {axis}; “More” puts other models or
 another score on the axis. Each line is a model they are compared with; large dots and thick lines
 are large models. The dashed line, with its 95 % band, is fitted to the diamonds, each the mean of
-one recipe over the recipes of the panel; fewer than five recipes have no line. {levels} **Click a
+one recipe over the recipes of the panel; fewer than five recipes have no line. {levels} A cross is
+what others published of these models and stimuli. **Click a
 dot** to choose its two models: a ring marks them, and their layers are shown below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
@@ -104,6 +117,7 @@ def show(at: Place) -> None:
         names = {"title_x": find_modality(look.axis.side).title, "axis": look.axis.title} | COLUMNS
         kept = [name for name in names if name in points]
         st.dataframe(points[kept].rename(columns=names), hide_index=True)
+    listed.show(at, "alignment")
 
 
 def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from core.questions.captions.points import (
     facts_points,
     language_lines,
     level_points,
+    panel_points,
     panel_trends,
     panels,
 )
@@ -24,8 +25,18 @@ from core.questions.captions.question import CaptionAlignment, CaptionFacts, Cap
 from core.questions.captions.tellings import outdated_sentences
 from core.stimuli.levels import offered_levels
 from pages._parts.captions import retold
-from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
-from pages._shared.address import bind, fragment
+from pages._parts.published import listed
+from pages._shared import (
+    bar,
+    controls,
+    exportbar,
+    facts,
+    frame,
+    parts,
+    prose,
+    queries,
+)
+from pages._shared.address import bind, fragment, label
 from pages._shared.queries import Place
 
 WHY = """A caption cannot tell more than its words hold. If vision and language come to agree
@@ -55,6 +66,12 @@ these stimuli's nearest neighbors with the panel's models. What captions leave o
 what can be shared, so lines should rise to the right even where captions are equally long.
 Marks are means without an interval: small ones stand for few stimuli and vary by chance."""
 
+By = Literal["objective", "model", "modality"]
+PANELS: Mapping[By, str] = {
+    "objective": "objective",
+    "model": "model",
+    "modality": "all vision models, as published",
+}
 READERS = ("--model", "hf:gpt2", "hf:bigscience/bloomz-560m")  # which embed captions, say
 WRITER = ("--model", "hf:Qwen/Qwen2.5-0.5B-Instruct", "--words", "5", "10", "20")
 
@@ -84,6 +101,7 @@ def show(at: Place) -> None:
             show_facts(at, facts)
     with frame.part():  # whatever metric is chosen above
         retold.show(whole, queries.ask(whole, replace(facts, scope=whole.scope).scores))
+    listed.show(at, "captions")
 
 
 def need_levels(at: Place) -> None:
@@ -132,10 +150,10 @@ def pick(at: Place) -> CaptionAlignment:
     )
 
 
-def _pick_panels() -> Literal["objective", "model"]:
+def _pick_panels() -> By:
     one = controls.option_named(CaptionAlignment, "by")
-    kinds = dict(zip(one.choices, one.choices, strict=True))
-    return controls.pick_segment(one.label, kinds, one.name, start=one.default)
+    label(one.name, one.label)
+    return controls.pick_segment(one.label, PANELS, one.name, start=one.default)
 
 
 def show_alignment(at: Place, question: CaptionAlignment, answer: DeltaGenerator) -> None:
@@ -152,9 +170,14 @@ def draw_alignment(at: Place, question: CaptionAlignment, findings: Sequence[str
     text = "Each line is the mean over the models of a panel."
     each = st.toggle("A line per language model", help=text, **bind("each", False))
     models, spec = queries.models(at), question.comparison.spec
+    whole = question.by == "modality"
     # a panel may hold several models: the points are theirs, the trend is the panel's
     per_model = replace(question, by="model")
-    points = level_points(queries.ask(at, per_model), models, panels(models, question.by))
+    points = (
+        panel_points(queries.ask(at, question))
+        if whole
+        else level_points(queries.ask(at, per_model), models, panels(models, question.by))
+    )
     lines = language_lines(queries.ask(at, question.scores), models, panels(models, question.by))
     figure = figures.by_words(
         points,
@@ -164,7 +187,8 @@ def draw_alignment(at: Place, question: CaptionAlignment, findings: Sequence[str
         narrow=frame.narrow(),
         label=question.comparison.label.replace(spec.title, spec.short),
     )
-    exportbar.draw_models(at, per_model, figure, key="levels", table=points)
+    draw = exportbar.draw if whole else exportbar.draw_models  # a dot may stand for all models
+    draw(at, question if whole else per_model, figure, key="levels", table=points)
     chance = question.comparison.chance(queries.size(at))
     how = READING.format(chance="" if math.isnan(chance) else CHANCE, thin=THIN if each else "")
     prose.explain(f"{WHY}\n\n{how}", findings)

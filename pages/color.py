@@ -17,6 +17,7 @@ from pages._parts.color import hues as controlled
 from pages._parts.color import spaces
 from pages._parts.color.hues import Hues
 from pages._parts.color.spaces import Tables
+from pages._parts.published import listed
 from pages._shared import bar, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
@@ -69,6 +70,7 @@ def show(at: Place) -> None:
             show_errors(at, hues, tables)
     with frame.part():
         show_knowledge(at, hues)
+    listed.show(at, "color")
 
 
 def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:

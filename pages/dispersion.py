@@ -22,6 +22,7 @@ from core.questions.dispersion.set_effects import PART
 from core.study.parts import Measure, Scope
 from pages._parts.dispersion import held_out, ranked, why
 from pages._parts.dispersion.pick import Choice, choose
+from pages._parts.published import listed
 from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
 
@@ -72,6 +73,7 @@ def show(at: Place) -> None:
     for show_part in (held_out.show, why.show_predictors, why.show_words):
         with frame.part():
             show_part(at, choice)
+    listed.show(at, "dispersion")
 
 
 def need_tested(at: Place, choice: Choice) -> None:

@@ -20,7 +20,13 @@ from core.questions.alignment.points import calibrated_points, fits, trend_point
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.captions.figures import by_words
-from core.questions.captions.points import language_lines, level_points, panel_trends, panels
+from core.questions.captions.points import (
+    language_lines,
+    level_points,
+    panel_points,
+    panel_trends,
+    panels,
+)
 from core.questions.captions.question import CaptionAlignment
 from core.questions.competence.answer import skill_of
 from core.questions.competence.bin_figures import bins
@@ -149,8 +155,10 @@ def _by_words(question: CaptionAlignment, table: pd.DataFrame, study: Study) -> 
     models, spec = study.models(), question.comparison.spec
     facets = panels(models, question.by)
     scores = ask(question.scores, study)
+    per_model = ask(replace(question, by="model"), study)
+    whole = question.by == "modality"
     return by_words(
-        level_points(ask(replace(question, by="model"), study), models, facets),
+        panel_points(table) if whole else level_points(per_model, models, facets),
         language_lines(scores, models, facets).head(0),
         panel_trends(table),
         mode="light",

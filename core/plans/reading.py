@@ -51,7 +51,7 @@ def read_plan(place: Path) -> Plan:
     own = {"name": place.stem, "place": place}
     if taken := own.keys() & values.keys():
         raise InputError(f"{place}: {min(taken)} is the file's own; leave it out")
-    plan: Plan = _table(Plan, values, str(place), own)
+    plan: Plan = read_table(Plan, values, str(place), own)
     try:
         _check(plan)
     except UnknownNameError as error:
@@ -82,7 +82,7 @@ def _check(plan: Plan) -> None:
             raise InputError(f"{plan.place}: no figure named {finding.figure!r} for {finding.what}")
 
 
-def _table(
+def read_table(
     kind: type[T], values: Mapping[str, Any], where: str, own: Mapping[str, Any] | None = None
 ) -> T:
     """Make a dataclass of a table's values; raises InputError for an unknown or missing key."""
@@ -115,7 +115,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if is_dataclass(hint) or origin is Mapping:
         if not isinstance(value, dict):
             raise InputError(f"{where}: expected a table; got {value!r}")
-        return _texts(value, where) if origin else _table(hint, value, where)
+        return _texts(value, where) if origin else read_table(hint, value, where)
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:

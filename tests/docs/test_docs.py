@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.cli import make_parser
+from core.plans.reading import open_plan, shipped
+from core.plans.works import read_works
 from core.settings import ROOT
+from docs.published import read_ours
 from docs.reference import PAGES, commands
 
 README = (ROOT / "README.md").read_text()
@@ -94,3 +97,22 @@ def test_pictures_are_small() -> None:
     pictures = list((ROOT / "docs" / "pictures").glob("*"))
     assert pictures
     assert all(path.stat().st_size < 150_000 for path in pictures)
+
+
+def test_every_published_figure_names_a_command_and_our_value_is_of_its_own() -> None:
+    """Our values are measured by `python -m docs.published STORE` after a row's command changes."""
+    rows = [(work, one) for work in read_works() for one in work.rows]
+    measured = {(work.name, one.place, one.demo) for work, one in rows if one.demo}
+    assert set(read_ours()) == measured
+    for work, one in rows:
+        assert bool(one.study) != bool(one.ask), (work.name, one.place)
+        words = f"platoscope {one.demo or one.ask or one.command} "
+        assert any(words.startswith(f"{known} ") for known in COMMANDS), one.place
+        if one.study:
+            assert one.figure in {figure.name for figure in open_plan(one.study).figures}
+
+
+def test_every_figure_of_a_study_is_listed() -> None:
+    listed = {(one.study, one.figure) for work in read_works() for one in work.rows if one.study}
+    drawn = {(name, figure.name) for name in shipped() for figure in open_plan(name).figures}
+    assert listed == drawn

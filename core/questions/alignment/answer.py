@@ -22,6 +22,7 @@ from core.statistics.nulls import check_count
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.layers import ALL, read_choice
+from core.study.published import BESIDE, published_pairs, put_beside
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
 
@@ -58,7 +59,8 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     """Align every model of x with every other model of y.
 
     Returns the columns of `align_models`, and where there is an axis those of
-    `core.questions.alignment.placing.add_fits`. With permutations also null_mean, null_sd,
+    `core.questions.alignment.placing.add_fits`, and where values were published of these models and
+    stimuli those of `core.study.published.put_beside`. With permutations also null_mean, null_sd,
     threshold, p, calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false
     discovery rate over all rows; with draws also low and high, the 95 % interval of the score of
     the chosen layers (see `core.statistics.intervals`). Where recipes were trained with several
@@ -67,7 +69,11 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     """
     if question.axis:  # which changes no alignment, so that one answer is kept for all
         table = ask(replace(question, axis=""), study, report)
-        return table if question.comparison.layers == ALL else add_fits(table, question, study)
+        if question.comparison.layers == ALL:
+            return table
+        published = published_pairs(study, question.comparison)
+        table = put_beside(table, published, question.comparison.spec)
+        return add_fits(table, question, study)
     comparison, calibration = question.comparison, question.calibration
     table = align_models(study, question.x, question.y, comparison)
     others = table["model_x"] != table["model_y"]
@@ -94,7 +100,7 @@ declare(
         complete=complete,
         needs=(Replicates, TasksSolved, CompetenceScores),
         findings=fit_findings,
-        hidden=FITTED,
+        hidden=(*FITTED, *BESIDE[1:]),
         reads=read_replicates,
         kept=takes_long,
     ),

@@ -35,6 +35,7 @@ from core.figures.theme import (
 from core.modalities import find_modality
 from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.cards import card
+from core.questions.alignment.published_marks import PUBLISHED, cross, published_marks
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit
 
@@ -58,12 +59,12 @@ def trend(
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, modality_x, axis,
     model_y, title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted,
-    with an interval low and high, with replicates ceiling and share. fits: one per facet; diamonds
-    are its points. label: of the score. Each line is one model of the panel's group, wider where it
-    is larger. `narrow` stacks the panels for a phone. axis: what stands on it.
+    with an interval low and high, with replicates ceiling and share, and those of `put_beside`
+    (crosses). fits: one per facet; diamonds are its points. label: of the score. Each line is one
+    model of the panel's group, wider where larger. `narrow` stacks the panels for a phone.
     """
     points = points.assign(x=axis.unplace(axis.place(points["axis"])))
-    points = points if "ceiling" in points else points.assign(ceiling=math.nan)
+    points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", PUBLISHED])))
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
@@ -112,10 +113,10 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawi
 
 
 def _reach(points: pd.DataFrame) -> list[float]:
-    """Return the range of the score's axis: all scores and chance levels, 0, and the ceiling where
-    it is near the scores that have one.
+    """Return the range of the score's axis: all scores, published ones and chance levels, 0, and
+    the ceiling where it is near the scores that have one.
     """
-    values = pd.concat([points["score"], points["chance"]]).dropna()
+    values = pd.concat([points["score"], points["chance"], points[PUBLISHED]]).dropna()
     low, high = min(0.0, values.min()), max(values.max(), 0.0)
     below = points[points["ceiling"].notna()]
     if len(below) and below["ceiling"].max() <= NEAR * below["score"].max():
@@ -166,6 +167,8 @@ def _add_panel(
         figure.add_scatter(**_run(run, color), **at)
     for group, dots in ordered.groupby("named", sort=False):
         figure.add_scatter(**_dots(str(group), dots, mode), **at)
+    if len(known := points.dropna(subset=PUBLISHED)):
+        figure.add_scatter(**published_marks(known, mode), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
         means = fit.points.assign(x=axis.unplace(fit.points["x"]))
         figure.add_scatter(**_means(means, mode, axis), **at)
@@ -277,6 +280,8 @@ def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bo
         name_line(figure, "fit, 95 % band", {**soft, "dash": "dash"}, group=FIT)
         if (points.groupby("facet")["model_y"].nunique() > 1).any():
             name_mark(figure, "mean of the panel, fitted", _mean_mark(mode), group=MEANS)
+    if points[PUBLISHED].notna().any():
+        name_mark(figure, "published", cross(mode), group=PUBLISHED)
     if (points.groupby("facet")["chance"].nunique() == 1).any():
         name_chance(figure, mode)
 

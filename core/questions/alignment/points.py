@@ -9,6 +9,7 @@ from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit, competence_fit
 from core.study.models import trained
+from core.study.published import BESIDE
 
 
 def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
@@ -28,13 +29,13 @@ def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
-    gets `raw` in its name. They have no ceiling.
+    gets `raw` in its name. They have no ceiling, and no published values: those are raw.
     """
     renamed = points.rename(
         columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
     )
     return renamed.assign(score=renamed["calibrated"], chance=0.0).drop(
-        columns="ceiling", errors="ignore"
+        columns=["ceiling", *BESIDE], errors="ignore"
     )
 
 
@@ -43,7 +44,9 @@ def shared_points(points: pd.DataFrame) -> pd.DataFrame:
     score is called alignment.
     """
     points = points.reindex(columns=list(dict.fromkeys([*points, "share"])))
-    shared = points.rename(columns={"score": "alignment"})
+    shared = points.rename(columns={"score": "alignment"}).drop(
+        columns=list(BESIDE), errors="ignore"
+    )
     return shared.assign(score=shared["share"], chance=0.0, ceiling=1.0)
 
 

@@ -21,6 +21,7 @@ from core.questions.captions.completion import (
     complete_scores,
 )
 from core.questions.captions.findings import alignment_findings, facts_findings
+from core.questions.captions.points import panels
 from core.questions.captions.question import (
     CaptionAlignment,
     CaptionFacts,
@@ -241,13 +242,13 @@ declare(
 
 
 def _groups(models: pd.DataFrame, by: str) -> dict[str, str]:
-    """Return what stands for each model: its objective, or itself."""
-    return dict(
-        zip(models["model"], models["group" if by == "objective" else "model"], strict=True)
-    )
+    """Return what stands for each model: itself, or its panel."""
+    if by == "model":
+        return dict(zip(models["model"], models["model"], strict=True))
+    return panels(models, by)
 
 
 def _titles(models: pd.DataFrame, by: str) -> dict[str, str]:
-    """Return what a person calls each objective, or each model."""
-    shown = models["group" if by == "objective" else "title"]
-    return dict(zip(_groups(models, by).values(), shown, strict=True))
+    """Return what a person calls what stands for each model."""
+    shown = panels(models, by)
+    return {group: shown[model] for model, group in _groups(models, by).items()}

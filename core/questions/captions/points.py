@@ -7,12 +7,18 @@ from collections.abc import Mapping
 import pandas as pd
 
 from core.encoders.encoder import REALITY
+from core.modalities import find_modality
 from core.questions.captions.trends import by_group
+from core.study.models import is_reality
 
 
 def panels(models: pd.DataFrame, by: str) -> dict[str, str]:
-    """Return the panel of each model: its objective, or itself."""
-    names = models["group" if by == "objective" else "title"]
+    """Return the panel of each model: its objective, itself, or all models of its modality."""
+    if by == "modality":
+        everyone = models["modality"].map(lambda name: f"all {find_modality(name).plural}")
+        names = everyone.mask(is_reality(models), models["title"])
+    else:
+        names = models["group" if by == "objective" else "title"]
     return dict(zip(models["model"], names, strict=True))
 
 
@@ -32,6 +38,18 @@ def level_points(
     return points.sort_values(
         "group_y", key=lambda group: group == REALITY, kind="stable", ignore_index=True
     )
+
+
+def panel_points(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per panel and caption level, each a mean over all its models: as figure 9 of
+    Huh et al. 2024, whose deviation is over the language models' own means.
+
+    table: the answer of `CaptionAlignment`. As `level_points` gives them.
+    """
+    about = {"facet": table["title"], "title_y": table["title"], "group_y": table["title"]}
+    points = table.assign(**about, parameters_y=float("nan"))
+    last = points["facet"].str.lower() == REALITY
+    return pd.concat([points[~last], points[last]], ignore_index=True)
 
 
 def language_lines(

@@ -44,8 +44,11 @@ class CaptionAlignment(_ModelsByLevel):
     command: ClassVar[str] = "captions alignment"
 
     comparison: Comparison = part(Comparison)
-    by: Literal["objective", "model"] = option(
-        "objective", label="A panel per", help="what each row stands for, or averages over"
+    by: Literal["objective", "model", "modality"] = option(
+        "objective",
+        label="A panel per",
+        help="what each row stands for, or averages over; modality: all vision models, as published"
+        " (figure 9)",
     )
 
     @property

@@ -47,14 +47,9 @@ def kind_of(source: str) -> SourceKind:
 
 
 @dataclass(frozen=True)
-class Counting:
+class PairCounting:
     """How colors that occur together are counted."""
 
-    by: Literal["words", "cells"] = option(
-        "words",
-        label="Pixels count for",
-        help="lay out color words, or the colors of the grid themselves",
-    )
     radius: float = option(
         RADIUS, least=1, label="Radius in pixels", help="most pixels between the two of a pair"
     )
@@ -83,6 +78,17 @@ class Counting:
         least=0,
         label="Least count",
         help="leave out colors seen less often (100 in pixels, 20 in captions)",
+    )
+
+
+@dataclass(frozen=True)
+class Counting(PairCounting):
+    """How colors that occur together are counted, and what they count for."""
+
+    by: Literal["words", "cells"] = option(
+        "words",
+        label="Pixels count for",
+        help="lay out color words, or the colors of the grid themselves",
     )
 
 

@@ -24,6 +24,7 @@ CROSS = (  # the axes of CIELAB in three dimensions: name, from, to
     ("a*", (50.0, -70.0, 0.0), (50.0, 70.0, 0.0)),
     ("b*", (50.0, 0.0, -70.0), (50.0, 0.0, 70.0)),
 )
+MOST_DOTS = 400  # points of a panel that are drawn large enough to be pointed at
 MOST_WORDS = 40  # points of a panel; of more, names stand in the hover cards alone
 
 
@@ -111,7 +112,9 @@ def add_colors(
 
 
 def _size(colors: int) -> float:
-    return 12.0 if colors <= MOST_WORDS else 8.0
+    if colors <= MOST_WORDS:
+        return 12.0
+    return 8.0 if colors <= MOST_DOTS else 4.0
 
 
 def _texts(names: Sequence[str], places: Sequence[str], color: str) -> dict[str, object]:

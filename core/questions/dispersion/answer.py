@@ -50,6 +50,7 @@ from core.questions.dispersion.question import (
     StimulusDispersion,
 )
 from core.questions.registry import Answer, declare, never
+from core.study.published import deviations_here
 from core.study.selections import count_share, ends
 from core.study.spaces import find_spaces
 from core.study.study import Study
@@ -118,9 +119,14 @@ declare(HeldOutPoints, Answer(compare_held_out, version=2, complete=name_joint))
 
 
 def fit_held_out(question: HeldOutFits, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Relate each space's deviation to the dispersion of the others; see `relate_held_out`."""
+    """Relate each space's deviation to the dispersion of the others; see `relate_held_out`.
+
+    Over the models and stimuli of the published work also published: its Pearson's r.
+    """
     points = ask(HeldOutPoints(question.scope, question.joint), study, report)
-    return relate_held_out(points, question.joint.spaces)
+    table = relate_held_out(points, question.joint.spaces)
+    published, models = deviations_here(study), table["space"].str.rpartition(":")[0]
+    return table.assign(published=models.map(published)) if set(models) == set(published) else table
 
 
 declare(

@@ -22,7 +22,7 @@ def held_out(
     model, a dot per stimulus.
 
     points: as `core.questions.dispersion.consensus.hold_out` gives them, with title and group of
-    each space. fits: as `relate_held_out` does.
+    each space. fits: as `relate_held_out` does, published beside it where it is known.
     """
     spaces = list(dict.fromkeys(points["space"]))
     relations = fits.set_index("space").to_dict("index")
@@ -80,7 +80,8 @@ def _correlation(fit: Mapping[Hashable, Any]) -> str:
     if math.isnan(fit["pearson"]):
         return "no correlation: one side does not vary"
     r = f"Pearson {fit['pearson']:.2f} ({fit['pearson_low']:.2f} to {fit['pearson_high']:.2f})"
+    published = f"<br><b>published {fit['published']:.2f}</b>" if "published" in fit else ""
     return (
         f"{r}, {p_text(fit['shuffled_p'])}<br>shuffled {fit['shuffled']:.2f}, Spearman"
-        f" {fit['spearman']:.2f}".replace("-", "−")
+        f" {fit['spearman']:.2f}{published}".replace("-", "−")
     )

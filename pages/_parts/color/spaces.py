@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.questions.color import space_figures as figures
 from core.questions.color.geometry.words import color_words
-from pages._parts.color import turning
+from pages._parts.color import cloud, turning
 from pages._parts.color.hues import Hues
 from pages._shared import exportbar, frame, prose
 from pages._shared.address import fragment
@@ -54,7 +54,9 @@ def show(at: Place, hues: Hues, tables: Tables) -> None:
         _show_words(tables)
     figure = figures.overlay(tables[x], tables[y], **seen)
     draw(at, hues, figure, {name: tables[name] for name in (x, y)}, key="overlay")
-    turning.link(["layouts", "overlay"], turn=turn, tilt=tilt, flat=dims == 2)
+    with frame.part():
+        cloud.show(at, hues, seen)
+    turning.link(["layouts", "overlay", "cloud"], turn=turn, tilt=tilt, flat=dims == 2)
 
 
 def draw(at: Place, hues: Hues, figure: go.Figure, tables: Tables, *, key: str) -> None:

@@ -28,6 +28,7 @@ COLUMNS = {
     "pearson": "Pearson's r",
     "pearson_low": "95 % from",
     "pearson_high": "to",
+    "published": "published r",
     "shuffled": "r if shuffled",
     "shuffled_p": "p",
     "partial": "partial r",
@@ -58,4 +59,5 @@ def show(at: Place, choice: Choice) -> None:
     titled = spread.titled(at, table, "space")
     prose.explain(READING.format(shuffles=SHUFFLES), findings_of(fits, titled))
     with st.expander("The correlations as a table"):
-        st.dataframe(titled[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)
+        kept = [name for name in COLUMNS if name in titled]
+        st.dataframe(titled[kept].rename(columns=COLUMNS), hide_index=True)

@@ -19,6 +19,7 @@ from core.questions.asking import ask, left_out_of
 from core.questions.asking import recipe_of as recipe
 from core.questions.captions.answer import bin_facts
 from core.questions.captions.completion import complete_facts, default_models
+from core.questions.captions.points import panel_points
 from core.questions.captions.question import (
     CaptionAlignment,
     CaptionFacts,
@@ -357,3 +358,25 @@ def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> N
         "llama-again"
     ]
     assert level_trends(compare_levels(study, k=5), {})["models"].tolist() == [2, 2, 2]
+
+
+def test_the_published_figure_is_a_mean_over_vision_and_a_deviation_over_language(root: Path):
+    """Figure 9 of Huh et al. 2024, written out: of each language model the mean over all vision
+    models, then mean and standard deviation (n − 1) of these.
+    """
+    study = Study(Store(root), "cave")
+    seeing = ("vit-clip-s", "vit-clip-m")
+    question = CaptionAlignment(Scope("cave"), MODELS, (*seeing, "reality"), by="modality")
+    table = ask(question, study).set_index(["title", "level"])
+    scores = ask(CaptionScores(Scope("cave"), MODELS, seeing), study)
+    for level in ("5", "20", "40"):
+        own = []
+        for model in MODELS:
+            rows = scores[(scores["model"] == model) & (scores["level"] == level)]
+            own.append(sum(rows["score"]) / len(seeing))
+        mean = sum(own) / len(own)
+        deviation = (sum((one - mean) ** 2 for one in own) / (len(own) - 1)) ** 0.5
+        row = table.loc["all vision models", level]
+        assert (row["mean"], row["deviation"]) == pytest.approx((mean, deviation))
+    points = panel_points(table.reset_index())
+    assert list(dict.fromkeys(points["facet"])) == ["all vision models", "Reality"]

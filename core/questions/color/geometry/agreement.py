@@ -19,6 +19,7 @@ from core.questions.color.geometry.superpose import disparity
 from core.statistics.intervals import LEVEL
 from core.statistics.nulls import draw_orders
 
+MANY = 4000  # values: all pairs of more would take gigabytes
 FEWEST = 5  # colors; of fewer, shuffling gives hardly any other order
 DISSIMILARITIES, LAYOUTS = "dissimilarities", "layouts"
 COLUMNS = ("of", "measure", "value", "chance", "p", "low", "high")
@@ -173,7 +174,11 @@ def _nearest(apart: Square, k: int) -> Integer[np.ndarray, "n k"]:
 
 
 def _kendall(x: Float64[np.ndarray, " pairs"], y: Float64[np.ndarray, " pairs"]) -> float:
-    """Return τ-b of ranks; scipy's function spends most of its time on a p-value."""
+    """Return τ-b of ranks; of a few, scipy's function spends most of its time on a p-value."""
+    if len(x) > MANY:
+        from scipy.stats import kendalltau
+
+        return float(kendalltau(x, y).statistic)
     first, second = _pairs(len(x))
     a, b = (np.sign((ranks[first] - ranks[second]).astype(np.float32)) for ranks in (x, y))
     ordered = float(a @ a) * float(b @ b)  # how many are in x, and in y; exact below 2²⁴ pairs

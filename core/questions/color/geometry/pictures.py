@@ -14,6 +14,7 @@ from PIL import Image
 
 from core.cores import count_threads
 from core.errors import InputError, StimuliError
+from core.questions.color.geometry.batches import BATCH, find_batches, read_batches
 from core.stimuli.images import load_image
 
 Picture = UInt8[np.ndarray, "_ _ 3"]  # (height, width, RGB); pictures differ in size
@@ -21,27 +22,33 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", "
 
 
 def read_pictures(path: Path, *, side: int | None = None) -> list[Picture]:
-    """Read the pictures of a folder and the folders in it, or of an .npz file with one uint8 array
-    (n, height, width, 3).
+    """Read the pictures of a folder and the folders in it, those of CIFAR-10's binary batches where
+    it holds them, or of an .npz file with one uint8 array (n, height, width, 3).
 
     side: the longer side is shrunk to so many pixels where it is longer; None leaves pictures as
     they are. Raises InputError where there is neither, StimuliError for a picture that is broken.
     """
     if path.is_dir():
         files = find_pictures(path)
+        if files and files[0].suffix == BATCH:
+            return _shrunk(read_batches(files), side)
         return decode(
             [file.read_bytes() for file in files], names=[str(file) for file in files], side=side
         )
     if path.suffix.lower() != ".npz" or not path.is_file():
         raise InputError(f"a folder of pictures or an .npz file expected; {path} is neither")
-    return [
-        shrink(Image.fromarray(picture), side) if side else picture for picture in _from_npz(path)
-    ]
+    return _shrunk(_from_npz(path), side)
+
+
+def _shrunk(pictures: UInt8[np.ndarray, "n height width 3"], side: int | None) -> list[Picture]:
+    return [shrink(Image.fromarray(picture), side) if side else picture for picture in pictures]
 
 
 def find_pictures(folder: Path) -> list[Path]:
-    """Return the files of pictures in a folder and the folders in it, by path."""
-    return sorted(
+    """Return the files of pictures in a folder and the folders in it, by path, or CIFAR-10's binary
+    batches where it holds them.
+    """
+    return find_batches(folder) or sorted(
         file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file()
     )
 

@@ -66,7 +66,7 @@ class Pixels:
         return hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:
-        table = self._count(study)
+        table = self.count(study)
         met = np.flatnonzero(table.any(axis=1))
         table = table[np.ix_(met, met)]
         lab = to_lab(cell_centers(met, grid=self.counting.grid))
@@ -84,14 +84,16 @@ class Pixels:
         smoothing = self.counting.smoothing
         return from_counts(counts, colors, lab, least=least, most=most, smoothing=smoothing)
 
-    def _count(self, study: Study) -> Int64[np.ndarray, "cells cells"]:
+    def count(self, study: Study) -> Int64[np.ndarray, "cells cells"]:
+        """Return how often the colors of the grid meet."""
         if self.images == SHIPPED:
             check_shipped(self.counting)
             return read_counts()
         radius, pairs, grid = self.counting.radius, self.counting.pairs, self.counting.grid
-        return count_colors(self._pictures(study), radius=radius, pairs=pairs, grid=grid, seed=0)
+        return count_colors(self.pictures(study), radius=radius, pairs=pairs, grid=grid, seed=0)
 
-    def _pictures(self, study: Study) -> list[Picture]:
+    def pictures(self, study: Study) -> list[Picture]:
+        """Return the pictures; the counts that come with the project have none."""
         side = self.counting.side
         if self.images not in {card.name for card in study.store.datasets()}:
             return read_pictures(self._path(study), side=side)

@@ -1,0 +1,145 @@
+"""Published alignments: shipped as CSV under data/published, a row per value, each with the source
+that states it; and which of them are of models and stimuli that a study has.
+
+A value belongs to models by their specs and to a dataset by its id and size, and to no others: a
+copy in a folder may have other weights, another sample other stimuli.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from core.competence.published import FOLDER
+from core.errors import InputError
+from core.metrics.spec import MetricSpec
+from core.stimuli.dataset import DatasetCard
+from core.study.parts import Measure
+from core.study.study import Study
+
+FILE = FOLDER / "alignments.csv"
+COLUMNS = (
+    "page",
+    "work",
+    "place",
+    "what",
+    "dataset",
+    "stimuli",
+    "x",
+    "y",
+    "layers",
+    "metric",
+    "k",
+    "value",
+    "chance",
+    "ask",
+    "source",
+)
+_TYPES = {"stimuli": "Int64", "k": "Int64", "value": "float64", "chance": "float64"}
+BESIDE = ("published", "published_layers", "published_by")
+
+
+def published_alignments() -> pd.DataFrame:
+    """Return every published value: COLUMNS, texts that are missing are "", numbers NaN.
+
+    page: where it is compared with one's own. place: the figure or table of the work. dataset: its
+    id on the hub, or the name that the source gives it. x, y: specs of models, "" where a value is
+    of no single pair. layers: as `core.study.layers.read_choice` reads them. value: NaN where the
+    source gives a direction alone. ask: the words of the command that answers it.
+    """
+    return _shipped().copy()
+
+
+def read_alignments(path: Path) -> pd.DataFrame:
+    """Read a file of values, as `published_alignments` returns them; raises InputError for other
+    columns and for a value without a source.
+    """
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if tuple(table) != COLUMNS:
+        raise InputError(
+            f"{path.name} has the columns {', '.join(map(str, table))}; expected"
+            f" {', '.join(COLUMNS)}"
+        )
+    if len(missing := table.index[table["source"].str.strip() == ""]):
+        raise InputError(
+            f"{path.name}, line {missing[0] + 2}: a published value needs a source; name it"
+        )
+    numbers = {name: pd.to_numeric(table[name].mask(table[name] == "")) for name in _TYPES}
+    return table.assign(**numbers).astype(_TYPES)
+
+
+@cache
+def _shipped() -> pd.DataFrame:
+    return read_alignments(FILE)
+
+
+def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
+    """Return whether a dataset of a store is a published one: by its id on the hub, or by its name
+    where it has none, and by its size.
+    """
+    return dataset in (card.source.get("hub_id"), card.name) and card.size == stimuli
+
+
+def published_here(study: Study) -> pd.DataFrame:
+    """Return the published values of this study's dataset whose models are all in the store, with
+    the names that the store gives them in place of their specs.
+    """
+    card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
+    mine = [
+        is_dataset(card, dataset, int(size))
+        for dataset, size in zip(table["dataset"], table["stimuli"], strict=True)
+    ]
+    names = names_by_spec(study) | {"": ""}
+    table = table[mine].assign(
+        x=lambda rows: rows["x"].map(names), y=lambda rows: rows["y"].map(names)
+    )
+    return table.dropna(subset=["x", "y"]).reset_index(drop=True)
+
+
+def names_by_spec(study: Study) -> dict[str, str]:
+    """Return the study's models by their specs."""
+    return {entry.card.spec: entry.card.name for entry in study.store.models(study.dataset.name)}
+
+
+def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:
+    """Return the published values of pairs of the study's models by a measure with its usual
+    parameters, whatever their layers were: rows of `published_here`.
+    """
+    table = published_here(study)
+    k = measure.settings.get("k")
+    same = (table["metric"] == measure.metric) & (table["y"] != "") & (not measure.parameters)
+    return table[same & (table["k"].isna() if k is None else table["k"] == k)]
+
+
+def deviations_here(study: Study) -> dict[str, float]:
+    """Return Pearson's r of each model's deviation with the dispersion of the others, by model, as
+    published; none unless the study has all models of that consensus.
+    """
+    table = published_alignments()
+    whole = table[(table["page"] == "dispersion") & (table["x"] != "")]
+    here = published_here(study).query("page == 'dispersion' and x != ''")
+    if len(here) < len(whole):
+        return {}
+    return dict(zip(here["x"], here["value"], strict=True))
+
+
+def put_beside(table: pd.DataFrame, published: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
+    """Add BESIDE to alignments of pairs, model_x and model_y: the published value, of which layers,
+    and who says so; the table as it is where none has one.
+
+    published: as `published_pairs` gives it, in either order of the two models where the metric is
+    symmetric.
+    """
+    values = dict[tuple[str, str], tuple[float, str, str]]()
+    for row in published.to_dict("records"):
+        found = (row["value"], row["layers"], row["source"])
+        values.setdefault((row["x"], row["y"]), found)
+        if spec.symmetric:
+            values.setdefault((row["y"], row["x"]), found)
+    pairs = list(zip(table["model_x"], table["model_y"], strict=True))
+    if not values.keys() & set(pairs):
+        return table
+    rows = [values.get(pair, (float("nan"), "", "")) for pair in pairs]
+    return table.join(pd.DataFrame(rows, columns=list(BESIDE), index=table.index))

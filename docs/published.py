@@ -1,0 +1,92 @@
+"""The list of published figures: work by work, with the command that makes each, and our value.
+
+    python -m docs.published STORE
+
+asks every command of data/published/works.toml that has a value over the embedded demo, in a store
+that holds it, and writes the values to data/published/ours.csv; `make docs` writes the page.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from core.plans.works import FILE, Shown, Work, read_works
+
+OURS = FILE.parent / "ours.csv"
+COLUMNS = ("work", "place", "demo", "value")
+INTRODUCTION = """The figures and tables of the works whose procedures are offered, each with the
+command that makes it, how that differs from the work, what was published, and our value. A study's
+figures are made by `platoscope study run`; [Whole studies](studies.md) says how. Ours are over the
+embedded demo, whose models are small and trained in the Cave: they show that the procedure runs,
+and are not to equal what was published of large models. “—” means that it needs the real models.
+Single published alignments, pair by pair, are listed by `platoscope published`, and drawn on the
+pages beside one's own where the store has the same models and stimuli."""
+
+
+def published_page() -> str:
+    """Return what was published, work by work, as Markdown."""
+    ours = read_ours()
+    lines = ["# Published figures", "", "<!-- Made by `make docs` from data/published/works.toml"]
+    lines[-1] += ", data/studies and data/published/ours.csv; edit those, not this page. -->"
+    lines += ["", " ".join(INTRODUCTION.split("\n"))]
+    for work in read_works():
+        lines += ["", f"## {work.name}", "", f"{work.source}.", ""]
+        lines += ["| place | what | command | differs | published | ours |", "|---" * 6 + "|"]
+        lines += [_row(work, one, ours) for one in work.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _row(work: Work, one: Shown, ours: dict[tuple[str, str, str], float]) -> str:
+    command = f"`platoscope {one.command}`" + (f": {one.figure}" if one.figure else "")
+    value = f"{ours[work.name, one.place, one.demo]:.3g}" if one.demo else "—"
+    own = f"{value} (`{one.demo}`: {one.pick} of {one.column})" if one.demo else value
+    cells = (one.place, one.what, command, one.differs or "faithful", "; ".join(one.values), own)
+    return f"| {' | '.join(cells)} |"
+
+
+def read_ours() -> dict[tuple[str, str, str], float]:
+    """Return our value of each work, place and command over the demo."""
+    with OURS.open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        return {(row["work"], row["place"], row["demo"]): float(row["value"]) for row in rows}
+
+
+def measure() -> Iterator[tuple[str, str, str, float]]:
+    """Yield our value of every row that the demo answers, from the store of the settings; what has
+    none is told.
+    """
+    import pandas as pd
+
+    from core.cli import main
+    from core.plans.figures import own_value
+    from core.plans.plan import Finding
+
+    for work in read_works():
+        for one in (row for row in work.rows if row.demo):
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                main([*shlex.split(one.demo), "--json"])
+            answer = json.loads(printed.getvalue())
+            table = pd.DataFrame(answer if isinstance(answer, list) else answer["rows"])
+            chosen = Finding("", one.what, "", column=one.column, where=one.where, pick=one.pick)
+            value, reason = own_value(chosen, table, {})
+            if reason:
+                print(f"{work.name}, {one.place}: {reason}", file=sys.stderr)
+            else:
+                yield work.name, one.place, one.demo, value
+
+
+if __name__ == "__main__":
+    os.environ["PLATOSCOPE_STORE"] = str(Path(sys.argv[1]).resolve())
+    rows = list(measure())
+    with OURS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([COLUMNS, *((*row[:3], f"{row[3]:.6g}") for row in rows)])

@@ -1,0 +1,53 @@
+"""Pixels in CIELAB, and the layout of their co-occurrences beside them: figure 8, left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.questions.asking import findings_of
+from core.questions.color import space_figures as figures
+from core.questions.color.cloud.answer import CLOUD, LAYOUT
+from core.questions.color.cloud.question import ColorPixels
+from core.questions.color.geometry.defaults import SHIPPED
+from core.questions.color.question import PairCounting
+from pages._parts.color.hues import Hues
+from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared.address import bind
+from pages._shared.queries import Place
+
+READING = """Left, pixels where CIELAB has them, each in its own color. Right, the colors of a
+grid in RGB, laid out only by how often they lie close together in pictures, and rotated onto
+CIELAB. The published figure 8 begins with these two."""
+
+
+def show(at: Place, hues: Hues, seen: Mapping[str, Any]) -> None:
+    """Draw both panels. seen: from where, as the figures of spaces take it."""
+    st.header("Pixels, and the layout of their co-occurrences", anchor=False)
+    question = pick(at, hues)
+    table = queries.ask(at, question)
+    panels = [table[table["source"] == source] for source in (CLOUD, LAYOUT)]
+    figure = figures.layouts(panels, **seen, narrow=frame.narrow())
+    exportbar.draw(at, question, figure, key="cloud", table=table)
+    prose.explain(READING, findings_of(question, table))
+
+
+def pick(at: Place, hues: Hues) -> ColorPixels:
+    """Choose the pictures; those of one's own are counted as the bar says."""
+    options = controls.options_by_name(ColorPixels)
+    images = st.text_input(
+        options["images"].label,
+        help=controls.sentence(options["images"].help),
+        **bind("images", SHIPPED),
+    )
+    if images.strip() in ("", SHIPPED):  # whose counting and colors are given
+        return ColorPixels(at.scope)
+    chosen = vars(hues.question.counting)
+    return ColorPixels(
+        at.scope,
+        images.strip(),
+        int(controls.pick_between(options["drawn"], 100, 5000, 100)),
+        PairCounting(**{name: chosen[name] for name in vars(PairCounting())}),
+    )

@@ -1,0 +1,136 @@
+"""Pixels of CIFAR-10 in CIELAB beside the layout of their co-occurrences; binary batches."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import InputError, StimuliError
+from core.options import build as build_question
+from core.questions.asking import ask, findings_of
+from core.questions.color import space_figures as figures
+from core.questions.color.cloud.answer import CLOUD, LAYOUT
+from core.questions.color.cloud.drawn import draw_pixels
+from core.questions.color.cloud.question import ColorPixels
+from core.questions.color.geometry.batches import find_batches, read_batches
+from core.questions.color.geometry.cooccurrence import count_colors
+from core.questions.color.geometry.pictures import read_pictures
+from core.questions.color.sources.pixels import Pixels
+from core.store import Store
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+QUICK = {"starts": 2, "permutations": 19}
+PAIRS, GRID, RADIUS = 3000, 3, 2.0
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return Study(
+        Store(build(tmp_path_factory.mktemp("small"), PaintedDataset(12), **SMALL)), "cave"
+    )
+
+
+def write_batch(place: Path, pictures: np.ndarray) -> None:
+    """Write pictures as the binary version's description says, byte by byte."""
+    with place.open("wb") as file:
+        for number, picture in enumerate(pictures):
+            file.write(bytes([number % 10]))
+            for channel in range(3):
+                for row in range(32):
+                    file.write(bytes(int(picture[row, column, channel]) for column in range(32)))
+
+
+@pytest.fixture(scope="module")
+def smooth() -> np.ndarray:
+    """Return pictures in which near pixels have like colors."""
+    rng, ramp = np.random.default_rng(0), np.linspace(0, 1, 32)
+    ends = rng.integers(0, 256, (12, 2, 3))
+    steps = ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * ramp[None, :, None]
+    return np.repeat(steps[:, None], 32, axis=1).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def batches(tmp_path_factory: pytest.TempPathFactory, smooth: np.ndarray) -> Path:
+    folder = tmp_path_factory.mktemp("cifar") / "cifar-10-batches-bin"
+    folder.mkdir()
+    for number, part in enumerate(np.split(smooth, 3), start=1):
+        write_batch(folder / f"data_batch_{number}.bin", part)
+    write_batch(folder / "test_batch.bin", 255 - smooth)
+    return folder.parent
+
+
+def test_binary_batches_are_the_training_pictures_in_their_order(batches: Path, smooth: np.ndarray):
+    for place in (batches, batches / "cifar-10-batches-bin"):
+        assert (np.stack(read_pictures(place)) == smooth).all()
+    assert read_pictures(batches, side=8)[0].shape == (8, 8, 3)
+
+
+def test_test_pictures_are_taken_where_there_are_no_others(tmp_path: Path, smooth: np.ndarray):
+    write_batch(tmp_path / "test_batch.bin", smooth[:2])
+    assert (np.stack(read_pictures(tmp_path)) == smooth[:2]).all()
+    (tmp_path / "test_batch.bin").write_bytes(b"short")
+    with pytest.raises(StimuliError, match=r"test_batch.bin has 5 bytes; expected .* 3,073 bytes"):
+        read_batches(find_batches(tmp_path))
+
+
+def test_pickles_are_refused_and_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "data_batch_1").write_bytes(pickle.dumps({"data": 0}))
+    monkeypatch.setattr(pickle, "load", pytest.fail)
+    with pytest.raises(InputError, match="is a Python pickle, which is not opened"):
+        read_pictures(tmp_path)
+
+
+def literal_pmi(counts: np.ndarray) -> list[list[float]]:
+    """Return max PMI − PMI of a table of counts, each raised by 1, in loops; 0 on the diagonal."""
+    n = len(counts)
+    raised = [[float(counts[i, j]) + 1 for j in range(n)] for i in range(n)]
+    total = sum(map(sum, raised))
+    alone = [sum(row) / total for row in raised]
+    information = [
+        [math.log(raised[i][j] / total / (alone[i] * alone[j])) for j in range(n)] for i in range(n)
+    ]
+    largest = max(map(max, information))
+    return [[0.0 if i == j else largest - information[i][j] for j in range(n)] for i in range(n)]
+
+
+def test_pixels_lie_where_cielab_has_them_and_cells_where_they_meet(
+    study: Study, batches: Path, smooth: np.ndarray
+):
+    choices = {"images": str(batches), "grid": GRID, "radius": RADIUS, "pairs": PAIRS, "least": 0}
+    question = build_question(ColorPixels, {**choices, "drawn": 50, **QUICK})
+    table = ask(question, study)
+    cloud, cells = (table[table["source"] == name] for name in (CLOUD, LAYOUT))
+    assert len(cloud) == 50
+    assert (cloud[["x", "y", "z"]].to_numpy() == cloud[["L", "a", "b"]].to_numpy()).all()
+    own = {tuple(pixel) for pixel in smooth.reshape(-1, 3)}
+    drawn = draw_pixels(list(smooth), drawn=50, seed=0)
+    assert {tuple(color) for color in drawn.astype(int)} <= own
+    counts = count_colors(list(smooth), radius=RADIUS, pairs=PAIRS, grid=GRID, seed=0)
+    met = counts.any(axis=1)
+    assert cells["seen"].tolist() == counts.sum(axis=1)[met].tolist()
+    source = Pixels(str(batches), question.layout.counting)
+    expected = literal_pmi(counts[np.ix_(met, met)])
+    assert source.gather(study, "xkcd").matrix == pytest.approx(np.array(expected))
+    assert set(table["pictures"]) == {len(smooth)}
+    sentences = findings_of(question, table)
+    assert "Kendall τ" in sentences[0]
+    assert sentences[1] == "These are 3,000 pairs of pixels of 12 pictures."
+    figure = figures.layouts([cloud, cells], turn=30, tilt=30, mode="light")
+    assert sum(len(trace.customdata or ()) >= 50 for trace in figure.data) >= 1
+
+
+def test_the_counts_that_come_with_the_project_say_that_they_are_of_test_images(study: Study):
+    question = build_question(ColorPixels, QUICK)
+    table = ask(question, study)
+    assert set(table["pictures"]) == {10_000}
+    assert "test images" in findings_of(question, table)[1]
+    assert "--images DIR" in findings_of(question, table)[1]
+    with pytest.raises(InputError, match="to count otherwise, give the pictures"):
+        ask(build_question(ColorPixels, {**QUICK, "radius": 2.0}), study)
+    with pytest.raises(InputError, match="leave --drawn out, or give the pictures"):
+        ask(build_question(ColorPixels, {**QUICK, "drawn": 5}), study)

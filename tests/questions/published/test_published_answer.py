@@ -1,0 +1,106 @@
+"""Published values beside one's own: listed, and compared and drawn where the store has both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cli import main
+from core.questions.alignment.figures import trend
+from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.dispersion.held_out_figures import held_out
+from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
+from core.questions.published.question import PublishedValues
+from core.store import Store
+from core.study import published
+from core.study.parts import Comparison, Scope
+from core.study.study import Study
+from tests.study.published_store import COCO, DISPERSED, WIT, build_published
+
+SIZE = 24
+DINO = "vit_small_patch14_dinov2.lvd142m"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_published(tmp_path_factory.mktemp("published"), size=SIZE)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = published.published_alignments()
+    monkeypatch.setattr(published, "_shipped", lambda: table.assign(stimuli=SIZE))
+
+
+def test_a_published_alignment_stands_beside_the_pair_s_own_and_is_drawn(root: Path):
+    study = Study(Store(root), COCO)
+    question = Alignment(Scope(COCO), axis="parameters", comparison=Comparison(k=10))
+    table = ask(question, study)
+    row = table.set_index(["model_x", "model_y"]).loc["bloomz-560m", DINO]
+    assert row["published"] == 0.207715
+    assert row["published_layers"] == "24:11"
+    assert list(table)[-1] == "reason"
+    points, models = trend_points(table, study.models()), study.models()
+    figure = trend(points, fits(points, models), label="alignment", mode="light")
+    crosses = [
+        one for one in figure.data if one.legendgroup == "published" and one.x[0] is not None
+    ]
+    drawn = sorted(value for one in crosses for value in one.y)
+    assert drawn == pytest.approx(sorted(points["published"]))
+    assert any("published 0.208" in card for one in crosses for card in one.hovertext)
+    assert "published" not in calibrated_points(points.assign(calibrated=0.1, raw_chance=0.0))
+    assert "published" not in shared_points(points)
+    other = ask(Alignment(Scope(COCO), axis="parameters", comparison=Comparison(k=5)), study)
+    assert "published" not in other
+
+
+def test_published_correlations_stand_over_the_models_held_out(root: Path):
+    study = Study(Store(root), WIT)
+    fits_of = ask(HeldOutFits(Scope(WIT)), study)
+    named = dict(zip(fits_of["space"].str.rpartition(":")[0], fits_of["published"], strict=True))
+    models = [spec.partition(":")[2] for spec in DISPERSED]
+    assert named == dict(zip(models, (0.33, 0.21, 0.43, 0.26), strict=True))
+    points = ask(HeldOutPoints(Scope(WIT)), study).assign(title="a model", group="MAE")
+    heads = [note.text for note in held_out(points, fits_of, mode="light").layout.annotations]
+    assert sum("published 0.33" in head for head in heads) == 1
+    spaces = tuple(fits_of["space"])[:3]
+    fewer = ask(HeldOutFits(Scope(WIT), Spaces(spaces)), study)
+    assert "published" not in fewer
+
+
+def test_every_published_value_is_listed_and_those_of_the_store_are_compared(root: Path):
+    study = Study(Store(root), COCO)
+    table = ask(PublishedValues(Scope(COCO)), study)
+    assert len(table) == len(published.published_alignments())
+    own = table[table["here"].notna()]
+    assert len(own) == 12  # six pairs, by two metrics
+    assert set(own["metric"]) == {"mutual_knn", "cka"}
+    pair = own[(own["metric"] == "cka")].iloc[0]
+    score = ask(
+        Alignment(
+            Scope(COCO), ("bloomz-560m",), (DINO,), axis="", comparison=Comparison(metric="cka")
+        ),
+        study,
+    )["score"].iloc[0]
+    assert pair["here"] == score
+    assert pair["command"].startswith(
+        f"platoscope align --dataset {COCO} --x bloomz-560m --y {DINO}"
+    )
+    missing = table[table["here"].isna()].set_index("reason")
+    assert {reason.split(" ")[0] for reason in missing.index} == {"a", "the", "not"}
+    assert (table["published"].notna() | (table["reason"] == "the source gives no number")).all()
+
+
+def test_each_page_has_its_own(root: Path, capsys: pytest.CaptureFixture[str]):
+    for about in ("captions", "color", "dispersion"):
+        table = ask(PublishedValues(Scope(WIT), about), Study(Store(root), WIT))
+        assert set(table["page"]) == {about}
+        assert len(table) == {"captions": 1, "color": 1, "dispersion": 5}[about]
+    assert np.isfinite(table["here"]).sum() == 4
+    words = ["published", "--dataset", WIT, "--about", "dispersion", "--store", str(root)]
+    assert main(words) == 0
+    assert "0.43" in capsys.readouterr().out

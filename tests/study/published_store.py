@@ -1,0 +1,89 @@
+"""A store of random features under the ids of published models and datasets: what is published of
+them stands beside their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from core.encoders.encoder import ModelCard
+from core.recipe import Recipe
+from core.stimuli.dataset import DatasetCard
+from core.store import Embedding, add_dataset, write_embedding
+from core.store.versions import VERSIONS
+from tests.pages.world import LEVELS, PaintedDataset
+
+COCO, WIT = "coco_val2017", "wit"
+PAIRED = {  # of the replication's pairs, by modality
+    "hf:bigscience/bloomz-560m": "language",
+    "hf:bigscience/bloomz-1b1": "language",
+    "timm:vit_small_patch14_dinov2.lvd142m": "vision",
+    "timm:vit_small_patch16_224.augreg_in21k": "vision",
+}
+DISPERSED = {  # whose consensus the work on dispersion takes, by objective
+    "timm:vit_huge_patch14_224.mae": "MAE",
+    "timm:vit_giant_patch14_dinov2.lvd142m": "DINOv2",
+    "timm:vit_huge_patch14_clip_224.laion2b": "CLIP",
+    "timm:vit_huge_patch14_clip_224.laion2b_ft_in12k": "CLIP fine-tuned",
+}
+
+
+class HubDataset(PaintedDataset):
+    """Painted stimuli under the published dataset's id."""
+
+    @property
+    def card(self) -> DatasetCard:
+        return replace(super().card, source={"kind": "hub", "hub_id": "minhuh/prh"})
+
+
+class PlainDataset(PaintedDataset):
+    """Painted stimuli of a folder."""
+
+    @property
+    def card(self) -> DatasetCard:
+        return replace(super().card, source={"kind": "folder", "folder": "/nowhere"})
+
+
+def build_published(root: Path, *, size: int = 60) -> Path:
+    """Fill a store with both datasets, so many stimuli each, and their models."""
+    coco = PlainDataset(size, name=COCO, title="COCO")
+    wit = HubDataset(size, name=WIT, title="WIT")
+    for dataset in (coco, wit):
+        add_dataset(root, dataset)
+    for spec, modality in PAIRED.items():
+        _embed(root, coco, spec, modality, "supervised")
+    for spec, objective in DISPERSED.items():
+        _embed(root, wit, spec, "vision", objective)
+    return root
+
+
+def _embed(root: Path, dataset: PaintedDataset, spec: str, modality: str, objective: str) -> None:
+    name = spec.partition(":")[2].rpartition("/")[2]
+    seed = sum(map(ord, spec))
+    rng = np.random.default_rng(seed)
+    reads = modality == "language"
+    family, objective = ("BLOOMZ", "language") if reads else ("ViT", objective)
+    card = ModelCard(
+        name, name, modality, spec, family, objective, 10**7 + seed, name, ("block 1", "block 2")
+    )
+    layers = [
+        dataset.world + rng.normal(size=dataset.world.shape).astype(np.float32) / 3
+        for _ in card.layers
+    ]
+    write_embedding(
+        root,
+        Embedding(
+            dataset=dataset.card,
+            card=card,
+            level=LEVELS[0] if reads else None,
+            layers=layers,
+            bits=np.full(dataset.size, seed / 300) if reads else None,
+            bytes=np.full(dataset.size, 40.0) if reads else None,
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
+            device="cpu",
+            seconds=0.1,
+        ),
+    )
