@@ -79,6 +79,7 @@ def _traces(heads: pd.DataFrame, column: str, mode: Mode) -> Iterator[dict[str, 
         "x": chance.index,
         "y": chance,
         "name": "chance",
+        "legendgroup": "chance",
         **_line(INK[mode].chance, "dot"),
         "showlegend": True,
     }
