@@ -79,6 +79,12 @@ PAGES = {
             icon=":material/stacks:",
             url_path="theory-deep-linear",
         ),
+        st.Page(
+            "pages/theory/attention.py",
+            title="Queries and keys",
+            icon=":material/key:",
+            url_path="theory-attention",
+        ),
     ],
     "Store": [
         st.Page(

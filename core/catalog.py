@@ -74,8 +74,9 @@ from core.questions.stimuli.question import (
     StimulusNeighbors,
     StimulusResiduals,
 )
+from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
-from core.theory.deep_linear.question import DeepLinear
+from core.theory.deep_linear.question import DeepLinear, Matrices
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Adaptation,
@@ -135,8 +136,10 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StimulusNeighbors,
     StimulusResiduals,
     SharedNeighbors,
+    Attention,
     Contrastive,
     DeepLinear,
+    Matrices,
 )
 
 # whose answers a store may keep: also those that others ask in turn, without a command of their own

@@ -5,7 +5,7 @@ and stop it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -17,11 +17,12 @@ from core.progress import Progress
 
 class Look(NamedTuple):
     """One look: figures, a value by name, as a row of the table; matrix, what is drawn as a map
-    beside them, where there is one.
+    beside them, where there is one; rows, what it says of the parts of what is looked at.
     """
 
     figures: Mapping[str, float | str]
     matrix: Float64[Tensor, "_ _"] | None = None
+    rows: Sequence[Mapping[str, float | str]] = ()
 
 
 class Run(NamedTuple):
@@ -53,12 +54,17 @@ def in_one_thread(looks: Iterator[Look]) -> Iterator[Look]:
 
 def watch(run: Run, report: Progress | None = None) -> pd.DataFrame:
     """Take every look of a run and return a row per look."""
+    return tabulate(collect(run, report))
+
+
+def collect(run: Run, report: Progress | None = None) -> list[Look]:
+    """Take every look of a run."""
     looks = []
     for done, look in enumerate(run.looks, start=1):
         looks.append(look)
         if report and run.total:
             report(done, run.total, "looks")
-    return tabulate(looks)
+    return looks
 
 
 def last_row(table: pd.DataFrame) -> dict[str, int | float | str | None]:
@@ -72,3 +78,8 @@ def last_row(table: pd.DataFrame) -> dict[str, int | float | str | None]:
 def tabulate(looks: Iterable[Look]) -> pd.DataFrame:
     """Return a row per look with its figures."""
     return pd.DataFrame([look.figures for look in looks])
+
+
+def tabulate_rows(looks: Iterable[Look]) -> pd.DataFrame:
+    """Return the rows of every look."""
+    return pd.DataFrame([row for look in looks for row in look.rows])

@@ -11,11 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError
 from core.options import Option, build, options_of
 from core.questions.asking import findings_of
-from core.theory.deep_linear import figures
-from core.theory.deep_linear.breakers import BREAKERS, usual_strengths
-from core.theory.deep_linear.presets import PRESETS, start
-from core.theory.deep_linear.question import DeepLinear
-from core.theory.looks import Look, tabulate
+from core.theory.deep_linear import figures, sweep_figures, weight_figures
+from core.theory.deep_linear.breaking.breakers import BREAKERS, usual_strengths
+from core.theory.deep_linear.presets import DESCENTS, PRESETS, start
+from core.theory.deep_linear.question import DeepLinear, Matrices
+from core.theory.looks import Look, tabulate, tabulate_rows
 from pages._shared import address, bar, controls, experiment, exportbar, frame, prose
 from pages._shared.address import bind
 
@@ -29,7 +29,11 @@ FORMULA = (
     r"c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)",
 )
 FORMULAS = {
-    "sgd": r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x), \qquad \eta = 0.003",
+    "sgd": r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x)",
+    "limits": (
+        r"\lim_{t \to \infty} \lim_{\eta \to 0^+} \theta(t, \eta) \neq"
+        r" \lim_{\eta \to 0^+} \lim_{t \to \infty} \theta(t, \eta)"
+    ),
     "theorem-1": (
         r"\min_\theta\; \mathbb{E}[\ell] + \eta\, \mathbb{E}\lVert\nabla \ell\rVert^2, \qquad \eta"
         r" \to 0"
@@ -44,9 +48,25 @@ FORMULAS = {
     "saddle": r"\operatorname{rank}(W_D \cdots W_1) < \operatorname{rank}(V)",
     "private-data": r"x_A = x + z_A, \qquad x_B = x + z_B",
     "edge-of-stability": r"\lambda_{\max}(\nabla^2 L) \le 2 / \eta",
+    "nonlinear-labels": (
+        r"y = V x + C q(x) + \epsilon, \qquad q_k = \tfrac{1}{\sqrt 2}(z_k^2 - 1), \qquad z ="
+        r" \Sigma_x^{-1/2} x"
+    ),
+    "quiet-labels": r"\operatorname{rank}(\sqrt{\Sigma_\epsilon}\, V) < \operatorname{rank}(V)",
+    "unrelated-data": (
+        r"\mathbb{E}[x_A x_B^\top] = (1 - s)\, \Sigma_x, \qquad \mathrm{CKA} \to (1 - s)^2\,"
+        r" \mathrm{CKA}"
+    ),
+    "two-saddles": (
+        r"f(x) = \sum_{k \in I} \sigma_k u_k e_k^\top \Sigma_x^{-1/2} x, \qquad I_A \neq I_B"
+    ),
 }
 
 
+BALANCE = (
+    r"\mathbb{E}[\nabla_{W_i} \ell\, \nabla_{W_i} \ell^\top] ="
+    r" \mathbb{E}[\nabla_{W_{i+1}} \ell^\top\, \nabla_{W_{i+1}} \ell]"
+)
 OPTIONS = {one.name: one for one in options_of(DeepLinear)}
 
 
@@ -62,7 +82,8 @@ def show() -> None:
     experiment.conduct(question, partial(start, question), show_run, answer=answer)
     claim = BREAKERS[name].claim if name in BREAKERS else PRESETS[name].claim
     prose.explain(f"{frame.plain(claim)}\n\n{CLAIM}")
-    prose.derive((*([FORMULAS[name]] if name in FORMULAS else []), *FORMULA))
+    balance = [BALANCE] if name in ("theorem-1", "sgd") else []
+    prose.derive((*([FORMULAS[name]] if name in FORMULAS else []), *FORMULA, *balance))
 
 
 def pick(preset: str) -> DeepLinear:
@@ -81,7 +102,8 @@ def pick(preset: str) -> DeepLinear:
         "b": pick_widths(OPTIONS["b"]),
         "condition": controls.pick_share(OPTIONS["condition"], 1.0, 30.0, step=0.1),
         "seed": seed,
-        "strength": pick_strengths(preset, rank),
+        "strength": pick_strengths(preset, rank, labels),
+        **pick_descent(preset),
     }
     return build(DeepLinear, chosen)
 
@@ -102,12 +124,46 @@ def pick_widths(one: Option) -> tuple[int, ...]:
     return widths
 
 
-def pick_strengths(preset: str, rank: int) -> tuple[float, ...]:
+def pick_descent(preset: str) -> dict[str, object]:
+    """Draw how SGD goes, where it trains the networks, and return what differs from the preset."""
+    if preset not in DESCENTS:
+        return {}
+    usual, one = DESCENTS[preset], OPTIONS["step"]
+    steps = tuple(each.step for each in usual)
+    text = st.text_input(
+        one.label,
+        help=controls.sentence(one.help),
+        **bind(one.name, ", ".join(f"{step:g}" for step in steps), joint=", "),
+    )
+    chosen = read_steps(text, one)
+    batch = controls.pick_number(OPTIONS["batch"], 256, usual=usual[0].batch)
+    return {
+        "step": () if chosen == steps else chosen,
+        "batch": None if batch == usual[0].batch else batch,
+    }
+
+
+def read_steps(text: str, one: Option) -> tuple[float, ...]:
+    """Read "0.01, 0.003"; raises InputError."""
+    try:
+        steps = tuple(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        steps = ()
+    low, high = float(one.least or 0), float(one.most or 1)
+    if not 1 <= len(steps) <= 6 or not all(low <= step <= high for step in steps):
+        raise InputError(
+            f"expected one to six sizes of steps of {low:g} to {high:g}, such as 0.01, 0.003; got"
+            f" {text!r}"
+        )
+    return steps
+
+
+def pick_strengths(preset: str, modes: int, labels: int) -> tuple[float, ...]:
     """Draw one more strength of a breaker and return all that are tried; none for its own ones."""
-    usual = usual_strengths(preset, rank) if preset in BREAKERS else ()
+    usual = usual_strengths(preset, modes=modes, labels=labels) if preset in BREAKERS else ()
     if len(usual) < 2:
         return ()
-    whole = preset == "saddle"
+    whole = bool(BREAKERS[preset].counts)
     for text in address.take("strength"):
         if text not in map(str, usual):
             address.hand("added", [text])
@@ -139,21 +195,37 @@ def show_looks(question: DeepLinear, answer: DeltaGenerator, looks: list[Look]) 
         by_noise = table["min_alignment"].iloc[0]
         figure = figures.other_minima(list(values), by_noise=by_noise, mode=frame.mode())
         exportbar.draw_alone(question, figure, key="minima", table=table)
+    elif question.preset == "limits":
+        figure = sweep_figures.limits(table, mode=frame.mode(), narrow=frame.narrow())
+        exportbar.draw_alone(question, figure, key="limits", table=table)
+    elif question.preset == "hierarchy":
+        figure = sweep_figures.hierarchy(table, mode=frame.mode(), narrow=frame.narrow())
+        exportbar.draw_alone(question, figure, key="hierarchy", table=table)
     else:
-        show_training(question, looks[-1], table)
+        show_training(question, looks, table)
 
 
-def show_training(question: DeepLinear, last: Look, table: pd.DataFrame) -> None:
+def show_training(question: DeepLinear, looks: list[Look], table: pd.DataFrame) -> None:
     """Draw the alignment over training, layer by layer, and what else changes on the way."""
     steps = "steps of descent (L-BFGS)" if question.preset == "theorem-1" else "steps of SGD"
     linear, mode = question.preset not in ("tanh", "relu"), frame.mode()
     figure = figures.over_training(table, steps=steps, predicted=linear, mode=mode)
     exportbar.draw_alone(question, figure, key="training", table=table)
-    show_layers(question, last, "Layer by layer")
+    show_layers(question, looks[-1], "Layer by layer")
     if linear:
         st.header("What happens on the way", anchor=False)
         way = figures.on_the_way(table, steps=steps, mode=mode, narrow=frame.narrow())
         exportbar.draw_alone(question, way, key="way", table=table)
+        show_matrices(question, tabulate_rows(looks), steps)
+
+
+def show_matrices(question: DeepLinear, rows: pd.DataFrame, steps: str) -> None:
+    """Draw what becomes of each matrix over training."""
+    st.header("Matrix by matrix", anchor=False)
+    asked = build(Matrices, {"preset": question.preset, **vars(question.networks)})
+    figure = weight_figures.matrices(rows, steps=steps, mode=frame.mode())
+    exportbar.draw_alone(asked, figure, key="matrices", table=rows)
+    prose.answer(findings_of(asked, rows))
 
 
 def show_layers(question: DeepLinear, look: Look, title: str) -> None:
@@ -164,7 +236,7 @@ def show_layers(question: DeepLinear, look: Look, title: str) -> None:
         return
     a, b = (
         [f"{network}{place}" for place, _ in enumerate(widths, start=1)]
-        for network, widths in (("a", question.a), ("b", question.b))
+        for network, widths in (("a", question.networks.a), ("b", question.networks.b))
     )
     rows, columns = ([*a, *b], [*a, *b]) if len(look.matrix) == len(a) + len(b) else (a, b)
     st.header(title, anchor=False)

@@ -9,7 +9,7 @@ import pytest
 from core.cli import main
 from core.theory.contrastive import setups
 from core.theory.deep_linear import presets
-from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.breaking.breakers import BREAKERS
 
 
 def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
@@ -53,11 +53,29 @@ def test_people_read_a_table_and_a_verdict(capsys) -> None:
     assert "The theory predicts slope 1 and offset 0.405" in shown.err
 
 
+def test_matrices_answer_with_a_row_for_each_look_and_matrix(capsys) -> None:
+    assert main(["theory", "matrices", "--a", "3", "--b", "3", "4", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    last = [row for row in rows if row["at"] == rows[-1]["at"]]
+    assert [(row["network"], row["matrix"]) for row in last] == [
+        *(("a", place) for place in range(3)),
+        *(("b", place) for place in range(4)),
+    ]
+    (inner,) = (row for row in last if (row["network"], row["matrix"]) == ("b", 2))
+    assert inner["stretch"] == pytest.approx(1, abs=1e-2)  # a rotation
+    assert inner["norm"] == pytest.approx(inner["norm_theory"], rel=1e-2)
+    assert max(row["gradients_apart"] or 0 for row in last) < 1e-2
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["deep-linear", "--strength", "1"], "theorem-1 has no strength"),
         (["deep-linear", "--rank", "9"], "a rank of 1 … 5, not 9"),
+        (["deep-linear", "--step", "0.1"], "SGD does not train theorem-1"),
+        (["deep-linear", "--preset", "sgd", "--step", "0.1", "0.2"], "sgd has one size of steps"),
+        (["matrices", "--batch", "4"], "SGD does not train theorem-1"),
+        (["attention", "--models", "gpt2-q"], "no shipped language model named 'gpt2-q'"),
         (["contrastive", "--positives", "0.5"], "positives cannot be chosen with the loss infonce"),
         (["contrastive", "--jumps", "0", "--window", "1"], "never share a window"),
     ],

@@ -16,7 +16,11 @@ from core.theory.looks import Look, Run, tabulate
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 
-PAGES = {"theory/contrastive": "sees in pieces", "theory/deep_linear": "come to see the same"}
+PAGES = {
+    "theory/attention": "balance each other",
+    "theory/contrastive": "sees in pieces",
+    "theory/deep_linear": "come to see the same",
+}
 
 
 @pytest.fixture
@@ -89,8 +93,9 @@ def test_what_cannot_be_learned_is_said(on_nothing):
 def test_deep_linear_networks_end_aligned(on_nothing):
     app = on_nothing("theory/deep_linear", a="4", b="5, 4")
     assert PAGES["theory/deep_linear"] in app.title[0].value
-    assert charts(app) == ["training", "layers", "way"]
+    assert charts(app) == ["training", "layers", "way", "matrices"]
     assert "1 − " in seen(app)
+    assert "theory matrices" in app.code[-1].value
     assert "--a 4 --b 5 4" in app.code[0].value
 
 
@@ -128,6 +133,25 @@ def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
     app = on_nothing("theory/deep_linear", preset="saddle", a="4", b="5")
     assert charts(app) == ["broken", "layers"]
     assert "at strength 2" in seen(app)
+
+
+def test_steps_of_sgd_are_chosen_where_it_trains(on_nothing):
+    app = on_nothing(
+        "theory/deep_linear", preset="edge-of-stability", a="3", b="3", step="0.01", batch="4"
+    )
+    assert charts(app) == ["broken", "layers"]
+    assert app.code[0].value.endswith("--step 0.01 --batch 4")
+    assert "sizes of steps of 0.0001 to 1" in said(
+        on_nothing("theory/deep_linear", preset="limits", step="7")
+    )
+
+
+def test_queries_and_keys_are_drawn_model_by_model(on_nothing):
+    app = on_nothing("theory/attention", models="gpt2-xs", captions="2")
+    assert PAGES["theory/attention"] in app.title[0].value
+    assert charts(app) == ["balance"]
+    assert "in GPT-2 XS; fresh weights have" in seen(app)
+    assert app.code[0].value == "platoscope theory attention --models gpt2-xs --captions 2"
 
 
 @pytest.mark.parametrize("given", [{"a": "six"}, {"rank": "9"}, {"a": "2"}, {"preset": "weight"}])

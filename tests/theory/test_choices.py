@@ -10,8 +10,8 @@ from core.theory.contrastive.learners import LOSSES
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.world import KINDS
 from core.theory.deep_linear import presets
-from core.theory.deep_linear.breakers import BREAKERS
-from core.theory.deep_linear.question import DeepLinear
+from core.theory.deep_linear.breaking.breakers import BREAKERS
+from core.theory.deep_linear.question import DeepLinear, Matrices
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ from core.theory.deep_linear.question import DeepLinear
         (Contrastive, "world", KINDS),
         (Contrastive, "loss", LOSSES),
         (DeepLinear, "preset", [*presets.PRESETS, *BREAKERS]),
+        (Matrices, "preset", ["theorem-1", "sgd"]),
     ],
 )
 def test_every_name_is_offered_in_order(kind, option, names) -> None:

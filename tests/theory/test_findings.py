@@ -6,12 +6,14 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError
+from core.theory.attention.findings import findings as attention_findings
+from core.theory.attention.question import Attention
 from core.theory.contrastive.findings import fit_findings, view_findings, world_finding
 from core.theory.contrastive.runs import Kernel
 from core.theory.contrastive.setups import Setup
 from core.theory.deep_linear.findings import findings
 from core.theory.deep_linear.presets import start
-from core.theory.deep_linear.question import DeepLinear
+from core.theory.deep_linear.question import DeepLinear, Networks
 from core.theory.looks import Look, Run, in_one_thread, tabulate, watch
 
 NAN = float("nan")
@@ -51,6 +53,35 @@ def test_a_value_that_is_none_is_not_told_as_one() -> None:
     measured = {f"{name}_b": [0.1, 0.1] for name in ("excess_loss", "entropy", "distance")}
     lost = looks.assign(**measured, **{name.replace("_b", "_a"): NAN for name in measured})
     assert "no layer is farther than nan from the closed form" in verdict("theorem-1", lost)
+
+
+def test_limits_and_what_layers_depend_on_are_told() -> None:
+    looks = pd.DataFrame(
+        {
+            "step": [0.0, 0.0, 0.1, 0.2],
+            "time": [1.0, 10.0, 10.0, 10.0],
+            "min_alignment": [0.3, 0.4, 0.9, NAN],
+        }
+    )
+    told = verdict("limits", looks)
+    assert "a least alignment of 0.400 at time 10, and was 0.300 at a tenth of it." in told
+    assert "SGD reaches 0.900 with steps of 0.1 (time 10)." in told
+    assert "It diverges with steps of 0.2." in told
+    cells = pd.DataFrame(
+        {
+            "preset": "sgd",
+            "differs": ["view", "labels"],
+            "held": [1.0, 0.0],
+            "within_a": [0.5, 0.9],
+            "within_b": [0.9, 0.9],
+        }
+    )
+    assert (
+        verdict("hierarchy", cells)
+        == "sgd: layers depend (linear CKA below 0.97) on labels, and not on view; those of one"
+        " network are aligned to at least 0.500."
+    )
+    assert "on nothing, and not on view;" in verdict("hierarchy", cells[:1])
 
 
 def test_a_value_beyond_one_is_told_as_it_is() -> None:
@@ -138,7 +169,7 @@ def test_a_fit_is_told_against_what_can_be(loss, predicted) -> None:
 def test_presets_know_how_many_looks_there_are() -> None:
 
     def begin(preset: str, *strength: float) -> Run:
-        return start(DeepLinear(preset, strength, a=(3,), b=(3,)))
+        return start(DeepLinear(preset, strength, Networks(a=(3,), b=(3,))))
 
     assert (begin("theorem-1").total, begin("theorem-1").ends) == (0, True)
     assert begin("saddle").total == 3
@@ -169,3 +200,18 @@ def test_watching_a_run_reports_every_look_where_their_number_is_known() -> None
     assert reports == [(1, 2, "looks"), (2, 2, "looks")]
     watch(Run(iter(looks)), lambda *report: reports.append(report))
     assert len(reports) == 2
+
+
+def test_the_latest_queries_and_keys_of_each_family_are_told() -> None:
+    rows = [("A", "x", 1.0, 0.1), ("A2", "x", 2.0, -0.2), ("B", "y", 3.0, NAN)]
+    heads = pd.DataFrame(rows, columns=["title", "family", "step", "gradients_alike"])
+    heads = heads.assign(model=heads["title"], gradients_alike_initial=0.0)
+    heads["gradients_alike_chance"], heads["weights_alike"] = -0.001, 0.5
+    heads[["weights_alike_initial", "weights_alike_chance"]] = 0.1
+    first, second, _ = attention_findings(Attention(), heads)
+    assert first == (
+        "The gradients of queries and keys have a median cosine of −0.20 in A2; fresh weights have"
+        " 0.00 to 0.00, chance 0.00 to 0.00."
+    )
+    assert "0.50 in A2, 0.50 in B;" in second
+    assert attention_findings(Attention(), heads[2:])[0].startswith("No model here predicts")

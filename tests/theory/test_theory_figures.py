@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.theory.attention import figures as attention
 from core.theory.contrastive import figures as learned
 from core.theory.deep_linear import figures as linear
+from core.theory.deep_linear import sweep_figures as sweeps
+from core.theory.deep_linear import weight_figures as weights
+from core.theory.deep_linear.nets import make_nets
+from core.theory.deep_linear.weights import weigh
 
 SWEEP = pd.DataFrame(
     {
@@ -49,6 +54,70 @@ def test_training_is_drawn_for_both_networks(narrow) -> None:
     assert not linear.over_training(
         looks[["at", "min_alignment"]], steps="s", predicted=False, mode="light"
     ).layout.annotations
+
+
+def test_steps_and_time_are_drawn_beside_gradient_flow() -> None:
+    looks = pd.DataFrame(
+        {
+            "step": [0.0, 0.0, 0.1, 0.1],
+            "time": [1.0, 10.0, 1.0, 10.0],
+            "min_alignment": [0.3, 0.4, 0.5, np.nan],
+        }
+    )
+    for narrow in (False, True):
+        flow, noisy, collapsed = sweeps.limits(looks, mode="light", narrow=narrow).data
+        assert flow.line.dash == "dash"
+        assert list(noisy.x) == [1.0, 10.0]
+        assert list(collapsed.x) == pytest.approx([0.1, 1.0])
+
+
+def test_what_layers_depend_on_is_drawn_as_a_table() -> None:
+    cells = pd.DataFrame(
+        {
+            "preset": ["sgd", "sgd"],
+            "differs": ["view", "labels"],
+            "within_a": [0.9, 0.8],
+            "within_b": [0.7, 0.9],
+            "between": [0.6, 0.5],
+            "same_layer": [1.0, 0.4],
+        }
+    )
+    for narrow in (False, True):
+        drawn = sweeps.hierarchy(cells, mode="dark", narrow=narrow).data
+        assert [each.z.tolist() for each in drawn] == [[[0.7, 0.8]], [[0.6, 0.5]], [[1.0, 0.4]]]
+
+
+def test_matrices_are_drawn_with_the_theory_and_both_sides() -> None:
+    net = make_nets(widths=((3, 3), (4,)))[0]
+    rows = [row for at in (0, 5) for row in weigh(net, net.start, network="a", at=at)]
+    drawn = weights.matrices(pd.DataFrame(rows), steps="steps", mode="light").data
+    # norms with theory 3 · 2, three modes of three matrices, spread 1 + 2 · 2, two sides of two
+    assert len(drawn) == 6 + 9 + 5 + 4
+    assert {trace.name for trace in drawn if trace.showlegend} == {
+        "M^I Z, frozen",
+        "W_1",
+        "W_2",
+        "W_3",
+    }
+
+
+def test_queries_and_keys_are_drawn_over_training() -> None:
+    heads = pd.DataFrame(
+        {
+            "title": ["A", "A", "B"],
+            "family": "GPT-2",
+            "step": [50.0, 50.0, 0.0],
+            "layer": 1,
+            "head": [1, 2, 1],
+        }
+    )
+    for name in attention.PANELS:
+        heads[[name, f"{name}_initial", f"{name}_chance"]] = [[0.1, 0.2, 0.3]] * 3
+    drawn = attention.balance(heads, mode="light").data
+    assert len(drawn) == 4 * len(attention.PANELS)
+    assert list(drawn[0].x) == ["untrained", "50", "50"]
+    alone = attention.balance(heads.assign(step=np.nan), mode="dark", narrow=True).data
+    assert list(alone[0].x) == ["A", "A", "B"]
 
 
 def test_maps_and_minima_are_drawn() -> None:

@@ -27,11 +27,14 @@ def least_entropy(
     left in it but in the scale. The inner matrices are √ρ R_i R_{i−1}ᵀ: rotations, all of one norm.
 
     The note leaves the scales α open, and writes (M^O)ᵀ in its equation 52 and one name for two
-    matrices in 55 and 56; by substitution W̄_{i+1} = √Σε M^O W_D … W_{i+1} = U √Σ R_iᵀ / √α_i.
-    Raises InputError for a width below the rank of V. Source: Ziyin and Chuang 2025, equations 50
-    to 57; the scales from its equation 47 at every layer.
+    matrices in 55 and 56; by substitution W̄_{i+1} = √Σε M^O W_D … W_{i+1} = U √Σ R_iᵀ / √α_i. Since
+    the last matrix has to make V of what it gets, it is written here without Σε, which may have
+    any rank that leaves √Σε V that of V. Raises InputError for a lower one, and for a width below
+    the rank of V. Source: Ziyin and Chuang 2025, equations 50 to 57; the scales from its equation
+    47 at every layer.
     """
-    left, values, right = _modes(root(world.noise) @ world.target @ root(world.inputs), widths)
+    _, values, right = _modes(root(world.noise) @ world.target @ root(world.inputs), widths)
+    _check_noise(len(values), world)
     depth, s = len(widths) + 1, values.sum()
     q, p = _reach(world, frame), _pull(world, frame)
     ratio = (s**2 / (p * q)) ** (1 / depth)
@@ -45,8 +48,8 @@ def least_entropy(
         @ torch.linalg.inv(frame.before @ root(world.inputs))
     ]
     weights += [ratio.sqrt() * after @ before.T for before, after in pairwise(turns)]
-    closing = torch.linalg.inv(root(world.noise) @ frame.after) @ left
-    return [*weights, closing * values.sqrt() @ turns[-1].T / last.sqrt()]
+    closing = torch.linalg.inv(frame.after) @ world.target @ root(world.inputs) @ right.T
+    return [*weights, closing / values.sqrt() @ turns[-1].T / last.sqrt()]
 
 
 def least_entropy_value(world: World, frame: Frame, depth: int) -> float:
@@ -101,6 +104,14 @@ def _modes(matrix: Matrix, widths: Sequence[int]) -> tuple[Matrix, torch.Tensor,
             f" {rank} or wider"
         )
     return left[:, :rank], values[:rank], right[:rank]
+
+
+def _check_noise(heard: int, world: World) -> None:
+    if heard < torch.linalg.matrix_rank(world.target):
+        raise InputError(
+            "a mode of the map comes without noise, and no minimum has the least entropy; give the"
+            " noise a higher rank"
+        )
 
 
 def _turns(widths: Sequence[int], rank: int, seed: int) -> list[Matrix]:

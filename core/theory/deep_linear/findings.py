@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from core.figures.numbers import small_text
-from core.theory.deep_linear.breakers import BREAKERS
-from core.theory.deep_linear.question import DeepLinear
+from core.theory.deep_linear.breaking.breakers import BREAKERS
+from core.theory.deep_linear.question import DeepLinear, Matrices
+from core.theory.deep_linear.sweeps.hierarchy import HELD
 from core.theory.rounding import near_one
 
 
@@ -16,14 +17,90 @@ def findings(question: DeepLinear, table: pd.DataFrame) -> list[str]:
     """
     if question.preset in BREAKERS:
         return [*_sweep(table), _prediction(table)]
-    if question.preset == "minima":
-        return _minima(table)
+    if question.preset in _OTHERS:
+        return _OTHERS[question.preset](table)
     first, last = table["min_alignment"].iloc[[0, -1]]
     course = f"The least alignment of any two hidden layers went from {first:.3f} to"
     if question.preset in ("tanh", "relu"):
         silent = "The theorem is about linear layers and predicts nothing here."
         return [f"{course} {near_one(last)}.", silent]
     return [f"{course} {near_one(last)}.", "Theorem 1 predicts 1.", _outcome(table.iloc[-1])]
+
+
+def matrix_findings(_: Matrices, table: pd.DataFrame) -> list[str]:
+    """Return what has become of each matrix at the last look; table: as `weigh` gives its rows."""
+    last = table[table["at"] == table["at"].max()]
+    depth = last.groupby("network")["matrix"].transform("max")
+    inner = last[last["matrix"].between(2, depth - 1)]
+    first, frozen, hidden = (
+        last[last["matrix"] == 1],
+        last[last["matrix"] == 0],
+        last[last["gradients_apart"].notna()],
+    )
+    sentences = [
+        f"Before the first matrix the modes differ {_span(frozen['spread'])} times in variance,"
+        f" after it {_span(first['spread'])} times; the theory predicts"
+        f" {_span(first['spread_theory'])}, whatever the inputs.",
+        f"The two sides of the gradient balance are {_span(hidden['gradients_apart'])} apart, those"
+        f" of the weights' {_span(hidden['weights_apart'])}.",
+    ]
+    if inner.empty:
+        return sentences
+    return [
+        f"The inner matrices stretch their modes {_span(inner['stretch'])} times, where the theory"
+        f" predicts rotations, 1; their norms are {_span(inner['norm'])}.",
+        *sentences,
+    ]
+
+
+def _span(values: pd.Series) -> str:
+    low, high = (small_text(each) for each in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _limits(table: pd.DataFrame) -> list[str]:
+    last = table.groupby("step", sort=False).tail(1)
+    flow, noisy = table[table["step"] == 0], last[last["step"] > 0]
+    sentences = []
+    if len(flow):
+        time, value = flow["time"].iloc[-1], flow["min_alignment"].iloc[-1]
+        before = flow.loc[flow["time"] <= time / 9, "min_alignment"]
+        since = f", and was {before.iloc[-1]:.3f} at a tenth of it" if len(before) else ""
+        sentences.append(
+            "Gradient flow, the limit of small steps, has a least alignment of"
+            f" {value:.3f} at time {time:.3g}{since}."
+        )
+    reached = noisy.dropna(subset=["min_alignment"])
+    if len(reached):
+        each = ", ".join(
+            f"{row.min_alignment:.3f} with steps of {row.step:g} (time {row.time:.3g})"
+            for row in reached.itertuples()
+        )
+        sentences.append(f"SGD reaches {each}.")
+    lost = noisy.loc[noisy["min_alignment"].isna(), "step"]
+    if len(lost):
+        sentences.append(f"It diverges with steps of {', '.join(f'{step:g}' for step in lost)}.")
+    return [
+        *sentences,
+        "The theory predicts that long time brings any small step to 1, and gradient flow not.",
+    ]
+
+
+def _hierarchy(table: pd.DataFrame) -> list[str]:
+    return [_dependence(str(preset), rows) for preset, rows in table.groupby("preset", sort=False)]
+
+
+def _dependence(preset: str, rows: pd.DataFrame) -> str:
+    """Say what layers depend on: where the same layer of two networks that differ in it is aligned
+    to less than HELD.
+    """
+    kept, lost = (
+        ", ".join(rows.loc[rows["held"] == held, "differs"].astype(str)) for held in (1, 0)
+    )
+    within = rows[["within_a", "within_b"]].min().min()
+    about = f"layers depend (linear CKA below {HELD:g}) on {lost or 'nothing'}"
+    about += f", and not on {kept}" if kept else ""
+    return f"{preset}: {about}; those of one network are aligned to at least {near_one(within)}."
 
 
 def _outcome(last: pd.Series) -> str:
@@ -69,6 +146,9 @@ def _sweep(table: pd.DataFrame) -> list[str]:
     )
     sentences = [f"The least alignment of the two networks is {', '.join(steps)}."] if steps else []
     return sentences + ([f"Descent diverged at strength {diverged}."] if diverged else [])
+
+
+_OTHERS = {"minima": _minima, "limits": _limits, "hierarchy": _hierarchy}
 
 
 def _prediction(table: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from core.theory.deep_linear.world import Frame, Matrix, World
+from core.theory.deep_linear.world import Frame, Matrix, World, root
 
 Weights = Sequence[Matrix]
 Scalar = Float64[Tensor, ""]
@@ -48,11 +48,11 @@ def hidden_maps(weights: Weights, frame: Frame) -> list[Matrix]:
 
 
 def loss(weights: Weights, frame: Frame, world: World) -> Scalar:
-    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr Σε with R the difference of the network's map and
-    V; at least Tr Σε.
+    """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr[Σε + C Cᵀ] with R the difference of the network's
+    map and V; at least the world's floor.
     """
     rest = _rest(weights, frame, world)
-    return torch.trace(rest @ world.inputs @ rest.T) + torch.trace(world.noise)
+    return torch.trace(rest @ world.inputs @ rest.T) + torch.trace(world.missed)
 
 
 def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
@@ -61,19 +61,24 @@ def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
     ∇_{W_i} ℓ = 2 g^i h^{i−1}ᵀ, and by the fourth moments of normal inputs
 
         E‖g^i h^{i−1}ᵀ‖² = E‖g^i‖² E‖h^{i−1}‖² + 2 ‖B_iᵀ R Σx T_{i−1}ᵀ‖²
+                           + 4 Σ_k ‖B_iᵀ C_k‖² ‖T_{i−1} √Σx_k‖²
 
-    where the last term is 0 at the minimum of the loss. Source: Ziyin and Chuang 2025, equation 14.
+    with columns k. The second term is 0 at the minimum of the loss, the third where labels are
+    linear. Source: Ziyin and Chuang 2025, equation 14.
     """
     rest = _rest(weights, frame, world)
     forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
     passed = rest @ world.inputs
-    errors = world.noise + passed @ rest.T  # second moment of the error
+    errors = world.missed + passed @ rest.T  # second moment of the error
     total = torch.zeros((), dtype=torch.float64)
     for before, after in zip(forward[:-1], backward[1:], strict=True):
         sizes = (after * (errors @ after)).sum() * (
             before * (before @ world.inputs)
         ).sum()  # Tr Bᵀ E B and Tr T Σ Tᵀ
         total = total + 4 * (sizes + 2 * (after.T @ passed @ before.T).square().sum())
+        if world.curve is not None:
+            bent = (after.T @ world.curve).square().sum(0)
+            total = total + 16 * bent @ (before @ root(world.inputs)).square().sum(0)
     return total
 
 
@@ -81,18 +86,21 @@ def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple
     """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both
     (width, width).
 
-    They are equal where the entropy is least; their diagonals are the gradient balance. The weights
-    have to be at a global minimum of the loss, since only there the error is independent of the
-    inputs. Source: Ziyin and Chuang 2025, equations 33 and 39.
+    They are equal where the entropy is least; their diagonals are the gradient balance. With the
+    error e, both follow from the fourth moments of normal inputs, anywhere in training:
+
+        E[e eᵀ ‖T x‖²]  = E[e eᵀ] Tr[T Σx Tᵀ] + 2 P TᵀT Pᵀ + 4 Σ_k C_k C_kᵀ ‖T √Σx_k‖²
+        E[x xᵀ ‖Bᵀ e‖²] = Σx Tr[Bᵀ E[e eᵀ] B] + 2 Pᵀ B Bᵀ P + 4 Σ_k √Σx_k √Σx_kᵀ ‖Bᵀ C_k‖²
+
+    with P = R Σx and columns k. Source: Ziyin and Chuang 2025, equations 33 and 39.
     """
     forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
-    reach = [torch.trace(each @ world.inputs @ each.T) for each in forward]  # E‖h‖²
-    pull = [torch.trace(each.T @ world.noise @ each) for each in backward]  # E‖g‖²
     moments = []
     for i in range(1, len(weights)):
-        inward = 4 * reach[i - 1] * backward[i].T @ world.noise @ backward[i]
-        outward = 4 * pull[i + 1] * forward[i] @ world.inputs @ forward[i].T
-        moments.append((inward, outward))
+        errors = _errors_by_size(forward[i - 1], weights, frame, world)
+        inputs = _inputs_by_error(backward[i + 1], weights, frame, world)
+        inward = 4 * backward[i].T @ errors @ backward[i]
+        moments.append((inward, 4 * forward[i] @ inputs @ forward[i].T))
     return moments
 
 
@@ -101,6 +109,28 @@ def conserved(weights: Weights) -> list[Matrix]:
     (the note's equation 62).
     """
     return [after.T @ after - before @ before.T for before, after in pairwise(weights)]
+
+
+def _errors_by_size(before: Matrix, weights: Weights, frame: Frame, world: World) -> Matrix:
+    """Return E[e eᵀ ‖T x‖²] for a layer's map T."""
+    rest = _rest(weights, frame, world)
+    passed, half = rest @ world.inputs, before @ root(world.inputs)
+    errors = (world.missed + passed @ rest.T) * half.square().sum()
+    errors = errors + 2 * passed @ before.T @ before @ passed.T
+    if world.curve is not None:
+        errors = errors + 4 * (world.curve * half.square().sum(0)) @ world.curve.T
+    return errors
+
+
+def _inputs_by_error(after: Matrix, weights: Weights, frame: Frame, world: World) -> Matrix:
+    """Return E[x xᵀ ‖Bᵀ e‖²] for a layer's map B to the output."""
+    rest = _rest(weights, frame, world)
+    passed, half = rest @ world.inputs, root(world.inputs)
+    pull = torch.trace(after.T @ (world.missed + passed @ rest.T) @ after)
+    inputs = world.inputs * pull + 2 * passed.T @ after @ after.T @ passed
+    if world.curve is not None:
+        inputs = inputs + 4 * (half * (after.T @ world.curve).square().sum(0)) @ half.T
+    return inputs
 
 
 def _rest(weights: Weights, frame: Frame, world: World) -> Matrix:

@@ -1,11 +1,11 @@
-"""What the page and `platoscope theory deep-linear` ask of deep linear networks."""
+"""What the page and `platoscope theory` ask of deep linear networks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options import option
+from core.options import option, part
 from core.questions.question import Question
 
 PresetName = Literal[
@@ -14,13 +14,53 @@ PresetName = Literal[
     "minima",
     "tanh",
     "relu",
+    "limits",
+    "hierarchy",
     "weight-decay",
     "gradient-flow",
     "labels",
     "saddle",
     "private-data",
     "edge-of-stability",
+    "nonlinear-labels",
+    "quiet-labels",
+    "unrelated-data",
+    "two-saddles",
 ]
+CourseName = Literal["theorem-1", "sgd"]
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The world, both networks, and how SGD goes where it trains them."""
+
+    inputs: int = option(5, least=1, help="inputs of the world")
+    labels: int = option(5, least=1, help="labels of the world")
+    rank: int = option(3, least=1, label="Rank of V", help="rank of the map from inputs to labels")
+    a: tuple[int, ...] = option(
+        (6, 7), least=1, label="Network a", help="widths of the first network's hidden layers"
+    )
+    b: tuple[int, ...] = option(
+        (5, 9, 8), least=1, label="Network b", help="widths of the second network's hidden layers"
+    )
+    condition: float = option(
+        4.0,
+        least=1,
+        label="Condition of M Z",
+        help="how unevenly frozen matrix and view stretch the inputs, 1 for a rotation",
+    )
+    step: tuple[float, ...] = option(
+        (),
+        least=1e-4,
+        most=1,
+        metavar="ETA",
+        label="Step η",
+        help="size of SGD's steps, several for limits (those of the preset)",
+    )
+    batch: int | None = option(
+        None, least=1, help="samples per step of SGD, whose gradients are averaged (the preset's)"
+    )
+    seed: int = option(0, least=0, help="seed of the world and of both networks")
 
 
 @dataclass(frozen=True)
@@ -42,19 +82,14 @@ class DeepLinear(Question):
         label="Strengths",
         help="strengths of what breaks the theorem (those of the preset)",
     )
-    inputs: int = option(5, least=1, help="inputs of the world")
-    labels: int = option(5, least=1, help="labels of the world")
-    rank: int = option(3, least=1, label="Rank of V", help="rank of the map from inputs to labels")
-    a: tuple[int, ...] = option(
-        (6, 7), least=1, label="Network a", help="widths of the first network's hidden layers"
-    )
-    b: tuple[int, ...] = option(
-        (5, 9, 8), least=1, label="Network b", help="widths of the second network's hidden layers"
-    )
-    condition: float = option(
-        4.0,
-        least=1,
-        label="Condition of M Z",
-        help="how unevenly frozen matrix and view stretch the inputs, 1 for a rotation",
-    )
-    seed: int = option(0, least=0, help="seed of the world and of both networks")
+    networks: Networks = part(Networks)
+
+
+@dataclass(frozen=True)
+class Matrices(Question):
+    """What becomes of each matrix while the layers align?"""
+
+    command: ClassVar[str] = "theory matrices"
+
+    preset: CourseName = option("theorem-1", help="how the networks learn")
+    networks: Networks = part(Networks)

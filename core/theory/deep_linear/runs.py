@@ -9,19 +9,19 @@ import numpy as np
 import torch
 
 from core.errors import InputError
-from core.theory.deep_linear.breakers import alignments, break_alignment
+from core.theory.deep_linear.breaking.breakers import alignments, break_alignment
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
 from core.theory.deep_linear.descent.entropic import descend_entropic
-from core.theory.deep_linear.descent.sgd import activate, run_sgd
+from core.theory.deep_linear.descent.sgd import Descent, activate, run_sgd
 from core.theory.deep_linear.descent.sharpness import sharpness
 from core.theory.deep_linear.layer_cka import align_layers, disproportion
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights, entropy, hidden_maps, loss
+from core.theory.deep_linear.weights import Row, weigh
 from core.theory.looks import Look
 
-SGD_STEP, SGD_COUNTS = (
-    0.003,
-    (0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000),
+SGD_COUNTS = (
+    *(0, 30, 100, 200, 400, 800, 1_500, 3_000, 6_000, 12_000, 25_000, 50_000, 75_000, 100_000),
 )
 EVERY = 10  # steps of descent on the entropic loss between two looks
 SEEN = 1_000  # inputs on which layers with an activation are compared
@@ -43,20 +43,21 @@ def train_entropic(nets: tuple[Net, Net]) -> Iterator[Look]:
 
 def train_noisily(
     nets: tuple[Net, Net],
+    descent: Descent,
     *,
-    step: float = SGD_STEP,
     counts: Sequence[int] = SGD_COUNTS,
     activation: str = "linear",
 ) -> Iterator[Look]:
-    """Train both networks by SGD on single samples and look after each number of steps; see `look`.
+    """Train both networks by SGD and look after each number of steps; see `look`.
 
     Raises InputError where a run diverges.
     """
-    runs = [run_sgd(net, step=step, counts=counts, activation=activation) for net in nets]
+    runs = [run_sgd(net, descent, counts=counts, activation=activation) for net in nets]
     for count, *held in zip(counts, *runs, strict=True):
         if not all(weight.isfinite().all() for weights in held for weight in weights):
             raise InputError(
-                f"descent diverged before {count:,} steps of size {step:g}; take a smaller step"
+                f"descent diverged before {count:,} steps of size {descent.step:g}; take a smaller"
+                " step"
             )
         yield (
             look(nets, held, at=count)
@@ -72,7 +73,7 @@ def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
     Figures: at; min_alignment (the smallest linear CKA of any two hidden layers of both);
     max_disproportion (definition 1); and of each network the loss above its floor, the entropy over
     its least, the sharpness, and the distance to the closed form (the largest disproportion of a
-    layer with the closed form's), named with _a and _b.
+    layer with the closed form's), named with _a and _b. Rows: those of `weigh`, of both networks.
     """
     maps = [hidden_maps(weights, net.frame) for net, weights in zip(nets, held, strict=True)]
     both = [*maps[0], *maps[1]]
@@ -82,6 +83,7 @@ def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
         "min_alignment": float(layers.min()),
         "max_disproportion": max(disproportion(x, y) for x in both for y in both),
     }
+    rows: list[Row] = []
     for name, net, weights, hidden in zip("ab", nets, held, maps, strict=True):
         aligned = hidden_maps(least_entropy(net.world, net.frame, net.widths), net.frame)
         least = least_entropy_value(net.world, net.frame, len(weights))
@@ -93,7 +95,8 @@ def look(nets: tuple[Net, Net], held: Sequence[Weights], *, at: int) -> Look:
         figures[f"distance_{name}"] = max(
             disproportion(x, y) for x, y in zip(hidden, aligned, strict=True)
         )
-    return Look(figures, layers)
+        rows += weigh(net, weights, network=name, at=at)
+    return Look(figures, layers, rows)
 
 
 def look_at_samples(
@@ -140,15 +143,21 @@ def draw_minima(
         )
 
 
-def sweep(name: str, nets: tuple[Net, Net], *, strengths: Sequence[float]) -> Iterator[Look]:
-    """Break the theorem at each strength.
+def sweep(
+    name: str,
+    nets: tuple[Net, Net],
+    *,
+    strengths: Sequence[float],
+    descent: Descent | None = None,
+) -> Iterator[Look]:
+    """Break the theorem at each strength. descent: where SGD trains the networks.
 
     Figures: strength; measured, measured_mean: least and mean alignment of a's layers with b's;
     predicted, predicted_mean: those of the theory, NaN where it says nothing; and the breaker's
     other figures. matrix: alignment of a's layers with b's. Raises as `break_alignment`.
     """
     for strength in strengths:
-        broken = break_alignment(name, nets, strength)
+        broken = break_alignment(name, nets, strength, descent)
         layers = alignments(broken.trained, broken)
         figures = {
             "strength": strength,

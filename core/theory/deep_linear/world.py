@@ -1,10 +1,10 @@
 """The world that embedded deep linear networks learn from: inputs, labels with noise, frozen
 matrices and views.
 
-    y = V x + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
+    y = V x + C q(x) + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
 
-A network sees Z x instead of x and is f(x) = M^O W_D … W_1 M^I Z x, where only the W are trained:
-see `Frame`.
+where C is 0, unless that is to break the theorem. A network sees Z x instead of x and is f(x) = M^O
+W_D … W_1 M^I Z x, where only the W are trained: see `Frame`.
 """
 
 from __future__ import annotations
@@ -21,22 +21,33 @@ from torch import Tensor
 from core.errors import InputError
 
 Matrix = Float64[Tensor, "_ _"]
+_ROUNDING = 1e-14  # of an eigenvalue, relative to the largest
 
 
 @dataclass(frozen=True)
 class World:
-    """Inputs of second moment Σx (d, d), labels V x + ε with V (c, d), noise of covariance Σε (c,
-    c); both of full rank.
+    """Inputs of second moment Σx (d, d), of full rank; labels V x + C q(x) + ε with V (c, d) and
+    noise of covariance Σε (c, c).
+
+    curve: C (c, d), none where labels are linear. q_k(x) = (z_k² − 1) / √2 of the whitened inputs z
+    = Σx^{−1/2} x has mean 0 and variance 1, and is uncorrelated with the inputs, though not
+    independent of them.
     """
 
     inputs: Matrix
     target: Matrix
     noise: Matrix
+    curve: Matrix | None = None
+
+    @property
+    def missed(self) -> Matrix:
+        """Return Σε + C Cᵀ: the second moment of what no linear network can know of the labels."""
+        return self.noise if self.curve is None else self.noise + self.curve @ self.curve.T
 
     @property
     def floor(self) -> float:
-        """Return Tr Σε: the loss of the best network of full rank."""
-        return float(torch.trace(self.noise))
+        """Return the loss of the best network of full rank: Tr Σε, where labels are linear."""
+        return float(torch.trace(self.missed))
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,11 @@ def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
     return (turn * torch.logspace(0.0, math.log10(condition), size, dtype=torch.float64)) @ turn.T
 
 
+def draw_matrix(rows: int, columns: int, *, seed: int) -> Matrix:
+    """Draw a matrix of standard normal entries."""
+    return _normal(_generator(seed), rows, columns)
+
+
 def draw_weights(
     widths: Sequence[int], frame: Frame, *, seed: int, scale: float = 1.0
 ) -> list[Matrix]:
@@ -115,9 +131,12 @@ def draw_weights(
 
 
 def root(matrix: Matrix) -> Matrix:
-    """Return the symmetric square root of a positive semi-definite matrix."""
+    """Return the symmetric square root of a positive semi-definite matrix; an eigenvalue that only
+    rounding keeps from 0 is 0.
+    """
     values, vectors = torch.linalg.eigh(matrix)
-    half: Tensor = (vectors * values.clamp(min=0.0).sqrt()) @ vectors.T
+    sound = values > _ROUNDING * values[-1]
+    half: Tensor = (vectors * values.where(sound, 0.0).sqrt()) @ vectors.T
     return half
 
 

@@ -13,12 +13,14 @@ import torch
 
 from core.errors import InputError, TrainingError, UnknownNameError
 from core.theory.deep_linear.descent.entropic import descend_entropic, entropic_loss, flow
-from core.theory.deep_linear.descent.sgd import run_sgd
+from core.theory.deep_linear.descent.sgd import Descent, run_sgd
 from core.theory.deep_linear.descent.sharpness import sharpness
 from core.theory.deep_linear.nets import make_nets
 from core.theory.deep_linear.network import conserved, entropy, loss
 from core.theory.deep_linear.runs import draw_minima, train_entropic, train_noisily
 from core.theory.lbfgs import descend
+
+STEPS = Descent(0.003)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def test_the_entropic_minimum_is_aligned_at_every_layer_pair_and_is_the_closed_f
 
 
 def test_noisy_descent_comes_close_to_what_the_entropic_loss_singles_out() -> None:
-    first, *_, last = train_noisily(make_nets(), counts=(0, 1_000, 60_000))
+    first, *_, last = train_noisily(make_nets(), STEPS, counts=(0, 1_000, 60_000))
     assert first.figures["min_alignment"] < 0.5
     assert last.figures["min_alignment"] > 0.9
 
@@ -97,19 +99,19 @@ def test_with_an_activation_layers_are_compared_on_samples(nets) -> None:
     linear, bent = (
         [
             found.figures["min_alignment"]
-            for found in train_noisily(nets, counts=(0, 500), activation=name)
+            for found in train_noisily(nets, STEPS, counts=(0, 500), activation=name)
         ]
         for name in ("linear", "tanh")
     )
     assert 0 < bent[0] <= 1
     assert bent != pytest.approx(linear, abs=1e-3)
     with pytest.raises(UnknownNameError, match="no activation named 'relo'; did you mean relu"):
-        list(train_noisily(nets, counts=(0, 1), activation="relo"))
+        list(train_noisily(nets, STEPS, counts=(0, 1), activation="relo"))
 
 
 def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
     net = replace(nets[1], seed=5)
-    (found,) = run_sgd(net, step=0.01, counts=[1], batch=2)
+    (found,) = run_sgd(net, Descent(0.01, batch=2), counts=[1])
     drawn, missed = np.random.default_rng(5).spawn(2)
     values, vectors = torch.linalg.eigh(net.world.inputs), torch.linalg.eigh(net.world.noise)
     roots = [
@@ -130,7 +132,7 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
 def test_looking_does_not_change_what_is_learned(nets) -> None:
     net = replace(nets[0], seed=5)
     once, often = (
-        list(run_sgd(net, step=0.01, counts=counts))[-1] for counts in ([50], [7, 20, 50])
+        list(run_sgd(net, Descent(0.01), counts=counts))[-1] for counts in ([50], [7, 20, 50])
     )
     assert all(torch.equal(one, other) for one, other in zip(once, often, strict=True))
 
@@ -139,7 +141,7 @@ def test_a_run_that_diverges_is_told(nets) -> None:
     with pytest.raises(
         InputError, match="descent diverged before 2,000 steps of size 3; take a smaller step"
     ):
-        list(train_noisily(nets, step=3.0, counts=(0, 2_000)))
+        list(train_noisily(nets, Descent(3.0), counts=(0, 2_000)))
 
 
 def test_flow_never_raises_the_loss_and_keeps_what_is_conserved(nets) -> None:

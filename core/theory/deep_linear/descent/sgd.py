@@ -8,7 +8,9 @@ gradient, so padding stays 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,20 +27,23 @@ Stack = Float64[np.ndarray, "D m m"]
 Batches = Float64[np.ndarray, "steps batch size"]
 
 
+@dataclass(frozen=True)
+class Descent:
+    """How SGD goes: the size of its steps, and how many samples' gradients each averages."""
+
+    step: float
+    batch: int = 1
+
+
 def run_sgd(
-    net: Net,
-    *,
-    step: float,
-    counts: Sequence[int],
-    batch: int = 1,
-    activation: str = "linear",
+    net: Net, descent: Descent, *, counts: Sequence[int], activation: str = "linear"
 ) -> Iterator[list[Matrix]]:
     """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of
     these numbers of steps, rising.
 
-    batch: samples per step, whose gradients are averaged. activation: of the hidden layers, one of
-    ACTIVATIONS. A run that diverges yields weights that are not finite, and the caller has to say
-    so. Deterministic by the net's seed. Raises UnknownNameError for the activation.
+    activation: of the hidden layers, one of ACTIVATIONS. A run that diverges yields weights that
+    are not finite, and the caller has to say so. Deterministic by the net's seed. Raises
+    UnknownNameError for the activation.
     """
     if activation not in ACTIVATIONS:
         raise UnknownNameError("activation", activation, ACTIVATIONS)
@@ -49,8 +54,8 @@ def run_sgd(
     for count in counts:
         while done < count:
             steps = min(count - done, 4096)
-            x, y = samples.draw(steps, batch)
-            take_steps(stack, before, after, x, y, step, ACTIVATIONS.index(activation))
+            x, y = samples.draw(steps, descent.batch)
+            take_steps(stack, before, after, x, y, descent.step, ACTIVATIONS.index(activation))
             done += steps
         yield _cut(stack, weights)
 
@@ -63,13 +68,15 @@ class _Samples:
     def __init__(self, world: World, seed: int) -> None:
         self._inputs, self._noise = root(world.inputs).numpy(), root(world.noise).numpy()
         self._target = world.target.numpy()
+        self._curve = np.zeros_like(self._target) if world.curve is None else world.curve.numpy()
         self._of_inputs, self._of_noise = np.random.default_rng(seed).spawn(2)
 
     def draw(self, steps: int, batch: int) -> tuple[Batches, Batches]:
         """Return inputs (steps, batch, d) and labels (steps, batch, c)."""
-        x = self._of_inputs.standard_normal((steps, batch, len(self._inputs))) @ self._inputs
+        white = self._of_inputs.standard_normal((steps, batch, len(self._inputs)))
         missed = self._of_noise.standard_normal((steps, batch, len(self._noise))) @ self._noise
-        return x, x @ self._target.T + missed
+        x = white @ self._inputs
+        return x, x @ self._target.T + missed + (white**2 - 1) / math.sqrt(2) @ self._curve.T
 
 
 def activate(values: Float64[np.ndarray, "..."], activation: str) -> Float64[np.ndarray, "..."]:

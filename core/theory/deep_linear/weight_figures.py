@@ -1,0 +1,104 @@
+"""Figures of what becomes of each matrix over training: norms, singular values, whitening, and both
+sides of the gradient balance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from core.figures.drawing import Drawing, draw_panels
+from core.figures.theme import INK, Mode, template
+
+PANELS = {
+    "norms": "norm ‖W_i‖",
+    "modes": "singular values of W_i",
+    "spread": "spread of the variances of h^i",
+    "balance": "E‖∇W_i‖² (solid), E‖∇W_{i+1}‖² (dotted)",
+}
+
+
+class _Curve(NamedTuple):
+    """A column of one matrix over training; goal: the column that the theory has of it, or none."""
+
+    matrix: int
+    column: str
+    goal: str = ""
+    dash: str = "solid"
+
+
+def matrices(points: pd.DataFrame, *, steps: str, mode: Mode) -> go.Figure:
+    """Draw norms, singular values, whitening and gradient balance over training: a row for each, a
+    column for each network, with dashed lines where the entropy is least.
+
+    points: rows of `weigh`. steps: what `at` counts.
+    """
+    networks = list(dict.fromkeys(points["network"]))
+    heads = [f"<b>{title}, network {name}</b>" for title in PANELS.values() for name in networks]
+    figure = draw_panels(
+        len(PANELS), len(networks), heads, vertical_spacing=0.07, horizontal_spacing=0.07
+    )
+    figure.update_layout(
+        template=template(mode),
+        height=230 * len(PANELS),
+        meta={"title": "Matrices over training"},
+    )
+    shown: set[int] = set()
+    for column, network in enumerate(networks, start=1):
+        rows = points[points["network"] == network]
+        for row, panel in enumerate(PANELS, start=1):
+            for curve in _curves(panel, rows):
+                at = {"row": row, "col": column}
+                _draw(figure, rows, curve, at=at, first=curve.matrix not in shown, mode=mode)
+                shown.add(curve.matrix)
+    long = points["at"].max() > 1000
+    figure.update_xaxes(type="log" if long else "linear", dtick=1 if long else None)
+    figure.update_xaxes(title_text=steps, row=len(PANELS))
+    return figure.update_yaxes(type="log", nticks=4, exponentformat="power").figure()
+
+
+def _shade(matrix: int, *, of: int, mode: Mode) -> str:
+    """Return a matrix's color: gray where it is frozen, and the darker the later it comes."""
+    if not matrix:
+        return INK[mode].soft
+    (shade,) = sample_colorscale(list(INK[mode].scale), [0.3 + 0.7 * matrix / of])
+    return str(shade)
+
+
+def _curves(panel: str, rows: pd.DataFrame) -> Iterator[_Curve]:
+    modes = [name for name in rows if str(name).startswith("mode_")]
+    for matrix in sorted(set(rows["matrix"].tolist())):
+        trained, hidden = matrix > 0, 0 < matrix < int(rows["matrix"].max())
+        if panel == "norms" and trained:
+            yield _Curve(matrix, "norm", "norm_theory")
+        if panel == "modes" and trained:
+            yield from (_Curve(matrix, str(name)) for name in modes)
+        if panel == "spread" and (hidden or not trained):
+            yield _Curve(matrix, "spread", "spread_theory" if trained else "")
+        if panel == "balance" and hidden:
+            yield _Curve(matrix, "incoming")
+            yield _Curve(matrix, "outgoing", dash="dot")
+
+
+def _draw(
+    figure: Drawing,
+    rows: pd.DataFrame,
+    curve: _Curve,
+    *,
+    at: dict[str, int],
+    first: bool,
+    mode: Mode,
+) -> None:
+    color = _shade(curve.matrix, of=int(rows["matrix"].max()), mode=mode)
+    name = f"W_{curve.matrix}" if curve.matrix else "M^I Z, frozen"
+    one = rows[rows["matrix"] == curve.matrix]
+    look: dict[str, Any] = {"mode": "lines", "legendgroup": name, "name": name, **at}
+    line = {"color": color, "width": 2, "dash": curve.dash}
+    figure.add_scatter(x=one["at"], y=one[curve.column], line=line, showlegend=first, **look)
+    if curve.goal:
+        thin = {"color": color, "width": 1, "dash": "dash"}
+        figure.add_scatter(x=one["at"], y=one[curve.goal], line=thin, showlegend=False, **look)

@@ -1,0 +1,210 @@
+"""Queries and keys: their gradients by differences of the loss, their symmetry, and chance."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers import AutoModel, AutoModelForCausalLM, BloomConfig, GPT2Config, LlamaConfig
+
+from core.errors import EncoderError, UnknownNameError
+from core.settings import CAVE_WEIGHTS
+from core.theory.attention.balance import (
+    alike,
+    apart,
+    gradient_sides,
+    mix_units,
+    project,
+    weight_sides,
+)
+from core.theory.attention.matrices import find_layers, is_turned
+from core.theory.attention.question import Attention
+from core.theory.attention.runs import look, start, usual_models
+
+TEXTS = ([1, 4, 3, 7, 2], [1, 6, 5, 2])
+CONFIGS = {
+    "gpt2": GPT2Config(n_layer=2, n_embd=8, n_head=2, n_positions=8, vocab_size=9),
+    "bloom": BloomConfig(n_layer=2, hidden_size=8, n_head=2, vocab_size=9),
+    "llama": LlamaConfig(
+        num_hidden_layers=2,
+        hidden_size=8,
+        intermediate_size=8,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        vocab_size=9,
+        initializer_range=0.3,
+    ),
+}
+
+
+@pytest.fixture(params=CONFIGS)
+def model(request):
+    torch.manual_seed(0)
+    made = AutoModelForCausalLM.from_config(CONFIGS[request.param]).double().eval()
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight += 0.5 * torch.randn_like(weight)
+    return made.requires_grad_(False)
+
+
+def loss_of(model, ids) -> float:
+    tokens = torch.tensor([ids])
+    logits = model(input_ids=tokens).logits
+    return float(F.cross_entropy(logits[0, :-1], tokens[0, 1:]))
+
+
+def slope(model, cell, ids) -> float:
+    """Return the derivative of the loss by one entry of a parameter, which `cell` views."""
+    kept, values = float(cell), []
+    for sign in (1, -1):
+        cell.copy_(torch.tensor(kept + sign * 1e-3))  # transformers' softmax is in float32
+        values.append(loss_of(model, ids))
+    cell.copy_(torch.tensor(kept))
+    return (values[0] - values[1]) / 2e-3
+
+
+def rows_of_head(model, *, head: int) -> tuple[list, list]:
+    """Return query and key rows of the first layer's head, as lists of entries of its parameters,
+    from each architecture's own documentation.
+    """
+    size, kind = 4, model.config.model_type
+    own = range(head * size, (head + 1) * size)
+    if kind == "gpt2":
+        whole = model.transformer.h[0].attn.c_attn
+        return tuple(
+            [
+                [*(whole.weight[j, k] for j in range(8)), whole.bias[k]]
+                for k in map(start.__add__, own)
+            ]
+            for start in (0, 8)
+        )
+    if kind == "bloom":
+        whole = model.transformer.h[0].self_attention.query_key_value
+        return tuple(
+            [
+                [*(whole.weight[k, j] for j in range(8)), whole.bias[k]]
+                for k in range(head * 3 * size + part * size, head * 3 * size + (part + 1) * size)
+            ]
+            for part in (0, 1)
+        )
+    attention = model.model.layers[0].self_attn
+    return tuple(
+        [[part.weight[k, j] for j in range(8)] for k in own]
+        for part in (attention.q_proj, attention.k_proj)
+    )
+
+
+def test_both_sides_are_those_of_differences_of_the_loss(model) -> None:
+    layers = find_layers(model)
+    found = gradient_sides(model, layers, TEXTS)
+    model.requires_grad_(False)
+    for side, rows in zip(found, rows_of_head(model, head=1), strict=True):
+        expected = np.zeros((4, 4))
+        for ids in TEXTS:
+            slopes = [[slope(model, cell, ids) for cell in row] for row in rows]
+            for j, k in itertools.product(range(4), repeat=2):
+                expected[j, k] += sum(a * b for a, b in zip(slopes[j], slopes[k], strict=True)) / 2
+        assert side[0, 1].numpy() == pytest.approx(expected, abs=5e-3 * np.abs(expected).max())
+
+
+def test_sides_of_weights_are_products_of_rows(model) -> None:
+    for side, rows in zip(
+        weight_sides(find_layers(model)), rows_of_head(model, head=1), strict=True
+    ):
+        plain = [[float(cell) for cell in row] for row in rows]
+        expected = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in plain] for x in plain]
+        assert side[0, 1].numpy() == pytest.approx(np.array(expected))
+
+
+def test_the_loss_has_the_symmetry_that_is_compared(model) -> None:
+    """Q → A Q with K → A⁻ᵀ K changes no loss for any A, or for one that scales planes alone."""
+    before = loss_of(model, TEXTS[0])
+    scale = torch.tensor([2.0, 0.5, 2.0, 0.5], dtype=torch.float64)  # planes (0, 2) and (1, 3)
+    with_planes = changed(model, torch.diag(scale))
+    assert with_planes == pytest.approx(before, rel=1e-6)
+    mixing = torch.eye(4, dtype=torch.float64) + 0.5 * torch.ones(4, 4, dtype=torch.float64)
+    mixed = changed(model, mixing)
+    assert (mixed == pytest.approx(before, rel=1e-6)) == (not is_turned(model))
+    assert is_turned(model) == (model.config.model_type == "llama")
+
+
+def changed(model, by) -> float:
+    """Return the loss with the first head's queries and keys transformed."""
+    sides = rows_of_head(model, head=0)
+    kept = [[[float(cell) for cell in row] for row in rows] for rows in sides]
+    for rows, matrix, values in zip(sides, (by, torch.linalg.inv(by).T), kept, strict=True):
+        for row, new in zip(rows, matrix @ torch.tensor(values, dtype=torch.float64), strict=True):
+            for cell, value in zip(row, new, strict=True):
+                cell.copy_(value)
+    found = loss_of(model, TEXTS[0])
+    for rows, values in zip(sides, kept, strict=True):
+        for row, old in zip(rows, values, strict=True):
+            for cell, value in zip(row, old, strict=True):
+                cell.copy_(torch.tensor(value))
+    return found
+
+
+def test_alike_and_apart_of_known_sides() -> None:
+    draw = torch.Generator().manual_seed(0)
+    half = torch.randn(1, 3, 6, 9, generator=draw, dtype=torch.float64)
+    side = half @ half.mT
+    assert apart(side, side).max() == 0
+    assert alike(side, side).tolist() == [pytest.approx([1, 1, 1])]
+    assert apart(side, 3 * side).tolist() == [pytest.approx([0.5] * 3)]
+    assert alike(side, 3 * side).tolist() == [pytest.approx([1, 1, 1])]
+    eye = torch.eye(6, dtype=torch.float64)
+    assert alike(side, side + 5 * eye).tolist() == [pytest.approx([1, 1, 1])]
+    opposite = 20 * eye - side
+    assert alike(side, opposite).tolist() == [pytest.approx([-1, -1, -1])]
+
+
+def test_by_chance_sides_keep_their_spectrum_and_are_not_alike() -> None:
+    draw = torch.Generator().manual_seed(1)
+    half = torch.randn(2, 2, 8, 8, generator=draw, dtype=torch.float64)
+    side = half @ half.mT
+    mixed = mix_units(side, turned=False, seed=0)
+    assert torch.allclose(torch.linalg.eigvalsh(mixed[3]), torch.linalg.eigvalsh(side))
+    chance = torch.stack([alike(side, one) for one in mixed])
+    assert chance.abs().mean() < 0.3
+    assert chance.mean().abs() < 0.1
+    planes = project(side, turned=True)
+    assert planes.shape == (2, 2, 4, 4)
+    assert planes[0, 1, 2, 2] == side[0, 1, 2, 2] + side[0, 1, 6, 6]
+    orders = mix_units(planes, turned=True, seed=0)
+    assert torch.equal(
+        orders[5].diagonal(dim1=-2, dim2=-1).sort().values,
+        planes.diagonal(dim1=-2, dim2=-1).sort().values,
+    )
+
+
+def test_a_model_whose_attention_is_not_known_is_refused() -> None:
+    grouped = LlamaConfig(
+        num_hidden_layers=1,
+        hidden_size=8,
+        intermediate_size=8,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        vocab_size=9,
+    )
+    with pytest.raises(EncoderError, match="queries and keys of LlamaModel are not known"):
+        find_layers(AutoModel.from_config(grouped))
+
+
+def test_a_shipped_model_is_measured_head_by_head() -> None:
+    found = look(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", captions=4, seed=0)
+    assert found.figures["step"] > 0
+    assert [(row["layer"], row["head"]) for row in found.rows[:3]] == [(1, 1), (1, 2), (2, 1)]
+    assert all(-1 <= row["gradients_alike"] <= 1 for row in found.rows)
+    bert = look(f"hf:{CAVE_WEIGHTS / 'roberta-s'}", captions=1, seed=0).rows[0]
+    assert np.isnan(bert["gradients_alike"])
+    assert 0 < bert["weights_apart"] < 1
+
+
+def test_the_usual_models_are_shipped_and_others_are_refused() -> None:
+    assert len(usual_models()) == 18
+    assert start(Attention()).total == 18
+    with pytest.raises(UnknownNameError, match="no shipped language model named 'gpt3-s'"):
+        start(Attention(("gpt3-s",)))

@@ -1,0 +1,156 @@
+"""Loss, entropy and gradient balance by moments are those of a sum over samples, written out by
+hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from core.theory.deep_linear.breaking import labels
+from core.theory.deep_linear.breaking.labels import curve_labels, quiet_labels
+from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
+from core.theory.deep_linear.descent.sgd import Descent, run_sgd
+from core.theory.deep_linear.layer_cka import linear_cka
+from core.theory.deep_linear.nets import make_nets
+from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
+from core.theory.deep_linear.weights import weigh
+from core.theory.deep_linear.world import draw_matrix
+from tests.theory.deep_linear import literal
+
+
+@pytest.fixture(scope="module")
+def nets():
+    return make_nets(d=2, c=2, rank=1, widths=((2, 3), (2,)), seed=3)
+
+
+def bent(net, size=0.7):
+    curve = size * draw_matrix(2, 2, seed=5)
+    return replace(net, world=replace(net.world, curve=curve))
+
+
+@pytest.mark.parametrize("case", ["anywhere", "nonlinear", "minimum", "nonlinear minimum"])
+def test_moments_are_those_of_samples_anywhere_in_training(nets, case) -> None:
+    net = bent(nets[0]) if "nonlinear" in case else nets[0]
+    weights = least_entropy(net.world, net.frame, net.widths) if "minimum" in case else net.start
+    value, size, sides = literal.moments(weights, net.frame, net.world)
+    assert float(loss(weights, net.frame, net.world)) == pytest.approx(value, rel=1e-10)
+    assert float(entropy(weights, net.frame, net.world)) == pytest.approx(size, rel=1e-10)
+    found = gradient_moments(weights, net.frame, net.world)
+    for (inward, outward), (first, second) in zip(found, sides, strict=True):
+        assert inward.numpy() == pytest.approx(first, rel=1e-8, abs=1e-10)
+        assert outward.numpy() == pytest.approx(second, rel=1e-8, abs=1e-10)
+    balanced = all(torch.allclose(*each) for each in found)
+    assert balanced == (case == "minimum")  # nonlinear labels move the least entropy elsewhere
+
+
+def test_nonlinear_labels_raise_the_floor_and_move_what_has_the_least_entropy(nets) -> None:
+    net = bent(nets[0])
+    weights = least_entropy(net.world, net.frame, net.widths)
+    curve = float(net.world.curve.square().sum())
+    assert net.world.floor == pytest.approx(float(torch.trace(net.world.noise)) + curve)
+    assert float(loss(weights, net.frame, net.world)) == pytest.approx(net.world.floor)
+    least = float(entropy(weights, net.frame, net.world))
+    ((inward, outward),) = gradient_moments(weights, net.frame, net.world)[:1]
+    slope = (outward - inward) / torch.linalg.matrix_norm(outward - inward)
+    moved = [
+        transform(weights, layer=1, by=torch.matrix_exp(sign * 1e-3 * slope)) for sign in (1, -1)
+    ]
+    assert min(float(entropy(each, net.frame, net.world)) for each in moved) < least
+
+
+def test_samples_of_nonlinear_labels_are_those_of_the_formula(nets) -> None:
+    net = bent(nets[1])
+    (found,) = run_sgd(net, Descent(0.01, batch=2), counts=[3])
+    drawn, missed = np.random.default_rng(net.seed).spawn(2)
+    half, noise = (
+        np.array(literal.root_of(literal.rows_of(each)))
+        for each in (net.world.inputs, net.world.noise)
+    )
+    z, e = drawn.standard_normal((3, 2, 2)), missed.standard_normal((3, 2, 2))
+    xs = z @ half
+    ys = xs @ net.world.target.numpy().T + e @ noise
+    ys += (z**2 - 1) / np.sqrt(2) @ net.world.curve.numpy().T
+    slow = literal.descend(net.start, net.frame, xs, ys, step=0.01, batch=2)
+    for one, other in zip(found, slow, strict=True):
+        assert one.numpy() == pytest.approx(np.array(other), rel=1e-10)
+
+
+def test_the_closed_form_needs_noise_in_the_modes_alone() -> None:
+    broken = quiet_labels(*make_nets(d=2, c=2, rank=1, widths=((2,), (2,)), seed=1), 1.0)
+    assert broken.predicted is not None  # some noise is left in the one mode
+    for trained, known in zip(broken.trained, broken.predicted, strict=True):
+        first, second = (layer[0].T @ layer[0] for layer in (trained, known))
+        assert torch.allclose(first / torch.trace(first), second / torch.trace(second), atol=2e-3)
+
+
+def test_where_the_theory_gives_no_number_nothing_is_predicted(nets, monkeypatch) -> None:
+    monkeypatch.setattr(labels, "train_both", lambda *_: ([], []))
+    assert quiet_labels(*make_nets(d=3, c=3, rank=2, widths=((2,), (2,))), 1.0).predicted
+    assert quiet_labels(*make_nets(d=3, c=3, rank=2, widths=((2,), (2,))), 2.0).predicted is None
+    a, b = nets
+    assert curve_labels(a, b, 0.0).predicted
+    assert curve_labels(a, b, 0.5).predicted is None
+
+
+def test_without_noise_in_a_label_the_least_entropy_is_that_of_samples() -> None:
+    net = make_nets(d=2, c=2, rank=1, widths=((2,), (2,)), seed=2)[0]
+    values, vectors = torch.linalg.eigh(net.world.noise)
+    values[0] = 0.0
+    quiet = replace(net, world=replace(net.world, noise=(vectors * values) @ vectors.T))
+    weights = least_entropy(quiet.world, quiet.frame, quiet.widths)
+    value, size, sides = literal.moments(weights, quiet.frame, quiet.world)
+    assert value == pytest.approx(quiet.world.floor)
+    assert size == pytest.approx(least_entropy_value(quiet.world, quiet.frame, 2))
+    assert sides[0][0] == pytest.approx(sides[0][1], abs=1e-9)
+
+
+def test_linear_cka_is_that_of_the_formula_also_where_inputs_are_only_related(nets) -> None:
+    layers = [hidden_maps(net.start, net.frame)[0] for net in nets]
+    own, between = nets[0].world.inputs, 0.4 * nets[0].world.inputs
+    fast = linear_cka(*layers, of_x=own, of_y=own, between=between)
+    first, second = (literal.rows_of(layer) for layer in layers)
+    slow = literal.cka(first, second, literal.rows_of(between), own, own)
+    assert fast == pytest.approx(slow, rel=1e-10)
+
+
+def test_matrices_are_weighed_as_by_hand(nets) -> None:
+    net = nets[0]
+    rows = list(weigh(net, net.start, network="a", at=7))
+    _, _, sides = literal.moments(net.start, net.frame, net.world)
+    assert [row["matrix"] for row in rows] == [0, 1, 2, 3]
+    for row, matrix in zip(rows[:2], [net.frame.before, net.start[0]], strict=True):
+        assert row["norm"] == pytest.approx(sum(float(v) ** 2 for v in matrix.ravel()) ** 0.5)
+        assert row["mode_1"] == pytest.approx(np.linalg.norm(matrix.numpy(), 2))
+    half = np.array(literal.root_of(literal.rows_of(net.world.inputs)))
+    first = (net.start[0] @ net.frame.before).numpy() @ half
+    _, vectors = np.linalg.eigh(first @ first.T)  # the largest direction is the last
+    assert rows[2]["norm"] == pytest.approx(np.linalg.norm(net.start[1].numpy() @ vectors[:, -1]))
+    assert [row["stretch"] for row in rows] == [1.0] * 4  # of a single mode
+    for row, (inward, outward) in zip(rows[1:-1], sides, strict=True):
+        assert row["incoming"] == pytest.approx(np.trace(inward))
+        assert row["outgoing"] == pytest.approx(np.trace(outward))
+        norms = [np.linalg.norm(each) for each in (inward, outward, inward - outward)]
+        assert row["gradients_apart"] == pytest.approx(norms[2] / (norms[0] + norms[1]))
+    assert np.isnan([rows[0]["incoming"], rows[-1]["gradients_apart"]]).all()
+
+
+def test_at_least_entropy_inner_matrices_are_rotations_and_the_first_whitens() -> None:
+    net = make_nets(widths=((4, 5, 4), (4,)), condition=20.0)[0]
+    rows = list(weigh(net, least_entropy(net.world, net.frame, net.widths), network="a", at=0))
+    assert [row["stretch"] for row in rows[2:-1]] == pytest.approx([1, 1])
+    assert rows[2]["norm"] == pytest.approx(rows[3]["norm"])
+    assert [row["spread"] for row in rows[1:-1]] == pytest.approx([rows[1]["spread_theory"]] * 3)
+    other = make_nets(widths=((4, 5, 4), (4,)), condition=1.0)[0]  # another view
+    again = list(
+        weigh(other, least_entropy(other.world, other.frame, other.widths), network="a", at=0)
+    )
+    assert again[1]["spread"] == pytest.approx(rows[1]["spread"])
+    assert again[0]["spread"] != pytest.approx(rows[0]["spread"], rel=0.1)
+    assert max(row["gradients_apart"] for row in rows[1:-1]) < 1e-9
+    apart = [row["weights_apart"] for row in rows[1:-1]]
+    assert apart[1] < 1e-9  # between two rotations of one norm
+    assert min(apart[0], apart[2]) > 0.01
