@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.cli import make_parser
-from core.metrics import METRICS
+from core.metrics import METRICS, printed
 from core.metrics.catalog import range_text
+from core.metrics.printed import PROPERTIES, printed_table
 from core.metrics.spec import MetricSpec
 from docs.published import published_page
 
@@ -59,10 +60,28 @@ def _row(action: argparse.Action) -> str:
 
 def metrics_page() -> str:
     """Return every metric from its spec, as Markdown."""
-    lines = ["# Metrics", "", MADE]
+    lines = ["# Metrics", "", MADE, "", *_printed()]
     for metric in METRICS.values():
         lines += ["", *_metric(metric.spec)]
     return "\n".join(lines) + "\n"
+
+
+def _printed() -> list[str]:
+    """Return the table of properties as the paper prints it."""
+    rows = printed_table().drop(columns="metric").to_numpy().tolist()
+    return [
+        f"As Huh et al. 2024 print them (figure 11): {_definitions()}",
+        "",
+        f"| metric | {' | '.join(PROPERTIES)} |",
+        f"|---|{':-:|' * len(PROPERTIES)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
+
+
+def _definitions() -> str:
+    """Return what the paper's words mean, from the docstring of the table."""
+    text = (printed.__doc__ or "").partition("\n\n")[2]
+    return " ".join(text.split())
 
 
 def _metric(spec: MetricSpec) -> list[str]:

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
+from core.metrics.printed import printed_table
 from core.questions.asking import findings_of
 from core.questions.metrics import curve_figures, figures
 from core.questions.metrics.answer import LARGEST, sample_sizes, smallest_scored
@@ -24,6 +25,7 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, usual, without_variants
+from pages._parts.metrics import many
 from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
@@ -50,6 +52,9 @@ OVER_N = """The two layers stay the same; only fewer stimuli are drawn.
 Mutual k-NN falls with n although nothing else changes, since k neighbors among more
 stimuli are harder to share; at a fixed share k/n it stays. CKA falls toward its
 value from above, unbiased CKA is there from the start. The dotted line is chance."""
+PRINTED = """The properties of eight metrics as Huh et al. 2024 print them (figure 11). Global:
+every stimulus is compared with every other; ✓* where k is all stimuli. Ordinal: the order of the
+neighbors counts, so mutual k-NN is not ordinal. Batchable: feasible in reasonable time."""
 DRAWS = (100, 200, 1000)
 
 
@@ -70,7 +75,9 @@ def show(at: Place) -> None:
     models = comparable(at, without_variants(every[~every["copy"]]), k=k)
     finished = usual(models)
     show_agreement(at, finished[~is_reality(finished)], k, answer)
+    many.show_matrix(at)
     show_trends(at, finished)
+    many.show_by_metric(at, finished, k)
     show_pair(at, models, k=k, null=null)
     show_specs()
 
@@ -157,6 +164,8 @@ def _plot(at: Place, question: StudyQuestion, draw: Callable[..., go.Figure], ke
 def show_specs() -> None:
     """Offer what each metric can and cannot see, its formula and its source."""
     st.header("What each metric can and cannot see", anchor=False)
+    st.dataframe(printed_table().drop(columns="metric"), hide_index=True)
+    prose.explain(PRINTED)
     for metric in METRICS.values():
         spec = metric.spec
         with st.expander(spec.title):

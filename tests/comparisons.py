@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.metrics.spec import AnyEngine
 from core.study.comparison import comparing, engines
-from core.study.parts import Comparison, Measure
+from core.study.parts import Candidates, Comparison, Measure
 from core.study.study import Study
 
 
@@ -20,10 +20,12 @@ def align_models(
     *,
     metric: str = "mutual_knn",
     layers: str = "best",
+    candidates: Candidates = "released",
     **parameters: str | float,
 ) -> pd.DataFrame:
     """Align models by a metric; see `core.study.comparison.comparing.align_models`."""
-    return comparing.align_models(study, x, y, Comparison.of(metric, parameters, layers=layers))
+    comparison = Comparison.of(metric, parameters, layers=layers, candidates=candidates)
+    return comparing.align_models(study, x, y, comparison)
 
 
 def layer_scores(

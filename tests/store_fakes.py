@@ -113,6 +113,7 @@ class CountingEncoder:
     largest: int = 10_000
     device: str = "cpu"
     pooling: str = "mean"
+    prompt: str = ""
 
     @property
     def card(self) -> ModelCard:
@@ -131,7 +132,7 @@ class CountingEncoder:
 
     @property
     def recipe(self) -> Mapping[str, object]:
-        return {"pooling": self.pooling}
+        return {"pooling": self.pooling} | ({"prompt": self.prompt} if self.prompt else {})
 
     def encode(self, items: Sequence[Image.Image] | Sequence[str]) -> Encoding:
         time.sleep(self.delay)

@@ -28,6 +28,7 @@ from core.settings import CAVE_WEIGHTS, ROOT
 from core.stimuli.cave import CaveDataset
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, locked
+from core.study.clamping import Clamping
 from core.study.study import Study
 from tests.comparisons import align_models
 from tests.rounding import unround
@@ -177,7 +178,7 @@ def test_half_precision_moves_alignment_by_less_than_a_thousandth(store: Path) -
         "gpt2-xs": [text for (text,) in texts],
         "vit-multitask-s": [dataset.image(place) for place in range(dataset.card.size)],
     }
-    study, specs = Study(Store(store), "cave", q=1.0), shipped_specs()
+    study, specs = Study(Store(store), "cave", Clamping(1.0)), shipped_specs()
     before = [study.spaces(name) for name in items]
     after = []
     for name, seen in items.items():

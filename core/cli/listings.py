@@ -7,7 +7,7 @@ from typing import Any
 
 from core.cli.shared import add_command, add_json, group, print_table
 
-LONG = ["formula", "misses", "reference"]  # columns that a terminal has no room for
+LONG = ["formula", "misses", "reference", "printed"]  # columns that a terminal has no room for
 
 
 def add(commands: Any) -> None:
@@ -19,7 +19,11 @@ def add(commands: Any) -> None:
         "list the metrics: what each sees, its range and parameters",
         store=False,
     )
-    metrics.add_argument("--json", action="store_true", help="print JSON, with formula and source")
+    metrics.add_argument(
+        "--json",
+        action="store_true",
+        help="print JSON, with formula, source, and the properties as the paper prints them",
+    )
     add_json(add_command(commands, "views", run_views, "list the saved views: name and link"))
 
 

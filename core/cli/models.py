@@ -150,7 +150,11 @@ def _embed(
 
     device, slot = choose_device(request.device), Slot(request.name or None)
     encoder = open_encoder(
-        spec, device=device, pooling=request.pooling, precision=request.precision
+        spec,
+        device=device,
+        pooling=request.pooling,
+        prompt=request.prompt,
+        precision=request.precision,
     )
     return [
         embed(

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from core.encoders.imported import READERS
-from core.encoders.requests import precision_of
+from core.encoders.requests import PROMPTS, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
 
@@ -25,7 +25,7 @@ def command_of(dataset: str, entry: ModelEntry) -> list[str]:
         return ["import", file_of(entry), "--dataset", dataset, *named]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
-    return [*words, *level, *_pooling(entry), *_precision(entry), *_name(entry)]
+    return [*words, *level, *_reading(entry), *_precision(entry), *_name(entry)]
 
 
 def file_of(entry: ModelEntry) -> str:
@@ -36,11 +36,17 @@ def file_of(entry: ModelEntry) -> str:
     return file if PurePath(file).suffix.lower() in READERS else FILE
 
 
-def _pooling(entry: ModelEntry) -> list[str]:
-    """Return the option for a pooling that is not the default, such as the last token."""
-    pooling = str(entry.recipe.choices.get("encoder", {}).get("pooling", ""))
-    first = pooling.partition(" ")[0]
-    return ["--pooling", first] if entry.level is not None and first in ("last", "first") else []
+def _reading(entry: ModelEntry) -> list[str]:
+    """Return the options for how captions are read, where that is not the default: the pooling,
+    such as the last token, and the prompt.
+    """
+    if entry.level is None:
+        return []
+    encoder = entry.recipe.choices.get("encoder", {})
+    first = str(encoder.get("pooling", "")).partition(" ")[0]
+    pooling = ["--pooling", first] if first in ("last", "first") else []
+    names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
+    return [*pooling, *(["--prompt", *names] if names else [])]
 
 
 def _precision(entry: ModelEntry) -> list[str]:

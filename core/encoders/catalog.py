@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
-from core.encoders.requests import FORMS, Pooling, Precision
+from core.encoders.requests import FORMS, Pooling, Precision, Prompt
 from core.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -23,24 +23,29 @@ def open_encoder(
     *,
     device: torch.device,
     pooling: Pooling = "mean",
+    prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> Encoder:
     """Open the model that `spec` names on `device`.
 
-    pooling: of a language model's tokens. precision: see `choose_arithmetic`. Raises EncoderError
-    for another form of spec, and for a pooling that is not the model's to choose.
+    pooling, prompt: of a language model, see `open_language`. precision: see `choose_arithmetic`.
+    Raises EncoderError for another form of spec, and for a pooling or prompt that is not the
+    model's to choose.
     """
     with _OPENING:
-        return _open(spec, device=device, pooling=pooling, precision=precision)
+        return _open(spec, device=device, pooling=pooling, prompt=prompt, precision=precision)
 
 
-def _open(spec: str, *, device: torch.device, pooling: Pooling, precision: Precision) -> Encoder:
+def _open(
+    spec: str, *, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
+) -> Encoder:
     kind, colon, _ = spec.partition(":")
     if colon and kind == "timm":
-        if pooling != "mean":
-            raise EncoderError(
-                f"pooling {pooling!r} is for language models; leave it out for {spec}"
-            )
+        for name, given, usual in (("pooling", pooling, "mean"), ("prompt", prompt, "none")):
+            if given != usual:
+                raise EncoderError(
+                    f"{name} {given!r} is for language models; leave it out for {spec}"
+                )
         from core.encoders.vision import (
             open_vision,  # three seconds that users of language models must not pay
         )
@@ -49,7 +54,9 @@ def _open(spec: str, *, device: torch.device, pooling: Pooling, precision: Preci
     if colon and kind == "hf":
         from core.encoders.language.encoder import open_language  # as above
 
-        return open_language(spec, device=device, pooling=pooling, precision=precision)
+        return open_language(
+            spec, device=device, pooling=pooling, prompt=prompt, precision=precision
+        )
     raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")
 
 

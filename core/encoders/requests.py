@@ -16,6 +16,12 @@ HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin wi
 PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
 Pooling = Literal["mean", "last", "first"]
+Prompt = Literal["none", "paper"]
+# what a language model reads of a caption; the paper is Huh et al. 2024, appendix C.2
+PROMPTS: Mapping[Prompt, str] = {
+    "none": "{}",
+    "paper": "An image with the caption '{}'. This is an image of a",
+}
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 # bytes of a weight in memory, at most: `auto` keeps what is stored
 BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
@@ -48,6 +54,11 @@ class EmbedRequest:
         metavar="L",
     )
     pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+    prompt: Prompt = option(
+        "none",
+        help="language: what is read; paper: the caption in the sentence of Huh et al. 2024, for"
+        " --pooling last",
+    )
     precision: Precision = option(
         "auto", help="of weights and forward pass; auto: as the weights are stored"
     )

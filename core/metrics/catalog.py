@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from core.metrics import METRICS
+from core.metrics.printed import PRINTED, PROPERTIES
 from core.metrics.spec import MetricSpec
 
 _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
@@ -14,7 +15,7 @@ _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
 
 def metrics_table() -> pd.DataFrame:
     """Return a row per metric: id, title, range, aligned (which end is), scope, symmetric,
-    parameters, sees, misses, formula …
+    parameters, sees, misses, formula, source, and the properties that Huh et al. 2024 print …
     """
     rows = [_row(metric.spec) for metric in METRICS.values()]
     return pd.DataFrame(rows)
@@ -39,4 +40,11 @@ def _row(spec: MetricSpec) -> dict[str, object]:
         "misses": spec.misses,
         "formula": spec.formula,
         "reference": spec.reference,
+        "printed": _printed(spec.id),
     }
+
+
+def _printed(metric: str) -> str:
+    """Return the properties that the paper prints a metric to have; see `core.metrics.printed`."""
+    marks = zip(PROPERTIES, PRINTED.get(metric, ()), strict=False)
+    return ", ".join(f"{name}{mark.removeprefix('✓')}" for name, mark in marks if mark)

@@ -176,7 +176,7 @@ CKA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "Whether the same pairs of stimuli are similar and dissimilar, far pairs as much as"
@@ -213,7 +213,7 @@ UNBIASED_CKA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees="What CKA sees, with a chance level of 0 for any widths and any number of stimuli.",
         misses="Fine structure beside a few dominant directions.",
@@ -245,7 +245,7 @@ RBF_CKA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "Which stimuli lie within one bandwidth of each other; a wide one sees what CKA sees, a"

@@ -134,7 +134,7 @@ CKNNA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="local",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Which stimuli are close together and how close they are, for pairs that are neighbors"

@@ -4,12 +4,14 @@ term per stimulus.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float64, Int32, Int64
 
+from core.errors import MetricError
 from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec
 from core.pairs.lists import NeighborLists, lists_of
 from core.pairs.overlap import overlaps
@@ -19,6 +21,8 @@ from core.spaces.neighbors import nearest
 
 if TYPE_CHECKING:
     import torch
+
+SIDES = ("given", "exchanged")
 
 
 def count_shared(
@@ -96,18 +100,32 @@ def jaccard_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k
     return float(jaccard_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
-def cycle_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
+def cycle_knn(
+    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int, sides: str = "given"
+) -> float:
     """Return the share of stimuli that a step to a neighbor in y, then to a neighbor in x, can
     return to.
 
     (1/n) Σᵢ [∃ j ∈ Bᵢ: i ∈ Aⱼ], with A the neighbors in x and B those in y. Not symmetric, and
     below 1 even for a space with itself where a stimulus is no neighbor of its neighbors. x, y:
-    spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher is more
-    aligned; chance is about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n
-    chance is 0.95. Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source:
+    spaces over the same stimuli, clamped and normalized by the caller. sides: "given", as the
+    released code defines it; "exchanged", as its pipeline (measure_alignment.py) calls it, with y
+    first: the first step is to a neighbor in x. Range [0, 1], higher is more aligned; chance is
+    about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n chance is 0.95.
+    Raises MetricError for k outside 1 … n − 1, degenerate spaces and other words for sides. Source:
     released code of Huh et al. 2024.
     """
-    return float(cycle_terms(nearest(x, k=k), nearest(y, k=k)).mean())
+    terms = cycle_of(sides)
+    return float(terms(nearest(x, k=k), nearest(y, k=k)).mean())
+
+
+def cycle_of(sides: str) -> Callable[..., Float64[np.ndarray, " n"]]:
+    """Return the terms of cycle kNN with its sides as given or exchanged; raises MetricError for
+    another word.
+    """
+    if sides not in SIDES:
+        raise MetricError(f"the sides of cycle_knn are {' or '.join(SIDES)}; got {sides!r}")
+    return cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
 
 
 def mutual_knn_chance(*, k: int, n: int) -> float:
@@ -134,6 +152,10 @@ def cycle_knn_chance(*, k: int, n: int) -> float:
     return 1 - (1 - k / (n - 1)) ** k
 
 
+def _cycle_engine(*, k: int, sides: str) -> AnyEngine:
+    return lists_of(cycle_of(sides))(k)
+
+
 def _mutual_on_torch(device: torch.device, *, k: int) -> AnyEngine:
     from core.pairs.on_torch import TorchLists  # seconds of torch
 
@@ -150,7 +172,7 @@ MUTUAL_KNN = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="local",
-        ordinal=True,
+        order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
@@ -176,7 +198,7 @@ JACCARD_KNN = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="local",
-        ordinal=True,
+        order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "The same as mutual k-NN; a stimulus with half of its neighbors in common counts a"
@@ -203,7 +225,7 @@ CYCLE_KNN = Metric(
         higher_is_more_aligned=True,
         symmetric=False,
         scope="local",
-        ordinal=True,
+        order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Whether neighborhoods lead back to where they started, even if two spaces name"
@@ -213,13 +235,15 @@ CYCLE_KNN = Metric(
             "Most differences once k is above the square root of n, where nearly every walk finds a"
             " way back by chance."
         ),
-        defaults={"k": 10},
+        defaults={"k": 10, "sides": "given"},
+        choices={"sides": SIDES},
         reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code"
+            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code;"
+            " its pipeline calls it with the sides exchanged (sides=exchanged)"
         ),
         self_aligned=False,
     ),
     cycle_knn,
-    engine=lists_of(cycle_terms),
-    chance=Chance(cycle_knn_chance, "about 1 − (1 − k/(n − 1))ᵏ"),
+    engine=_cycle_engine,
+    chance=Chance(lambda *, k, n, **_: cycle_knn_chance(k=k, n=n), "about 1 − (1 − k/(n − 1))ᵏ"),
 )

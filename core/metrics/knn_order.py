@@ -89,7 +89,7 @@ LCS_KNN = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="local",
-        ordinal=True,
+        order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Which stimuli are close together, and whether they follow each other in the same"
@@ -118,7 +118,7 @@ EDIT_DISTANCE_KNN = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="local",
-        ordinal=True,
+        order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Which stimuli are close together, and whether each stands at the same place in the"

@@ -230,7 +230,7 @@ LINEAR_PREDICTIVITY = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "What a linear map fitted on some stimuli can predict of the others; chance is 0 or"

@@ -99,7 +99,7 @@ PROCRUSTES = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "How well one space fits the other after a rotation, every stimulus counted by its"
@@ -131,7 +131,7 @@ SHAPE_ANGLE = Metric(
         higher_is_more_aligned=False,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "What Procrustes similarity sees, as a true distance: models can be embedded and"

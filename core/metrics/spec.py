@@ -33,13 +33,14 @@ class MetricSpec:
 
     short: its name where space is scarce. range: least and greatest value. symmetric: m(x, y) =
     m(y, x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli
-    at once (global). ordinal: depends on the order of similarities alone. invariances: the maps of
-    either space that never change the value; every map that is missing here changes some value.
-    sees, misses: what it can and cannot distinguish, one plain line each. defaults: its parameters.
-    choices: the words that a parameter may be. unbounded: the words with which a value can leave
-    the range. self_aligned: m(x, x) is the aligned end of the range, whatever x. costly: takes
-    longer than all other metrics together. Every metric ignores a common reordering of the stimuli,
-    save `linear_predictivity`, whose folds go by position.
+    at once (global). order_alone: of similarities only their order matters; the paper's "ordinal"
+    is another thing, see `core.metrics.printed`. invariances: the maps of either space that never
+    change the value; every map that is missing here changes some value. sees, misses: what it can
+    and cannot distinguish, one plain line each. defaults: its parameters. choices: the words that a
+    parameter may be. unbounded: the words with which a value can leave the range. self_aligned:
+    m(x, x) is the aligned end of the range, whatever x. costly: takes longer than all other metrics
+    together. Every metric ignores a common reordering of the stimuli, save `linear_predictivity`,
+    whose folds go by position.
     """
 
     id: str
@@ -50,7 +51,7 @@ class MetricSpec:
     higher_is_more_aligned: bool
     symmetric: bool
     scope: Literal["local", "global"]
-    ordinal: bool
+    order_alone: bool
     invariances: frozenset[Invariance]
     sees: str
     misses: str

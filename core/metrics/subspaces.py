@@ -117,7 +117,7 @@ SVCCA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="Whether the directions in which most features vary are the same.",
         misses=(
@@ -147,7 +147,7 @@ PWCCA = Metric(
         higher_is_more_aligned=True,
         symmetric=False,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="How much of what the first space's features say can be said linearly in the second.",
         misses=(
@@ -175,7 +175,7 @@ MEAN_CCA = Metric(
         higher_is_more_aligned=True,
         symmetric=True,
         scope="global",
-        ordinal=False,
+        order_alone=False,
         invariances=frozenset(
             {"rotation", "isotropic_scaling", "translation", "invertible_linear"}
         ),

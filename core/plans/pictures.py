@@ -48,7 +48,9 @@ from core.questions.dispersion.question import (
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
 from core.questions.metrics.figures import agreement
-from core.questions.metrics.question import MetricAgreement
+from core.questions.metrics.matrix_figures import variant_map
+from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
+from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap, ModelPairs, Roster
@@ -178,6 +180,14 @@ def _agreement(question: MetricAgreement, table: pd.DataFrame, study: Study) -> 
     return agreement(table, size=question.size or study.size, mode="light")
 
 
+def _matrix(_: MetricMatrix, table: pd.DataFrame, __: Study) -> go.Figure:
+    return variant_map(table, mode="light")
+
+
+def _by_metric(_: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
+    return by_metric(described(table, study.models()), mode="light")
+
+
 def _scores(study: Study) -> pd.DataFrame:
     return ask(CompetenceScores(Scope(study.dataset.name)), study)
 
@@ -194,4 +204,6 @@ DRAWS: Mapping[type[StudyQuestion], Draw] = {
     CaptionAlignment: _by_words,
     Adaptation: _gains,
     MetricAgreement: _agreement,
+    MetricMatrix: _matrix,
+    MetricTrends: _by_metric,
 }

@@ -12,12 +12,14 @@ import pandas as pd
 
 from core.competence.records import suite_recipe
 from core.errors import PlatoscopeError
-from core.options import build, options_of
+from core.options import build, options_of, values_of
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.recipe import Recipe
+from core.spaces.choices import EXACT
 from core.store.inventory import ANSWER, KeptResult, results_over
 from core.store.schema import SUMMARY
+from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.study import KEPT, Study
 
@@ -105,8 +107,13 @@ def _choices(recipe: Recipe) -> dict[str, Any]:
     settings = said.pop("settings", None)
     if settings is not None:
         said |= {"k": settings.get("k"), "set": _pairs(settings, but="k")}
-    scope = Scope(choices["dataset"], choices["q"], _where(choices), choices.get("stimuli", ""))
-    return said | vars(scope)
+    scope = Scope(
+        dataset=choices["dataset"],
+        clamping=Clamping(choices["q"], choices.get("clamp", EXACT)),
+        where=_where(choices),
+        stimuli=choices.get("stimuli", ""),
+    )
+    return said | values_of(scope)
 
 
 def _where(choices: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

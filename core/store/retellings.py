@@ -15,9 +15,9 @@ def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dic
     """Return, for each embedding of a model in other captions, the name of the
     embedding that is the model.
 
-    Of the embeddings of equal weights and pooling those of the earliest caption level are models,
-    all others retellings of the first of them. levels: the dataset's, the default first; any other
-    level comes after them.
+    Of the embeddings of equal weights, pooling and prompt those of the earliest caption level are
+    models, all others retellings of the first of them. levels: the dataset's, the default first;
+    any other level comes after them.
     """
     order = {level: place for place, level in enumerate(levels)}
     captioned = sorted(
@@ -35,7 +35,7 @@ def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dic
     return retellings
 
 
-def _reader(entry: ModelEntry) -> tuple[str, str]:
-    """Return what reads the captions: weights and pooling."""
+def _reader(entry: ModelEntry) -> tuple[str, ...]:
+    """Return what reads the captions: weights, pooling and prompt."""
     encoder: dict[str, Any] = entry.recipe.choices.get("encoder", {})
-    return entry.card.weights, str(encoder.get("pooling"))
+    return entry.card.weights, str(encoder.get("pooling")), str(encoder.get("prompt"))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.errors import FeatureError, MetricError
+from core.errors import MetricError
 from core.metrics.spec import MetricSpec
-from core.spaces.inputs import check_space
-from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import Choice, best_pair, fixed_pair
 
 NOWHERE = (-1, -1)  # no pair of layers has a score
@@ -53,38 +50,34 @@ class LayerChoice:
 ALL = "all"  # every pair of layers, not one that stands for two models
 
 
-def read_choice(text: str) -> LayerChoice:
-    """Read `best`, `best+concatenated`, `last`, `A:B` or a relative depth such as 0.5; raises
-    MetricError for anything else.
+def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
+    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raises MetricError for anything
+    else, and for concatenated layers where the best is not looked for.
     """
-    if text == "best+concatenated":
-        return LayerChoice(concatenated=True)
+    if concatenated and text != "best":
+        raise MetricError(
+            "as paper, all layers side by side are one more candidate for the best; got layers"
+            f" {text!r}: choose best, or as released"
+        )
     if text in ("best", "last"):
-        return LayerChoice(depth=1.0 if text == "last" else None)
+        return LayerChoice(depth=1.0 if text == "last" else None, concatenated=concatenated)
     if pair := re.fullmatch(r"(-?\d+):(-?\d+)", text):
         return LayerChoice(pair=(int(pair[1]), int(pair[2])))
     if re.fullmatch(r"0?\.\d+|[01](\.0*)?", text):
         return LayerChoice(depth=float(text))
     raise MetricError(
-        "layers are chosen by best, last, a pair such as 3:5 or -1:-1, a depth from 0 to 1, or"
-        f" best+concatenated; got {text!r}"
+        "layers are chosen by best, last, a pair such as 3:5 or -1:-1, or a depth from 0 to 1; got"
+        f" {text!r}"
     )
 
 
 def concatenate(layers: Sequence[Float[np.ndarray, "n _"]]) -> Float[np.ndarray, "n d"]:
-    """Join a model's layers side by side, each with rows of length 1, so that no layer outweighs
-    another by its scale.
+    """Join a model's layers side by side as they are: only the whole gets rows of length 1, so a
+    layer of large values weighs more.
 
-    A degenerate layer is left out; where all are, a space of no dimensions is left, which every
-    metric refuses.
+    Source: Huh et al. 2024, appendix C.2 (features are normalized before they are compared).
     """
-    sound = [layers[0][:, :0]]
-    for layer in layers:
-        with suppress(FeatureError, MetricError):
-            space = normalize_rows(layer)
-            check_space(space)
-            sound.append(space)
-    return np.concatenate(sound, axis=1)
+    return np.concatenate(layers, axis=1)
 
 
 def pick(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from core.options import Value, option
+from core.options import Value, option, part
+from core.study.clamping import Clamping
 
 if TYPE_CHECKING:
     from core.metrics import Metric, MetricSpec
     from core.store import Store
+    from core.study.layers import LayerChoice
     from core.study.study import Study
 
-Q = 0.95
+Candidates = Literal["released", "paper"]
+
 CAVE = "cave"
 
 
@@ -25,13 +28,7 @@ class Scope:
     """Which stimuli are studied, and how their features are prepared."""
 
     dataset: str = option(CAVE, label="Dataset", metavar="D", help="the dataset")
-    q: float = option(
-        Q,
-        least=0,
-        most=1,
-        label="Clamping quantile q",
-        help="share of feature values left unclamped, 1 for all",
-    )
+    clamping: Clamping = part(Clamping)
     where: tuple[tuple[str, str], ...] = option(
         (),
         label="Only stimuli with",
@@ -48,7 +45,7 @@ class Scope:
         return Study(
             store,
             self.dataset,
-            q=self.q,
+            self.clamping,
             where=_by_factor(self.where),
             stimuli=self.stimuli,
             **settings,
@@ -76,16 +73,15 @@ class Measure:
     )
 
     @classmethod
-    def of(cls: type[M], metric: str, parameters: Mapping[str, Any], *, layers: str = "") -> M:
+    def of(cls: type[M], metric: str, parameters: Mapping[str, Any], **layers: str) -> M:
         """Return a measure from a metric's parameters; defaults are left unsaid.
 
-        layers: of a `Comparison`, "" for its default.
+        layers: the further fields of a `Comparison`.
         """
         defaults = _find(metric).spec.defaults
         changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
         k = changed.pop("k", None)
-        more = {"layers": layers} if layers else {}
-        return cls(metric=metric, k=k, parameters=tuple(changed.items()), **more)
+        return cls(metric=metric, k=k, parameters=tuple(changed.items()), **layers)
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -123,15 +119,41 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Comparison(Measure):
-    """A metric, and which layers stand for two models."""
+class LayerRule:
+    """Which layers stand for two models.
+
+    candidates: which layers there are, as the code or the text of Huh et al. 2024 has it.
+    """
 
     layers: str = option(
         "best",
         label="Layers",
         metavar="LAYERS",
-        help="best, best+concatenated, last, a fixed pair A:B, or a depth from 0 to 1",
+        help="best, last, a fixed pair A:B, or a depth from 0 to 1",
     )
+    candidates: Candidates = option(
+        "released",
+        name="as",
+        label="Best as in",
+        help="where the best is looked for: released, among the layers, as the published code does;"
+        " paper, also among all of them side by side",
+    )
+
+    @property
+    def concatenated(self) -> bool:
+        """Return whether all layers side by side are one more layer."""
+        return self.candidates == "paper"
+
+    def read_layers(self) -> LayerChoice:
+        """Return which layers are meant; raises MetricError."""
+        from core.study.layers import read_choice  # numpy, which parsing must not cost
+
+        return read_choice(self.layers, concatenated=self.concatenated)
+
+
+@dataclass(frozen=True)
+class Comparison(LayerRule, Measure):
+    """A metric with its parameters, and which layers stand for two models."""
 
 
 @dataclass(frozen=True)

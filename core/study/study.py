@@ -26,9 +26,11 @@ from core.errors import (
 from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
 from core.recipe import Recipe
+from core.spaces.choices import EXACT
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import check_q, clamp_outliers
 from core.store import ModelEntry, Store, write_result
+from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
 from core.study.models import codes_text, describe, reads
@@ -38,15 +40,14 @@ from core.study.selections import decode
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
-Q = 0.95
+USUAL = Clamping()
 
 
 class Study:
-    """A dataset's models under one preprocessing: values clamped at the model's q quantile, then
-    rows of length 1.
+    """A dataset's models under one preprocessing: values clamped, then rows of length 1.
 
-    q: in (0, 1]; None or 1 clamps nothing. where: only the stimuli whose factor has a value, or one
-    of several, as text, for each factor named. stimuli: only those of a set, as
+    clamping: see `core.spaces.preprocess.clamp_outliers`. where: only the stimuli whose factor has
+    a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
     scores change by rounding alone. crew: who does what can be spread over processes. Safe to share
@@ -59,17 +60,17 @@ class Study:
         self,
         store: Store,
         dataset: str,
-        q: float | None = Q,
+        clamping: Clamping = USUAL,
         *,
         where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
         crew: Crew = HERE,
     ) -> None:
-        check_q(q)
+        check_q(clamping.q)
         self.store = store
         self.dataset = store.dataset(dataset)
-        self.q = q
+        self.clamping = clamping
         self.where = dict(where or {})
         self.stimuli = stimuli
         self.device = device
@@ -102,8 +103,9 @@ class Study:
             revision=self.dataset.revision,
             models=digests,
             preprocessing=["clamp", "normalize"],  # in this order
-            q=self.q,
+            q=self.clamping.q,
             neighbors=NEIGHBORS,
+            **({"clamp": self.clamping.clamp} if self.clamping.clamp != EXACT else {}),
             **({"where": self.where} if self.where else {}),
             **({"stimuli": self.stimuli} if self.stimuli else {}),
             **choices,
@@ -122,7 +124,7 @@ class Study:
         ]
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
-        clamped = clamp_outliers(layers, q=self.q)
+        clamped = clamp_outliers(layers, **vars(self.clamping))
         return [*clamped, concatenate(clamped)] if concatenated else clamped
 
     def neighbors(
@@ -220,7 +222,7 @@ class Study:
             return read_lists(stored[0], layers=len(entry.dims))
         lists = self._search(entry, depth)
         # one file per model: other choices would push the default's out
-        if self.q == Q and self.rows is None:
+        if self.clamping == USUAL and self.rows is None:
             # kept only to save seconds later: a store that cannot be written now still gives every
             # answer
             with suppress(StoreWriteError, StoreBusyError):

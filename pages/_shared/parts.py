@@ -13,8 +13,10 @@ import streamlit as st
 
 from core.errors import MetricError, StimuliError
 from core.metrics import METRICS
+from core.spaces.choices import EXACT, Clamp
+from core.study.clamping import Clamping
 from core.study.layers import read_choice
-from core.study.parts import Comparison, Measure, Scope
+from core.study.parts import Candidates, Comparison, LayerRule, Measure, Scope
 from core.study.selections import decode
 from pages._shared import address, controls, facts, queries
 from pages._shared.address import bind
@@ -23,16 +25,23 @@ from pages._shared.queries import Place
 MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere chooses nothing
 LAYERS = {
     "best": "best aligned pair",
-    "best+concatenated": "best, or all side by side",
     "last": "last layers",
     "0.75": "three quarters deep",
     "0.5": "middle layers",
     "0.25": "a quarter deep",
     "0": "first layers",
 }
-LAYERS_HELP = """Best aligned: the pair of layers with the highest score; all layers side by side
-may be one more. Or the last layers, the middle ones (0.5), any relative depth from 0 to 1, or a
-fixed pair such as 2:3, counted from 0."""
+LAYERS_HELP = """Best aligned: the pair of layers with the highest score. Or the last layers, the
+middle ones (0.5), any relative depth from 0 to 1, or a fixed pair such as 2:3, counted from 0."""
+CLAMPS: dict[Clamp, str] = {
+    "exact": "one quantile of the model",
+    "average": "the stimuli's mean quantile",
+    "layers": "each layer's own, if widths differ",
+}
+CANDIDATES: dict[Candidates, str] = {
+    "released": "the code: among layers",
+    "paper": "the paper: also all side by side",
+}
 
 
 def pick_scope(at: Place) -> Scope:
@@ -48,7 +57,10 @@ def pick_scope(at: Place) -> Scope:
     )
     chosen = tuple(pairs[text] for text in where)
     q = float(controls.pick_between(controls.option_named(Scope, "q"), 0.0, 1.0, 0.01))
-    return replace(at.scope, q=q, where=chosen, stimuli=pick_set(queries.card(at).size))
+    one = controls.option_named(Scope, "clamp")
+    clamp = controls.pick_labeled(one, CLAMPS) if q < 1 else EXACT
+    stimuli = pick_set(queries.card(at).size)
+    return replace(at.scope, clamping=Clamping(q, clamp), where=chosen, stimuli=stimuli)
 
 
 def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -121,12 +133,21 @@ def pick_measure(size: int, *, start: str = "mutual_knn") -> Measure:
 def pick_comparison(size: int) -> Comparison:
     """Choose a metric, its parameters, and which layers stand for two models."""
     metric = pick_metric()
-    return Comparison.of(metric, pick_parameters(metric, size), layers=pick_layers())
+    return Comparison.of(metric, pick_parameters(metric, size), **vars(pick_rule()))
+
+
+def pick_rule() -> LayerRule:
+    """Choose which layers stand for two models."""
+    layers = pick_layers()
+    if layers != "best":
+        return LayerRule(layers)
+    one = controls.option_named(LayerRule, "as")
+    return LayerRule(candidates=controls.pick_labeled(one, CANDIDATES))
 
 
 def pick_layers() -> str:
     """Choose which layers stand for two models, in the words of `core.study.layers.read_choice`."""
-    one = controls.option_named(Comparison, "layers")
+    one = controls.option_named(LayerRule, "layers")
     chosen = st.selectbox(
         one.label,
         list(LAYERS),

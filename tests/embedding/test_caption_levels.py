@@ -104,12 +104,13 @@ def test_a_model_of_one_level_is_a_model_whatever_the_level(tmp_path: Path) -> N
     ]
 
 
-def test_weights_pooling_and_level_decide(tmp_path: Path) -> None:
+def test_weights_pooling_prompt_and_level_decide(tmp_path: Path) -> None:
     embed(tmp_path, CountedDataset(), CountingEncoder())
     entry = Store(tmp_path).model("counted", "counting")
 
-    def named(name: str, level: str | None, weights: str = "w1", pooling: str = "mean"):
-        recipe = Recipe.of("embedding", version=VERSIONS["embedding"], encoder={"pooling": pooling})
+    def named(name: str, level: str | None, weights: str = "w1", **reading: str):
+        encoder = {"pooling": "mean", **reading}
+        recipe = Recipe.of("embedding", version=VERSIONS["embedding"], encoder=encoder)
         return replace(
             entry, card=replace(entry.card, name=name, weights=weights), level=level, recipe=recipe
         )
@@ -120,5 +121,6 @@ def test_weights_pooling_and_level_decide(tmp_path: Path) -> None:
         named("b", "20"),
         named("c", "5", pooling="last"),
         named("d", "5", weights="w2"),
+        named("e", "5", prompt="paper"),
     ]
     assert find_retellings([*entries, named("picture", None)], ("20", "5")) == {"a": "b"}

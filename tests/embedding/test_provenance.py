@@ -13,6 +13,7 @@ from core.cli import main, make_parser
 from core.embedding.features import embed_world, import_features
 from core.embedding.provenance import command_of
 from core.embedding.runner import Slot, embed
+from core.encoders.requests import PROMPTS
 from core.recipe import Recipe
 from core.store import Store, add_dataset
 
@@ -28,10 +29,14 @@ def test_an_embedding_names_spec_level_pooling_and_its_own_name(tmp_path: Path) 
     embed(tmp_path, dataset, plain)
     embed(tmp_path, dataset, plain, level="5")
     embed(tmp_path, dataset, CountingEncoder(pooling="last token"), slot=Slot("mine"))
+    prompted = CountingEncoder(pooling="last token", prompt=PROMPTS["paper"])
+    embed(tmp_path, dataset, prompted, slot=Slot("prompted"))
     start = "embed --dataset counted --model hf:counting --caption-level"
     assert made(tmp_path, "counting") == f"{start} 20"
     assert made(tmp_path, "counting~5") == f"{start} 5"
     assert made(tmp_path, "mine") == f"{start} 20 --pooling last --name mine"
+    reading = "--pooling last --prompt paper"
+    assert made(tmp_path, "prompted") == f"{start} 20 {reading} --name prompted"
 
 
 @pytest.mark.parametrize(

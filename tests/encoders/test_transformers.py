@@ -78,6 +78,30 @@ def test_a_batch_equals_one_text_at_a_time(folders, kind, pooling):
         assert encoding.bytes is None
 
 
+def test_within_the_papers_prompt_vectors_are_of_the_sentence_and_bits_of_the_caption(folders):
+    sentences = [f"An image with the caption '{text}'. This is an image of a" for text in TEXTS]
+    layers, _ = encode_one_by_one(folders["bloom"], sentences, causal=True, pooling="last")
+    _, bits = encode_one_by_one(folders["bloom"], TEXTS, causal=True)
+    spec = f"hf:{folders['bloom']}"
+    encoder = open_encoder(spec, device=CPU, pooling="last", prompt="paper")
+    encoding = encoder.encode(TEXTS)
+    for layer, wanted in zip(encoding.layers, layers, strict=True):
+        np.testing.assert_allclose(layer, wanted, **CLOSE)
+    np.testing.assert_allclose(encoding.bits, bits, rtol=1e-5)
+    np.testing.assert_array_equal(encoding.bytes, [len(text.encode()) for text in TEXTS])
+    assert encoder.recipe["prompt"].format("x") == sentences[2]
+    assert "prompt" not in open_encoder(spec, device=CPU).recipe
+
+
+def test_a_prompt_that_the_limit_would_cut_is_refused(folders):
+    encoder = open_language(f"hf:{folders['bert']}", device=CPU, prompt="paper")
+    assert encoder.encode(["x"]).bits is None
+    with pytest.raises(
+        EncoderError, match="reads 64 tokens at most, and the text 'a long cat on a mat' … within"
+    ):
+        encoder.encode(["x", "a long cat on a mat"])
+
+
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, folders, kind):
     encoder = open_language(f"hf:{folders[kind]}", device=CPU)

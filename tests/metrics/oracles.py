@@ -40,6 +40,24 @@ def clamp_literally(layers: Sequence[np.ndarray], q: float) -> list[list[list[fl
     ]
 
 
+def clamp_average_literally(layers: Sequence[np.ndarray], q: float) -> list[list[list[float]]]:
+    """Clamp every value at the mean over stimuli of the quantile of a stimulus's absolute values,
+    linear between the two sorted values that it lies between.
+    """
+    quantiles = []
+    for stimulus in range(len(layers[0])):
+        sizes = sorted(abs(float(value)) for layer in layers for value in layer[stimulus])
+        place = q * (len(sizes) - 1)
+        below = int(place)
+        above = min(below + 1, len(sizes) - 1)
+        quantiles.append(sizes[below] + (place - below) * (sizes[above] - sizes[below]))
+    bound = sum(quantiles) / len(quantiles)
+    return [
+        [[max(-bound, min(bound, float(value))) for value in row] for row in layer]
+        for layer in layers
+    ]
+
+
 def permuted_neighbors(neighbors: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Give stimulus i the neighbors of stimulus order[i], renamed likewise: a space whose rows are
     shuffled.

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.engines import make_engine
 from core.metrics.knn import cycle_terms, jaccard_terms, mutual_terms
 from core.metrics.knn_order import edit_terms, subsequence_terms
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
+from tests.metrics.oracles import nearest_literally
 
 TERMS = {
     "mutual_knn": mutual_terms,
@@ -116,6 +119,21 @@ def test_values_equal_the_released_code(name, reference):
     assert ours == pytest.approx(published[entry] / unit, abs=1e-6)
     if name == "cycle_knn":  # the one that is not symmetric
         assert METRICS[name](y, x, k=10) == published["cycle_knn_B_to_A"]
+        assert METRICS[name](x, y, k=10, sides="exchanged") == published["cycle_knn_B_to_A"]
+
+
+@pytest.mark.parametrize("sides", ["given", "exchanged"])
+def test_the_first_step_of_a_cycle_is_in_y_or_exchanged_in_x(sides):
+    x, y = map(normalize_rows, np.random.default_rng(3).standard_normal((2, 15, 5)))
+    first, second = (y, x) if sides == "given" else (x, y)
+    steps = [nearest_literally(space, 3) for space in (first, second)]
+    back = [any(i in steps[1][j] for j in steps[0][i]) for i in range(15)]
+    assert METRICS["cycle_knn"](x, y, k=3, sides=sides) == pytest.approx(sum(back) / 15)
+    engine = make_engine("cycle_knn", k=3, sides=sides)
+    ready = (engine.prepare([space]) for space in (x, y))
+    assert engine.scores(*ready).values.item() == pytest.approx(sum(back) / 15)
+    with pytest.raises(MetricError, match="the sides of cycle_knn are given or exchanged; got 'x'"):
+        METRICS["cycle_knn"](x, y, k=3, sides="x")
 
 
 def letters(word: str) -> np.ndarray:

@@ -57,9 +57,7 @@ def test_mutual_knn_of_a_hand_computed_case():
 
 @given(seed=seeds, k=st.integers(1, 22))
 def test_mutual_knn_takes_no_notice_of_how_similar_neighbors_are(seed, k):
-    """It is ordinal: cubing all similarities (a kernel of degree 3) keeps their order and so the
-    value.
-    """
+    """Cubing all similarities (a kernel of degree 3) keeps their order and so the value."""
     x, y = spaces(seed, dims=3)
     cubed = np.einsum("ia,ib,ic->iabc", x, x, x).reshape(len(x), -1)
     assume(_has_no_near_ties(x))

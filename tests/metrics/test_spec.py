@@ -159,7 +159,7 @@ def test_it_depends_on_the_order_of_similarities_alone_if_and_only_if_the_spec_s
     changes = []
     for x, y, bent in map(near_and_bent, range(2)):
         changes.append(abs(metric(bent, y) - metric(x, y)))
-    assert (max(changes) <= EXACT) == metric.spec.ordinal
+    assert (max(changes) <= EXACT) == metric.spec.order_alone
 
 
 @every_metric

@@ -106,11 +106,12 @@ def test_language_models_are_pooled_at_caption_levels(opened, store):
     }
     assert any("does not answer" in one.value for one in app.caption)
     app.multiselect(key="embed_caption_level").set_value(["20", "5"])
-    app.selectbox(key="embed_pooling").set_value("last").run()
+    app.selectbox(key="embed_pooling").set_value("last")
+    app.selectbox(key="embed_prompt").set_value("paper").run()
     assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
     address = "https://huggingface.co/bigscience/bloomz-560m"
     app.multiselect(key="embed_hub").set_value([address]).run()
-    options = "--caption-level 20 5 --pooling last"
+    options = "--caption-level 20 5 --pooling last --prompt paper"
     assert command(app).endswith(f"--model hf:bigscience/bloomz-560m {options}")
     assert [one.key for one in app.text_input if one.key == "embed_name"] == []
     app.multiselect(key="embed_hub").set_value(["gpt-2-m"]).run()

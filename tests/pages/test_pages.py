@@ -149,6 +149,19 @@ def test_metrics_follows_its_controls(opened, demo):
     assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
 
 
+def test_metrics_draws_every_parameter_and_every_trend_where_they_are_wanted(opened, demo):
+    chosen = {"matrix_metric": "mutual_knn", "trends_metric": "cka", "as": "paper"}
+    app = opened(
+        demo, "metrics", every_parameter="true", by_metric="true", clamp="average", **chosen
+    )
+    assert_calm(app, "metrics")
+    assert not said(app)
+    assert {"matrix", "by-metric"} < {*charts(app)}
+    commands = [code.value.partition(" --store")[0] for code in app.code]
+    assert "platoscope metrics matrix --clamp average --metric mutual_knn" in commands
+    assert "platoscope metrics trends --clamp average --metric cka --as paper" in commands
+
+
 @pytest.mark.parametrize(("page", "plots"), [("alignment", 2), ("metrics", 5)])
 def test_every_printed_command_gives_the_table_that_the_page_asked_for(
     opened, demo, monkeypatch, capsys, page, plots

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import FeatureError, MetricError
 from core.spaces.preprocess import clamp_outliers, normalize_rows, threshold
-from tests.metrics.oracles import clamp_literally
+from tests.metrics.oracles import clamp_average_literally, clamp_literally
 
 
 def ragged(seed: int) -> list[np.ndarray]:
@@ -50,12 +50,37 @@ def test_one_threshold_serves_all_layers():
     assert clamped[1].tolist() == np.full((4, 5), -20).tolist()
 
 
-@pytest.mark.parametrize("q", [None, 1.0])
-def test_no_clamp_leaves_layers_as_they_are(q):
+def test_no_clamp_leaves_layers_as_they_are():
     layers = ragged(0)
-    assert all(
-        after is before for after, before in zip(clamp_outliers(layers, q=q), layers, strict=True)
-    )
+    clamped = clamp_outliers(layers, q=1.0)
+    assert all(after is before for after, before in zip(clamped, layers, strict=True))
+
+
+@given(seed=st.integers(0, 2**32 - 1), q=st.floats(0.01, 0.999))
+def test_the_other_published_ways_to_clamp_equal_their_definitions(seed, q):
+    layers = ragged(seed)
+    average = clamp_average_literally(layers, q)
+    for clamped, wanted in zip(clamp_outliers(layers, q=q, clamp="average"), average, strict=True):
+        np.testing.assert_allclose(clamped, wanted, rtol=1e-6)
+    alone = [clamp_literally([layer], q)[0] for layer in layers]
+    each = clamp_outliers(layers, q=q, clamp="layers")
+    assert [layer.tolist() for layer in each] == alone
+
+
+def test_a_loud_stimulus_moves_the_mean_of_quantiles_and_a_loud_layer_its_own():
+    """Four stimuli of one size and one of a hundred times that: of 5 · 4 values four are large."""
+    layer = np.outer([1, 1, 1, 1, 100], np.ones(4)).astype(np.float32)
+    assert clamp_outliers([layer], q=0.5, clamp="exact")[0].max() == 1
+    assert clamp_outliers([layer], q=0.5, clamp="average")[0].max() == np.float32(104 / 5)
+    small, large = clamp_outliers([layer[:4], 10 * layer[:4, :3]], q=0.5, clamp="layers")
+    assert (small.max(), large.max()) == (1, 10)
+
+
+def test_layers_of_one_width_are_clamped_together_as_the_code_takes_them_as_an_array():
+    layers = [layer[:, :1] for layer in ragged(0)]
+    together = clamp_outliers(layers, q=0.5, clamp="exact")
+    apart = clamp_outliers(layers, q=0.5, clamp="layers")
+    assert all((a == b).all() for a, b in zip(apart, together, strict=True))
 
 
 @pytest.mark.parametrize("q", [0.0, -0.1, 1.5, float("nan")])

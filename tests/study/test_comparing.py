@@ -23,12 +23,14 @@ from core.errors import (
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.questions.score.answer import score_layers
+from core.spaces.choices import Clamp
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
+from core.study.clamping import Clamping
 from core.study.comparison.comparing import compare_models
 from core.study.comparison.engines import choose_engine as engine_for
 from core.study.comparison.engines import engine_over, fits, kernel_bytes
-from core.study.parts import Measure
+from core.study.parts import Comparison, Measure
 from core.study.selections import encode
 from core.study.study import Study
 from tests.comparisons import align_models, choose_engine, layer_scores
@@ -36,9 +38,12 @@ from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
 
 
-def expected_score(x: int, y: int, *, k: int, q: float | None = 0.95) -> tuple[int, int, float]:
+def expected_score(
+    x: int, y: int, *, k: int, q: float = 0.95, clamp: Clamp = "exact"
+) -> tuple[int, int, float]:
     spaces = [
-        [normalize_rows(layer) for layer in clamp_outliers(layers_of(seed), q=q)] for seed in (x, y)
+        [normalize_rows(layer) for layer in clamp_outliers(layers_of(seed), q=q, clamp=clamp)]
+        for seed in (x, y)
     ]
     scores = {
         (i, j): METRICS["mutual_knn"](a, b, k=k)
@@ -61,12 +66,13 @@ def test_align_equals_the_metric_on_clamped_and_normalized_spaces(study, k):
 
 
 def test_the_clamp_is_the_study_s_choice(filled):
-    scores = {
-        q: align_models(Study(Store(filled), "counted", q=q), ["ape"], ["bee"]).score.item()
-        for q in (None, 1.0, 0.95, 0.5)
-    }
-    assert scores == {q: expected_score(0, 1, k=10, q=q)[2] for q in scores}
-    assert scores[None] == scores[1.0] != scores[0.5]
+    ways = [Clamping(1.0), Clamping(), Clamping(0.5), Clamping(0.5, "average")]
+    scores = [
+        align_models(Study(Store(filled), "counted", way), ["ape"], ["bee"]).score.item()
+        for way in ways
+    ]
+    assert scores == [expected_score(0, 1, k=10, **vars(way))[2] for way in ways]
+    assert scores[0] != scores[2]
 
 
 def test_layer_map_holds_every_pair_of_layers(study):
@@ -191,7 +197,7 @@ def test_layers_side_by_side_are_one_more_candidate(study):
         np.testing.assert_array_equal(scores[:2, :2], plain)
         last = (normalize_rows(spaces[name][2]) for name in ("ape", "bee"))
         assert scores[2, 2] == pytest.approx(METRICS[metric](*last, **parameters))
-    row = align_models(study, ["ape"], ["bee"], metric="cka", layers="best+concatenated").iloc[0]
+    row = align_models(study, ["ape"], ["bee"], metric="cka", candidates="paper").iloc[0]
     assert row["score"] == pytest.approx(np.max(expected))
     assert (row["layer_x"], row["layer_y"]) == np.unravel_index(np.argmax(expected), (3, 3))
     x, y = (
@@ -384,14 +390,16 @@ def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(
 def test_two_files_are_compared_under_the_same_limit(monkeypatch):
     monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     x, y = layers_of(0), layers_of(1)
-    summed = score_layers(x, y, Measure("cka"), q=1.0)["score"]
+    summed = score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"]
     with pytest.raises(
         MetricError, match=f"of 4 layers compares all pairs of {SIZE} stimuli at once"
     ):
-        score_layers(x, y, Measure("rsa"), q=1.0)
+        score_layers(x, y, Comparison("rsa"), Clamping(1.0))
     monkeypatch.setattr(core.study.comparison.engines, "BUDGET", kernel_bytes(SIZE, layers=4))
     np.testing.assert_allclose(
-        summed, score_layers(x, y, Measure("cka"), q=1.0)["score"], atol=1e-6
+        summed,
+        score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"],
+        atol=1e-6,
     )
 
 

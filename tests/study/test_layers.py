@@ -20,7 +20,6 @@ KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
         ("0.25", LayerChoice(depth=0.25)),
         ("1", LayerChoice(depth=1.0)),
         ("3:-1", LayerChoice(pair=(3, -1))),
-        ("best+concatenated", LayerChoice(concatenated=True)),
     ],
 )
 def test_choices_are_read(text, choice):
@@ -31,6 +30,12 @@ def test_choices_are_read(text, choice):
 def test_other_words_are_refused_with_what_is_known(text):
     with pytest.raises(MetricError, match="layers are chosen by best, last, a pair such as 3:5"):
         read_choice(text)
+
+
+def test_all_layers_side_by_side_are_a_candidate_for_the_best_alone():
+    assert read_choice("best", concatenated=True) == LayerChoice(concatenated=True)
+    with pytest.raises(MetricError, match="got layers 'last': choose best, or as released"):
+        read_choice("last", concatenated=True)
 
 
 def test_of_equal_pairs_the_lowest_layers_win():
@@ -54,14 +59,13 @@ def test_models_without_any_comparable_layers_have_no_best_pair():
     assert pick(np.full((2, 3), math.nan), LayerChoice(depth=1.0), spec=KNN) == (1, 2)
 
 
-def test_concatenated_layers_weigh_alike_and_degenerate_ones_are_left_out():
+def test_layers_side_by_side_keep_their_scales():
     rng = np.random.default_rng(1)
     wide, narrow = 100 * rng.standard_normal((6, 4)), rng.standard_normal((6, 2))
-    joined = concatenate([wide, np.zeros((6, 3)), np.ones((6, 3)), narrow])
-    np.testing.assert_allclose(joined[:, :4], wide / np.linalg.norm(wide, axis=1, keepdims=True))
-    np.testing.assert_allclose(np.linalg.norm(joined[:, 4:], axis=1), 1)
-    assert joined.shape == (6, 6)
-    assert concatenate([np.ones((6, 3))]).shape == (6, 0)
+    joined = concatenate([wide, np.zeros((6, 1)), narrow])
+    assert joined.tolist() == [
+        [*a, 0.0, *b] for a, b in zip(wide.tolist(), narrow.tolist(), strict=True)
+    ]
 
 
 def test_a_pair_counts_from_either_end_and_must_be_there():

@@ -38,7 +38,7 @@ def test_the_best_pair_of_a_distance_is_the_smallest():
 
 
 def test_a_fixed_pair_of_layers_is_refused():
-    for text in ("best", "last", "0.5", "best+concatenated"):
+    for text in ("best", "last", "0.5"):
         check_choice(read_choice(text), text=text)
     with pytest.raises(MetricError, match=r"compared by best, .* got '1:2'"):
         check_choice(read_choice("1:2"), text="1:2")

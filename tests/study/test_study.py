@@ -26,6 +26,7 @@ from core.errors import (
 from core.progress import heard_by
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset
+from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.roster import known_worlds
 from core.study.selections import encode
@@ -50,7 +51,7 @@ def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypat
 def test_another_quantile_leaves_the_kept_neighbors_alone(filled, study):
     study.neighbors("bee")
     digest = Store(filled).digest("counted")
-    Study(Store(filled), "counted", q=0.5).neighbors("bee")
+    Study(Store(filled), "counted", Clamping(0.5)).neighbors("bee")
     assert Store(filled).digest("counted") == digest
 
 
@@ -217,7 +218,7 @@ def test_the_search_among_many_stimuli_tells_how_far_it_is(filled, monkeypatch):
     monkeypatch.setattr(core.study.neighbor_lists, "MANY", SIZE)
     told = []
     with heard_by(lambda *one: told.append(one)):
-        Study(Store(filled), "counted", q=0.9).neighbors("ape")  # kept nowhere
+        Study(Store(filled), "counted", Clamping(0.9)).neighbors("ape")  # kept nowhere
     what = "neighbors of all stimuli in all layers of ape"
     assert told == [(SIZE, 2 * SIZE, what), (2 * SIZE, 2 * SIZE, what)]
 

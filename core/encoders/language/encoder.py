@@ -34,7 +34,7 @@ from core.encoders.language.readout import (
     read_states,
 )
 from core.encoders.precision import Arithmetic
-from core.encoders.requests import Pooling, Precision
+from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
 from core.errors import EncoderError
 from core.modalities import LANGUAGE
 
@@ -58,6 +58,7 @@ class LanguageEncoder:
     readout: Readout
     tokenizer: Any
     pooling: Pooling
+    prompt: Prompt
     limit: int | None  # longest text in tokens, special ones included
 
     @property
@@ -68,9 +69,13 @@ class LanguageEncoder:
     def encode(self, items: Sequence[str]) -> Encoding:
         """Encode texts; a text over the limit is cut there, and its bytes are those of the part
         that was kept.
+
+        With a prompt, vectors are those of the prompted texts, and bits those of the texts alone.
+        Raises EncoderError for a text that the limit cuts within its prompt.
         """
         tokens, kept = self._tokenize(items)
-        ids, mask = (part.to(self.device) for part in pad(tokens))
+        read = tokens if self.prompt == "none" else self._tokenize_prompted(items)
+        ids, mask = (part.to(self.device) for part in pad(read))
 
         def vectors(state: State) -> Float32[np.ndarray, "batch width"]:
             pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
@@ -80,7 +85,9 @@ class LanguageEncoder:
             layers, scores = read_states(self.readout, ids, mask, vectors)
             if scores is None:
                 return Encoding(tuple(layers))
-            bits = count_bits(scores, tokens, [1] * len(tokens))
+            bits = count_bits(scores, read, [1] * len(read)) if read is tokens else None
+        if bits is None:
+            bits = self.code(tokens, [1] * len(tokens))
         return Encoding(
             tuple(layers), bits, np.array([len(text.encode()) for text in kept], np.float64)
         )
@@ -100,6 +107,18 @@ class LanguageEncoder:
                     f"{self.card.name} does not predict the next token; expected a causal model"
                 )
             return count_bits(scores, tokens, starts)
+
+    def _tokenize_prompted(self, items: Sequence[str]) -> list[list[int]]:
+        sentences = [PROMPTS[self.prompt].format(text) for text in items]
+        tokens, kept = self._tokenize(sentences)
+        for text, whole, part in zip(items, sentences, kept, strict=True):
+            if part != whole:  # its last token would not be the prompt's
+                raise EncoderError(
+                    f"{self.card.name} reads {self.limit} tokens at most, and the text"
+                    f" {text[:40]!r} … within its prompt has more; embed shorter captions, or"
+                    " without --prompt"
+                )
+        return tokens
 
     def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
         batch = self.tokenizer(
@@ -127,21 +146,23 @@ def open_language(
     *,
     device: torch.device,
     pooling: Pooling = "mean",
+    prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> LanguageEncoder:
     """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
     model.safetensors and a tokenizer.
 
     pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
-    precision: see `choose_arithmetic`. A causal model also gives bits. A card.json in the folder
-    gives title, family, objective and training. Raises EncoderError or OfflineError.
+    prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
+    card.json in the folder gives title, family, objective and training. Raises EncoderError or
+    OfflineError.
     """
     with opened_source(spec.removeprefix("hf:")) as source:
-        return _open(source, device, pooling, precision)
+        return _open(source, device, pooling, prompt, precision)
 
 
 def _open(
-    source: Source, device: torch.device, pooling: Pooling, precision: Precision
+    source: Source, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
 ) -> LanguageEncoder:
     folder = source.folder
     files = find_weights(folder)
@@ -151,12 +172,13 @@ def _open(
     limit = longest_text(model, tokenizer)
     return LanguageEncoder(
         card=_describe(source, readout, weights=digest_files(files)),
-        recipe=_recipe(folder, pooling, limit, arithmetic),
+        recipe=_recipe(folder, pooling, limit, arithmetic) | _prompt_recipe(prompt),
         device=str(device),
         arithmetic=arithmetic,
         readout=readout,
         tokenizer=tokenizer,
         pooling=pooling,
+        prompt=prompt,
         limit=limit,
     )
 
@@ -179,6 +201,10 @@ def _recipe(
         "config": digest_files([folder / "config.json"]),
         "precision": arithmetic.name,
     }
+
+
+def _prompt_recipe(prompt: Prompt) -> dict[str, str]:
+    return {} if prompt == "none" else {"prompt": PROMPTS[prompt]}
 
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:

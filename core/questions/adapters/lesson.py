@@ -14,11 +14,13 @@ from jaxtyping import Float32
 
 from core.errors import InputError
 from core.questions.adapters.maps.model import Parts, split
-from core.spaces.preprocess import threshold
+from core.spaces.preprocess import thresholds
+from core.study.clamping import Clamping
 from core.study.spaces import Layer, find_space, find_spaces
 from core.study.study import Study
 
 Space = Float32[np.ndarray, "n _"]
+UNCLAMPED = Clamping(1.0)
 
 
 class Lesson(NamedTuple):
@@ -52,12 +54,15 @@ def read_reference(study: Study, reference: str, *, seed: int = 0) -> Space:
 
 
 def _clamped(study: Study, place: Layer, parts: Parts) -> Space:
-    bare = Study(study.store, study.dataset.name, q=None, where=study.where, stimuli=study.stimuli)
+    bare = Study(
+        study.store, study.dataset.name, UNCLAMPED, where=study.where, stimuli=study.stimuli
+    )
     layers = bare.spaces(place.model)
-    if study.q in (None, 1):
+    if study.clamping.q == 1:
         return layers[place.layer]
     seen = np.setdiff1d(np.arange(study.size), parts.test)
-    bound = threshold([layer[seen] for layer in layers], q=study.q)
+    bounds = thresholds([layer[seen] for layer in layers], **vars(study.clamping))
+    bound = bounds[place.layer]
     clamped: np.ndarray = np.clip(layers[place.layer], -bound, bound)
     return clamped
 

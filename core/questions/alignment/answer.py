@@ -21,7 +21,7 @@ from core.questions.registry import Answer, declare
 from core.statistics.nulls import check_count
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
-from core.study.layers import ALL, read_choice
+from core.study.layers import ALL
 from core.study.published import BESIDE, published_pairs, put_beside
 from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
@@ -38,7 +38,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
     """
     comparison, calibration = question.comparison, question.calibration
     if comparison.layers != ALL:
-        read_choice(comparison.layers)
+        comparison.read_layers()
     elif calibration.resamples:
         raise MetricError(
             "nulls and intervals belong to one score per pair of models; choose best, last, a pair"

@@ -24,7 +24,7 @@ from core.statistics.intervals import draw_halves, half_interval
 from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
 from core.statistics.nulls import calibrate, draw_orders, null_scores
 from core.study.comparison.engines import fits
-from core.study.layers import aggregate, read_choice
+from core.study.layers import aggregate
 from core.study.parts import Comparison
 from core.study.study import Study
 
@@ -64,7 +64,7 @@ def add_intervals(
 def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
-    choice = read_choice(comparison.layers)
+    choice = comparison.read_layers()
     here = prepare_shuffling(question, study)
     scoring = Once(partial(prepare_elsewhere, question, study.store.root, study.device), here)
     layers_x, layers_y = (
@@ -126,7 +126,7 @@ def _chosen(
     """Read the layers that a table's scores are of, each model once: so many neighbors, or where
     depth is 0 the vectors.
     """
-    concatenated = read_choice(comparison.layers).concatenated
+    concatenated = comparison.read_layers().concatenated
     rows = table.to_dict("records")
     places = {(row[f"model_{side}"], row[f"layer_{side}"]) for row in rows for side in ("x", "y")}
     chosen: dict[tuple[str, int], np.ndarray] = {}

@@ -10,7 +10,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, recipe_of
 from core.questions.convergence.question import Replicates
 from core.study.ceilings import ceiling_between
-from core.study.layers import ALL, read_choice
+from core.study.layers import ALL
 from core.study.study import Study
 
 UNKNOWN = "no ceiling: of one of the two, no recipe of its modality was trained with several seeds"
@@ -21,10 +21,10 @@ def replicates_of(question: Alignment) -> Replicates | None:
     """Return the question whose answer gives the ceiling; None for single pairs of layers, which
     name one layer of either side: among models of one set there are no sides.
     """
-    layers = question.comparison.layers
-    if layers == ALL or read_choice(layers).pair is not None:
+    comparison = question.comparison
+    if comparison.layers == ALL or comparison.read_layers().pair is not None:
         return None
-    return Replicates(question.scope, (), question.comparison)
+    return Replicates(question.scope, (), comparison)
 
 
 def read_replicates(question: Alignment, study: Study) -> dict[str, str]:

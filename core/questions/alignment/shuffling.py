@@ -18,7 +18,6 @@ from core.questions.alignment.question import Alignment
 from core.store import Store
 from core.study.comparison.comparing import prepare_each
 from core.study.comparison.engines import choose_engine
-from core.study.layers import read_choice
 from core.study.study import Study
 
 AT_ONCE = 10  # permutations, about
@@ -36,7 +35,7 @@ class Shuffling:
 def prepare_shuffling(question: Alignment, study: Study) -> Shuffling:
     """Make the models of a complete question ready to be compared under permutations."""
     comparison, models = question.comparison, question.models()
-    concatenated = read_choice(comparison.layers).concatenated
+    concatenated = comparison.read_layers().concatenated
     engine = choose_engine(study, comparison, models, concatenated=concatenated)
     ready, _ = prepare_each(study, engine, models, concatenated=concatenated)
     x, y = (

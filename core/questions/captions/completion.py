@@ -13,7 +13,6 @@ from core.questions.captions.question import (
 )
 from core.questions.captions.tellings import retold_models
 from core.study.comparison.engines import choose_engine
-from core.study.layers import read_choice
 from core.study.models import is_reality, reads, usual
 from core.study.spaces import default_language
 from core.study.study import Study
@@ -40,7 +39,7 @@ def complete_scores(question: CaptionScores, study: Study) -> CaptionScores:
     several rows of a model and level.
     """
     comparison = question.comparison
-    read_choice(comparison.layers)
+    comparison.read_layers()
     choose_engine(study, comparison)
     return replace(question, x=_readers(study, question.x), y=_targets(study, question.y))
 

@@ -30,7 +30,6 @@ from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
-from core.study.layers import read_choice
 from core.study.models import is_reality, reads, usual, without_variants
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
@@ -147,7 +146,7 @@ def complete_downstream(question: Downstream, study: Study) -> Downstream:
     Raises UnknownNameError for a model or a score, InputError where there is none, and MetricError
     for a metric's parameters and for layers that cannot be.
     """
-    read_choice(question.comparison.layers)
+    question.comparison.read_layers()
     choose_engine(study, question.comparison)
     names = tuple(_contenders(question.contenders, study)["model"])
     offered = known_scores(registry(study), names)

@@ -110,16 +110,37 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
     2024, figure 12.
     """
     wide = scores.pivot(index=["model_x", "model_y"], columns="metric", values="score")
-    why = scores[scores["reason"] != ""].groupby("metric")["reason"].first()
-    turned = {name: wide[name].to_numpy() * _toward(name) for name in METRICS if name in wide}
+    why = first_reasons(scores, "metric")
+    turned = {name: wide[name].to_numpy() * toward(name) for name in METRICS if name in wide}
+    return rank_all(turned, why, names=("metric_x", "metric_y"))
+
+
+def first_reasons(scores: pd.DataFrame, by: str) -> dict[str, str]:
+    """Return a reason for a score that is missing, by the value of a column."""
+    refused = scores[scores["reason"] != ""].drop_duplicates(by)
+    return dict(zip(refused[by].astype(str), refused["reason"].astype(str), strict=True))
+
+
+def rank_all(
+    turned: Mapping[str, Float64[np.ndarray, " pairs"]],
+    why: Mapping[str, str],
+    *,
+    names: tuple[str, str],
+) -> pd.DataFrame:
+    """Return Spearman's ρ for every two rankings of the same pairs, in order.
+
+    turned: scores by what gives them, higher is more aligned, NaN for none. why: the reason of one
+    NaN of each. names: of the first two columns; the others are spearman, pairs, reason.
+    """
     rows = [
         (a, b, *_spearman(turned[a], turned[b], why.get(a) or why.get(b, "")))
         for a, b in product(turned, repeat=2)
     ]
-    return pd.DataFrame(rows, columns=["metric_x", "metric_y", "spearman", "pairs", "reason"])
+    return pd.DataFrame(rows, columns=[*names, "spearman", "pairs", "reason"])
 
 
-def _toward(metric: str) -> int:
+def toward(metric: str) -> int:
+    """Return 1 where higher scores mean more aligned, −1 where lower ones do."""
     return 1 if METRICS[metric].spec.higher_is_more_aligned else -1
 
 

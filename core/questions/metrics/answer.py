@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from core.errors import MetricError
 from core.metrics import find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
+from core.questions.metrics import matrix, trends
 from core.questions.metrics.agreement import (
     COMPARED,
     make_engines,
@@ -25,7 +27,11 @@ from core.questions.metrics.agreement import (
     score_pairs,
 )
 from core.questions.metrics.calibrated import calibrate_metrics
-from core.questions.metrics.findings import agreement_findings
+from core.questions.metrics.findings import (
+    agreement_findings,
+    by_metric_findings,
+    matrix_findings,
+)
 from core.questions.metrics.neighborhoods import (
     curve_over_k,
     scale_trends,
@@ -35,12 +41,15 @@ from core.questions.metrics.neighborhoods import (
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
+    MetricMatrix,
+    MetricTrends,
     Neighborhoods,
     NeighborhoodSweep,
     SampleSize,
 )
 from core.questions.metrics.sample_size import grow_sample
 from core.questions.registry import Answer, declare
+from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import check_count, draw_orders
 from core.study.comparison.layer_pairs import complete_pair
@@ -50,6 +59,8 @@ from core.study.roster import finished_models
 from core.study.study import Study
 
 LARGEST = 1024
+
+ByCompetence = TypeVar("ByCompetence", Neighborhoods, MetricTrends)
 
 
 def sample_sizes(n: int) -> list[int]:
@@ -74,12 +85,13 @@ def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreeme
     size = question.size or usual_size(study.size, k=question.k)
     if size > study.size:
         raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
+    return replace(question, names=question.names or _compared(study), size=size)
+
+
+def _compared(study: Study) -> tuple[str, ...]:
+    """Return the finished models that metrics are compared on."""
     models = usual(study.models())
-    return replace(
-        question,
-        names=question.names or tuple(models.loc[~is_reality(models), "model"]),
-        size=size,
-    )
+    return tuple(models.loc[~is_reality(models), "model"])
 
 
 def agree(question: MetricAgreement, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -105,7 +117,36 @@ def compare_metrics(
     return score_pairs(spaces, _engines(question, study), report)
 
 
-def complete_neighborhoods(question: Neighborhoods, study: Study) -> Neighborhoods:
+def complete_matrix(question: MetricMatrix, study: Study) -> MetricMatrix:
+    """Name models, metrics and the numbers of stimuli; raises what none of them can be."""
+    metrics = tuple(find_metric(name).spec.id for name in question.metrics) or matrix.USUAL
+    sizes = question.sizes or tuple(sample_sizes(study.size)[:3])
+    if max(sizes) > study.size:
+        raise MetricError(f"expected at most {study.size} stimuli, which is all; got {max(sizes)}")
+    complete = replace(question, metrics=metrics, sizes=sizes)
+    matrix.variants_of(complete)  # refuses a k or rank that is too large
+    return replace(complete, names=question.names or _compared(study))
+
+
+def cross_metrics(question: MetricMatrix, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Rank all pairs of models by every variant, and compare the rankings; see
+    `core.questions.metrics.matrix.rank_variants`.
+    """
+    variants = matrix.variants_of(question)
+    spaces = {
+        size: _last_layers(study, question.names, size, question.seed) for size in question.sizes
+    }
+    scores = matrix.score_variants(spaces, variants, device=study.device, report=report)
+    return matrix.rank_variants(scores, variants)
+
+
+declare(
+    MetricMatrix,
+    Answer(cross_metrics, version=1, complete=complete_matrix, findings=matrix_findings),
+)
+
+
+def complete_neighborhoods(question: ByCompetence, study: Study) -> ByCompetence:
     """Name the models, those of x from the smallest to the largest, then by competence.
 
     Raises MetricError where a side has none.
@@ -139,6 +180,22 @@ def compare_neighborhoods(
 
 
 declare(Neighborhoods, Answer(compare_neighborhoods, version=1, complete=complete_neighborhoods))
+
+
+def complete_trends(question: MetricTrends, study: Study) -> MetricTrends:
+    """Name models and metrics; raises as `complete_neighborhoods`, and for layers and parameters
+    that cannot be.
+    """
+    question.rule.read_layers()
+    metrics = tuple(find_metric(name).spec.id for name in question.metrics) or trends.USUAL
+    check_k(question.k, study.size)
+    return replace(complete_neighborhoods(question, study), metrics=metrics)
+
+
+declare(
+    MetricTrends,
+    Answer(trends.align_by_each, version=1, complete=complete_trends, findings=by_metric_findings),
+)
 
 
 def smallest_scored(scores: pd.DataFrame) -> str:

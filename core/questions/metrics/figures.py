@@ -47,7 +47,7 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
     )
     title = f"Spearman between metrics over {size} stimuli"
     figure = blank(mode, height=430 if narrow else 620, title=title)
-    figure.add_heatmap(x=titles, y=titles, z=z, hovertext=card, **_cells(z, mode, narrow=narrow))
+    figure.add_heatmap(x=titles, y=titles, z=z, hovertext=card, **cells(z, mode, narrow=narrow))
     figure.update_xaxes(
         tickangle=-90 if narrow else -40,
         dtick=1,
@@ -61,7 +61,8 @@ def agreement(points: pd.DataFrame, *, size: int, mode: Mode, narrow: bool = Fal
     )
 
 
-def _cells(z: Float64[np.ndarray, "m m"], mode: Mode, *, narrow: bool) -> dict[str, object]:
+def cells(z: Float64[np.ndarray, "m m"], mode: Mode, *, narrow: bool) -> dict[str, object]:
+    """Return the look of a map of correlations; a narrow one has no numbers."""
     low = math.floor(10 * float(np.nanmin(z))) / 10
     return {
         "zmin": min(low, 0.9),

@@ -9,7 +9,8 @@ import pandas as pd
 
 from core.figures.numbers import counted
 from core.metrics import METRICS
-from core.questions.metrics.question import MetricAgreement
+from core.questions.metrics.agreement import toward
+from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
 from core.statistics.correlations import SURE
 from core.statistics.discoveries import adjust
 from core.statistics.fits import Fit, competence_fit
@@ -44,6 +45,70 @@ def agreement_findings(_: MetricAgreement, table: pd.DataFrame) -> list[str]:
         f" {_short(least['metric_y'])} ({_rho(least['spearman'])}).",
         DEPENDENT,
     ]
+
+
+def matrix_findings(_: MetricMatrix, table: pd.DataFrame) -> list[str]:
+    """Say how far metrics rank the pairs of models alike over all parameters and numbers of
+    stimuli, within a metric and across, and which two variants agree least.
+
+    table: as `core.questions.metrics.matrix.rank_variants` returns it.
+    """
+    place = {title: number for number, title in enumerate(table["variant_x"].unique())}
+    below = table["variant_x"].map(place) < table["variant_y"].map(place)  # each two once
+    ranked = table[below].dropna(subset="spearman")
+    if ranked.empty:
+        why = next(iter(table.loc[below, "reason"]), "there is one variant alone")
+        return [f"Whether metrics agree cannot be judged: {why}."]
+    same = ranked["metric_x"] == ranked["metric_y"]
+    parts = [
+        f"{_rho(few.median())} {words}"
+        for few, words in (
+            (ranked.loc[same, "spearman"], "within a metric"),
+            (ranked.loc[~same, "spearman"], "between two metrics"),
+        )
+        if len(few)
+    ]
+    least = ranked.sort_values("spearman", kind="stable").iloc[0]
+    return [
+        f"Any two of {len(place)} variants of {table['metric_x'].nunique()} metrics agree on the"
+        f" ranking of {ranked['pairs'].max():,} pairs of models with a median Spearman’s ρ of"
+        f" {_rho(ranked['spearman'].median())} ({', '.join(parts)}). The two that agree least are"
+        f" {least['variant_x']} and {least['variant_y']} ({_rho(least['spearman'])}).",
+        DEPENDENT,
+    ]
+
+
+def by_metric_findings(_: MetricTrends, table: pd.DataFrame) -> list[str]:
+    """Say by how many metrics alignment rises with competence beyond chance, and the correlation by
+    each: of language models' competence with their mean alignment over the vision models.
+
+    p: adjusted for the false discovery rate over the metrics. table: as
+    `core.questions.metrics.trends.align_by_each` returns it.
+    """
+    fits = {name: _fit(mean_by_model(table, name)) for name in table["metric"].unique()}
+    fitted = {name: fit for name, fit in fits.items() if not fit.reason}
+    if not fitted:
+        return [f"No trend can be judged, since {next(iter(fits.values())).reason}."]
+    sure = adjust(np.array([fit.p for fit in fitted.values()])) < SURE
+    rises = [fit.spearman > 0 for fit in fitted.values()]
+    rising = sum(a and b for a, b in zip(sure, rises, strict=True))
+    each = ", ".join(f"{_short(name)} {_rho(fit.spearman)}" for name, fit in fitted.items())
+    count = next(iter(fitted.values())).n
+    return [
+        f"Alignment rises with competence beyond chance by {rising} of"
+        f" {counted(len(fitted), 'metric', 'metrics')} (Spearman over {count} language models:"
+        f" {each})."
+    ]
+
+
+def mean_by_model(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return competence and mean score of each language model by a metric, higher is more aligned.
+
+    table: as `core.questions.metrics.trends.align_by_each` returns it.
+    """
+    rows = table[table["metric"] == metric]
+    means = rows.groupby("model_x", sort=False)[["competence", "score"]].mean()
+    return means.assign(score=means["score"] * toward(metric))
 
 
 def _by_kind(ranked: pd.DataFrame) -> list[str]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
-from core.study.parts import LayerPair
+from core.study.parts import LayerPair, LayerRule
 
 NEIGHBORS = "neighbors per stimulus, 1 … n − 1"
 SEED = "seed of the stimuli drawn and shuffled"
@@ -40,6 +40,88 @@ class MetricAgreement(StudyQuestion):
 
     def models(self) -> tuple[str, ...]:
         return self.names
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return self.metrics
+
+
+@dataclass(frozen=True)
+class MetricMatrix(StudyQuestion):
+    """Do metrics rank models alike whatever their parameters and the number of stimuli?
+
+    Every metric with each of its values of k, rank or bandwidth, on each number of stimuli, against
+    every other: figure 12 of Huh et al. 2024.
+    """
+
+    command: ClassVar[str] = "metrics matrix"
+
+    names: tuple[str, ...] = option(
+        (), name="model", label="Models", metavar="M", help="models (all finished models)"
+    )
+    metrics: tuple[str, ...] = option(
+        (),
+        name="metric",
+        label="Metrics",
+        metavar="METRIC",
+        help="metrics (those that the paper prints, and Gaussian CKA)",
+    )
+    ks: tuple[int, ...] = option((10, 50), name="k", least=1, label="Neighbors k", help=NEIGHBORS)
+    ranks: tuple[int, ...] = option(
+        (10,), name="rank", least=1, label="Ranks", help="directions that SVCCA keeps"
+    )
+    bandwidths: tuple[float, ...] = option(
+        (0.5, 1.0),
+        name="bandwidth",
+        least=0,
+        label="Bandwidths",
+        help="of Gaussian CKA, in median distances",
+    )
+    sizes: tuple[int, ...] = option(
+        (),
+        name="size",
+        least=4,
+        label="Stimuli",
+        help="numbers of stimuli drawn, the paper's batch sizes (128, 256 and 512 where there are"
+        " more)",
+    )
+    seed: int = option(0, least=0, label="Seed", help=SEED)
+
+    def models(self) -> tuple[str, ...]:
+        return self.names
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return self.metrics
+
+
+@dataclass(frozen=True)
+class MetricTrends(StudyQuestion):
+    """Does alignment rise with competence by every metric?
+
+    Language models against vision models, as in figures 13 and 14 of Huh et al. 2024.
+    """
+
+    command: ClassVar[str] = "metrics trends"
+
+    x: tuple[str, ...] = option(
+        (),
+        label="Language models",
+        metavar="M",
+        help="language models of known competence (all finished ones)",
+    )
+    y: tuple[str, ...] = option(
+        (),
+        label="Compared with",
+        metavar="M",
+        help="models to compare them with (all finished vision models)",
+    )
+    metrics: tuple[str, ...] = option(
+        (), name="metric", label="Metrics", metavar="METRIC", help="metrics (the paper's eight)"
+    )
+    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    rule: LayerRule = part(LayerRule)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.x, *self.y)))
 
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics

@@ -15,14 +15,16 @@ from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers
+from core.study.clamping import Clamping
 from core.study.comparison.engines import engine_over
-from core.study.parts import Measure
+from core.study.layers import ALL, concatenate, pick
+from core.study.parts import Comparison
 
 
 def score(question: Score, _: None, __: Progress | None) -> pd.DataFrame:
-    """Score every layer of one file with every layer of the other; see `score_layers`."""
+    """Score the layers of one file with those of the other; see `score_layers`."""
     x, y = (read_features(Path(file)) for file in (question.x, question.y))
-    return score_layers(x, y, question.measure, q=question.q)
+    return score_layers(x, y, question.comparison, question.clamping)
 
 
 declare(Score, Answer(score, version=1))
@@ -31,24 +33,31 @@ declare(Score, Answer(score, version=1))
 def score_layers(
     x: Sequence[Float[np.ndarray, "n _"]],
     y: Sequence[Float[np.ndarray, "m _"]],
-    measure: Measure,
-    *,
-    q: float | None,
+    comparison: Comparison,
+    clamping: Clamping,
 ) -> pd.DataFrame:
-    """Score every layer of x with every layer of y, in order: layer_x, layer_y (counted from 0),
-    score, n, the metric's parameters.
+    """Score the layers of x with those of y, in order: layer_x, layer_y (counted from 0; all of
+    them side by side come after the last), score, n, the metric's parameters.
 
-    x, y: features of the same stimuli in the same order; values are clamped at each side's q
-    quantile, then rows scaled to length 1. NaN for a degenerate layer. Raises FeatureError where
-    the stimuli differ in number, UnknownNameError for the metric, MetricError for its parameters.
+    x, y: features of the same stimuli in the same order; values of each side are clamped as
+    `core.spaces.preprocess.clamp_outliers` does, then rows scaled to length 1. A row for each two
+    layers, or for the chosen ones. NaN for a degenerate layer. Raises FeatureError where the
+    stimuli differ in number, UnknownNameError for the metric, MetricError for its parameters and
+    for layers that are not there.
     """
     if len(x[0]) != len(y[0]):
         raise FeatureError(
             f"expected two files of the same stimuli; got {len(x[0])} and {len(y[0])} rows"
         )
-    engine = engine_over(len(x[0]), measure, layers=len(x) + len(y))
-    ready_x, ready_y = (engine.prepare(clamp_outliers(layers, q=q)) for layers in (x, y))
-    values = engine.scores(ready_x, ready_y).values
-    rows = [(a, b, float(score)) for (a, b), score in np.ndenumerate(values)]
+    places = None if comparison.layers == ALL else comparison.read_layers()
+    sides = [clamp_outliers(layers, **vars(clamping)) for layers in (x, y)]
+    if comparison.concatenated:
+        sides = [[*layers, concatenate(layers)] for layers in sides]
+    engine = engine_over(len(x[0]), comparison, layers=sum(map(len, sides)))
+    values = engine.scores(*(engine.prepare(layers) for layers in sides)).values
+    chosen = (
+        np.ndindex(values.shape) if places is None else [pick(values, places, spec=comparison.spec)]
+    )
+    rows = [(*place, float(values[place])) for place in chosen]
     table = pd.DataFrame(rows, columns=["layer_x", "layer_y", "score"])
-    return table.assign(n=len(x[0]), **measure.settings)
+    return table.assign(n=len(x[0]), **comparison.settings)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import argument, option, part
+from core.options import argument, part
 from core.questions.question import Question
-from core.study.parts import Measure
+from core.study.clamping import Clamping
+from core.study.parts import Comparison
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,5 @@ class Score(Question):
         metavar="FILE_Y",
         help="features of the same stimuli in the same order",
     )
-    measure: Measure = part(Measure)
-    q: float = option(
-        1.0,
-        least=0,
-        most=1,
-        label="Clamping quantile q",
-        help="share of feature values left unclamped, 1 for all",
-    )
+    comparison: Comparison = part(Comparison, layers="all")
+    clamping: Clamping = part(Clamping, q=1.0)

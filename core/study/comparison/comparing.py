@@ -24,7 +24,7 @@ from core.spaces.preprocess import normalize_rows
 from core.study.comparison.aligning import align, align_all_layers
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pair_scores import PairScores, scored, unscored
-from core.study.layers import ALL, LayerChoice, read_choice
+from core.study.layers import ALL, LayerChoice
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
@@ -47,7 +47,9 @@ def align_models(
     compared, and for the rest.
     """
     every = comparison.layers == ALL
-    choice = LayerChoice() if every else read_choice(comparison.layers)
+    choice = (
+        LayerChoice(concatenated=comparison.concatenated) if every else comparison.read_layers()
+    )
     pairs = compare_models(study, x, y, comparison, concatenated=choice.concatenated)
     table = align_all_layers(pairs) if every else align(pairs, choice=choice, spec=comparison.spec)
     chance = _chances(study, table, comparison, concatenated=choice.concatenated)

@@ -22,8 +22,7 @@ def check_choice(choice: LayerChoice, *, text: str) -> None:
     """
     if choice.pair is not None:
         raise MetricError(
-            "models of one set are compared by best, best+concatenated, last or a depth from 0 to"
-            f" 1; got {text!r}"
+            f"models of one set are compared by best, last or a depth from 0 to 1; got {text!r}"
         )
 
 

@@ -16,7 +16,6 @@ from core.study.comparison.comparing import prepare_each
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pair_scores import scored
 from core.study.comparison.pair_table import align_among, check_choice
-from core.study.layers import read_choice
 from core.study.parts import Comparison
 from core.study.study import Study
 
@@ -30,7 +29,7 @@ def check_pairing(study: Study, comparison: Comparison) -> None:
     Raises UnknownNameError for the metric, MetricError for its parameters and for layers that
     compare no models of one set.
     """
-    check_choice(read_choice(comparison.layers), text=comparison.layers)
+    check_choice(comparison.read_layers(), text=comparison.layers)
     choose_engine(study, comparison)
 
 
@@ -45,7 +44,7 @@ def pair_models(
     a model, MetricError where none can be compared, and as `check_pairing`.
     """
     check_pairing(study, comparison)
-    choice, spec = read_choice(comparison.layers), comparison.spec
+    choice, spec = comparison.read_layers(), comparison.spec
     held = _most_held(study, names)
     engine = choose_engine(study, comparison, held, concatenated=choice.concatenated)
     models = _Models(study, choice.concatenated, {}, {})

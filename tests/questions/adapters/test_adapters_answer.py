@@ -43,6 +43,7 @@ from core.recipe import Recipe
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store
 from core.study import keeping as kept
+from core.study.clamping import Clamping
 from core.study.parts import Measure
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -209,12 +210,12 @@ def test_while_training_validation_stimuli_are_looked_at(study: Study) -> None:
 def test_the_quantile_for_clamping_is_the_training_stimulis(study: Study) -> None:
     lesson = prepare(study, SPACES)
     seen = np.setdiff1d(np.arange(study.size), lesson.parts.test)
-    layers = Study(study.store, "cave", q=None).spaces("gpt-2-m")
+    layers = Study(study.store, "cave", Clamping(1.0)).spaces("gpt-2-m")
     clamped = clamp_outliers([layer[seen] for layer in layers], q=0.95)
     np.testing.assert_array_equal(lesson.spaces["gpt-2-m:2"][seen], clamped[2])
     bound = max(np.abs(layer).max() for layer in clamped)
     np.testing.assert_array_equal(lesson.spaces["gpt-2-m:2"], np.clip(layers[2], -bound, bound))
-    whole = prepare(Study(study.store, "cave", q=None), SPACES)
+    whole = prepare(Study(study.store, "cave", Clamping(1.0)), SPACES)
     np.testing.assert_array_equal(whole.spaces["gpt-2-m:2"], layers[2])
 
 
@@ -410,7 +411,7 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
     ):
         check_adapters(study, adapters, other)
     with pytest.raises(FeatureError, match="other data: q differ"):
-        check_adapters(Study(study.store, "cave", q=None), adapters, recipe)
+        check_adapters(Study(study.store, "cave", Clamping(1.0)), adapters, recipe)
     with pytest.raises(
         FeatureError, match="not those that their file describes: widths or encoders differ"
     ):

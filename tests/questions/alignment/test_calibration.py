@@ -325,8 +325,15 @@ def test_progress_is_told_of_permutations_and_intervals(study):
 
 
 def test_layers_side_by_side_are_calibrated_as_one_more_candidate(study):
-    choose = {"layers": "best+concatenated", "calibration": Calibration(19, 9), "k": 4}
-    row = align_calibrated(study, ["ape"], ["reality"], **choose).iloc[0]
+    question = Alignment(
+        Scope(study.dataset.name),
+        ("ape",),
+        ("reality",),
+        axis="",
+        comparison=Comparison(k=4, candidates="paper"),
+        calibration=Calibration(19, 9),
+    )
+    row = ask(question, study).iloc[0]
     x, y = (
         [normalize_rows(space) for space in study.spaces(name, concatenated=True)]
         for name in ("ape", "reality")

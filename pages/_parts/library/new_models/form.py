@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, importable
+from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt, importable
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
 from core.modalities import find_modality
@@ -41,6 +41,7 @@ POOLINGS: dict[Pooling, str] = {
     "last": "last token",
     "first": "first token",
 }
+READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
 FORM = (  # the controls that start anew once models are queued
     *sources.CONTROLS,
     *(one.name for one in (*EMBED.values(), *IMPORT.values())),
@@ -81,8 +82,10 @@ def _draw_embed(at: Place, specs: tuple[str, ...]) -> None:
 
 
 def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
-    """Choose what the command leaves open; captions and their pooling concern language models."""
-    levels, pooling = [], request.pooling
+    """Choose what the command leaves open; captions and how they are read concern language
+    models.
+    """
+    levels, pooling, prompt = [], request.pooling, request.prompt
     is_language = any(spec.startswith("hf:") for spec in request.model)
     left, middle, right = st.columns(3)
     if is_language:
@@ -90,13 +93,15 @@ def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
             levels = _pick_levels(at)
         with middle:
             pooling = controls.pick_labeled(EMBED["pooling"], POOLINGS)
+            prompt = controls.pick_labeled(EMBED["prompt"], READ)
     with right if is_language else left:
         device = controls.pick_text(EMBED["device"], start="auto") or "auto"
     name = ""
     if len(request.model) == 1 and len(levels) < 2:
         with middle if not is_language else left:
             name = controls.pick_text(EMBED["name"], example="its own")
-    return replace(request, caption_level=tuple(levels), pooling=pooling, device=device, name=name)
+    read = replace(request, caption_level=tuple(levels), pooling=pooling, prompt=prompt)
+    return replace(read, device=device, name=name)
 
 
 def _pick_levels(at: Place) -> list[str]:

@@ -1,0 +1,30 @@
+"""How outliers of features are clamped, as options; it imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.options import option
+from core.spaces.choices import EXACT, Clamp
+
+Q = 0.95
+
+
+@dataclass(frozen=True)
+class Clamping:
+    """At which values features are clamped: q, a quantile, and of what it is taken."""
+
+    q: float = option(
+        Q,
+        least=0,
+        most=1,
+        label="Clamping quantile q",
+        help="share of feature values left unclamped, 1 for all",
+    )
+    clamp: Clamp = option(
+        EXACT,
+        label="Quantile of",
+        help="whose quantile values are clamped at, as in the published code: exact, that of all"
+        " layers together (its option exact); average, the mean of each stimulus's (its default for"
+        " an array); layers, as exact, but each layer's own where their widths differ (a list)",
+    )

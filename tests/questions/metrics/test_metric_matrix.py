@@ -1,0 +1,131 @@
+"""Every variant of every metric against one call each and ranks by hand; what is seen and drawn."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.metrics.printed import PRINTED
+from core.questions.asking import ask, findings_of
+from core.questions.metrics.matrix import Variant, variants_of
+from core.questions.metrics.matrix_figures import variant_map
+from core.questions.metrics.question import MetricMatrix
+from core.spaces.preprocess import normalize_rows
+from core.statistics.nulls import draw_orders
+from core.store import Store
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+QUESTION = MetricMatrix(
+    metrics=("mutual_knn", "cycle_knn", "svcca", "rbf_cka", "cka", "shape_angle"),
+    ks=(3, 8),
+    ranks=(2,),
+    bandwidths=(0.5, 2.0),
+    sizes=(20, 40),
+)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    root = tmp_path_factory.mktemp("store")
+    kinds = {"vision": VISION[:2], "language": LANGUAGE[1:3], "reality": False}
+    return Study(Store(build(root, PaintedDataset(40), **kinds)), "cave")
+
+
+@pytest.fixture(scope="module")
+def table(study: Study) -> pd.DataFrame:
+    return ask(QUESTION, study)
+
+
+def scored_literally(study: Study, metric: str, size: int, **parameters: float) -> list[float]:
+    """Call the metric itself for every pair of models, higher being more aligned; the mean of both
+    directions is what a metric without symmetry gives.
+    """
+    rows = sorted(draw_orders(study.size, count=1, seed=0)[0][:size])
+    names = sorted(study.models()["model"])
+    last = {name: normalize_rows(study.spaces(name)[-1][rows]) for name in names}
+    turn = 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+    call = METRICS[metric]
+    return [
+        turn * (call(last[a], last[b], **parameters) + call(last[b], last[a], **parameters)) / 2
+        for a, b in combinations(names, 2)
+    ]
+
+
+def test_every_two_variants_have_the_spearman_of_scores_made_one_by_one(study, table):
+    titles = [
+        f"{METRICS[name].spec.short}{given}, n = {size}"
+        for name, givens in {
+            "mutual_knn": (", k = 3", ", k = 8"),
+            "cycle_knn": (", k = 3", ", k = 8"),
+            "svcca": (", rank = 2",),
+            "rbf_cka": (", bandwidth = 0.5", ", bandwidth = 2.0"),
+            "cka": ("",),
+            "shape_angle": ("",),
+        }.items()
+        for given in givens
+        for size in (20, 40)
+    ]
+    assert list(dict.fromkeys(table["variant_x"])) == titles
+    assert len(table) == len(titles) ** 2
+    cells = table.set_index(["variant_x", "variant_y"])
+    for (a, one), (b, other) in (
+        (
+            ("mutual k-NN, k = 3, n = 20", ("mutual_knn", 20, {"k": 3})),
+            ("CKA, n = 40", ("cka", 40, {})),
+        ),
+        (
+            ("Gaussian CKA, bandwidth = 2.0, n = 20", ("rbf_cka", 20, {"bandwidth": 2.0})),
+            ("shape angle, n = 40", ("shape_angle", 40, {})),
+        ),
+        (
+            ("cycle k-NN, k = 8, n = 40", ("cycle_knn", 40, {"k": 8})),
+            ("SVCCA, rank = 2, n = 20", ("svcca", 20, {"rank": 2})),
+        ),
+    ):
+        x, y = (scored_literally(study, name, size, **given) for name, size, given in (one, other))
+        expected = stats.spearmanr(x, y).statistic
+        assert cells.loc[(a, b), "spearman"] == pytest.approx(expected, abs=1e-9)
+        assert cells.loc[(a, b), "pairs"] == 6
+    diagonal = table[table["variant_x"] == table["variant_y"]]
+    assert diagonal["spearman"].tolist() == pytest.approx([1.0] * len(titles))
+
+
+def test_the_usual_variants_are_of_the_printed_metrics_on_the_usual_sizes(study):
+    with pytest.raises(MetricError, match="expected k below the number of stimuli; got k = 50 on"):
+        ask(MetricMatrix(), study)
+    complete = MetricMatrix(metrics=tuple(PRINTED), sizes=(128, 256, 512))
+    kinds = {(one.metric, one.parameter) for one in variants_of(complete)}
+    assert ("svcca", (("rank", 10),)) in kinds
+    assert len(kinds) == 5 * 2 + 3
+    with pytest.raises(MetricError, match="expected at most 40 stimuli, which is all; got 50"):
+        ask(MetricMatrix(sizes=(50,)), study)
+
+
+def test_a_variant_is_called_by_what_sets_it_apart():
+    assert Variant("cka", (), 256).title == "CKA, n = 256"
+    assert Variant("cknna", (("k", 5),), 64).title == "CKNNA, k = 5, n = 64"
+
+
+def test_what_is_said_and_drawn_follows_the_table(table):
+    (first, caveat) = findings_of(QUESTION, table)
+    below = table.iloc[[place for place in range(len(table)) if place // 18 < place % 18]]
+    assert f"with a median Spearman’s ρ of {below['spearman'].median():.2f} (" in first
+    assert first.startswith("Any two of 18 variants of 6 metrics agree on the ranking of 6 pairs")
+    least = below.sort_values("spearman", kind="stable").iloc[0]
+    assert f"agree least are {least['variant_x']} and {least['variant_y']}" in first
+    assert "not independent" in caveat
+    heat = variant_map(table, mode="light").data[0]
+    assert heat.z.shape == (18, 18)
+    assert heat.z[0, 5] == table["spearman"].iloc[5]
+    assert "over 6 pairs of models" in heat.hovertext[0, 5]
+    nothing = table.assign(spearman=np.nan, reason="too few")
+    drawn = variant_map(nothing, mode="dark").layout.annotations[0].text
+    assert "too few." in drawn.replace("<br>", " ")
+    assert findings_of(QUESTION, nothing) == ["Whether metrics agree cannot be judged: too few."]
