@@ -14,6 +14,7 @@ from core.questions.asking import ask, findings_of
 from core.questions.dispersion.question import DispersionRankings, Spaces, StimulusDispersion
 from core.questions.dispersion.ranking_figures import loading, ranked, residual_space
 from core.store import Store
+from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.spaces import find_spaces
 from core.study.study import Study
@@ -21,14 +22,14 @@ from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:3")
 PUBLISHED = Spaces(SPACES, centering="stimuli")
-AS_THEY_ARE = Scope("cave", q=1.0)  # nothing clamped
+AS_THEY_ARE = Scope("cave", Clamping(1.0))  # nothing clamped
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     root = tmp_path_factory.mktemp("store")
     build(root, PaintedDataset(60), vision=VISION, language=LANGUAGE[1:2], reality=False)
-    return Study(Store(root), "cave", q=1.0)
+    return Study(Store(root), "cave", Clamping(1.0))
 
 
 @pytest.fixture(scope="module")
