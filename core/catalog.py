@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from core.questions.adapters.ablation.question import Ablation
+from core.questions.adapters.composition.question import Composition
+from core.questions.adapters.nuisances.question import AdapterProbes
 from core.questions.adapters.question import Adaptation, Course, Kernels, PairsCurve
 from core.questions.alignment.question import Alignment
 from core.questions.benefits.question import (
@@ -82,9 +85,12 @@ from core.theory.deep_linear.question import DeepLinear, Matrices
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Adaptation,
+    Ablation,
+    Composition,
     Course,
     PairsCurve,
     Kernels,
+    AdapterProbes,
     Alignment,
     Bias,
     Hallucination,

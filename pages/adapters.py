@@ -13,7 +13,7 @@ from core.questions.adapters.findings import proposal_findings
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
-from pages._parts.adapters import examples, kernels, lessons, trainings
+from pages._parts.adapters import examples, further, kernels, lessons, trainings
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
@@ -26,8 +26,8 @@ READING = """Filled dots are alignment with the reference in the common space,
 by one encoder's adapter or by the mean of all, over {trainings}; hollow circles are the encoders
 before. The proposal says that filled dots lie right of the dashed line, the average before. The bar
 is the 95 % **interval** of that gain, drawn around the value reached: where it crosses the line,
-nothing is decided. Adapters also center, which by itself changes alignment: diamonds are the
-encoders centered, with nothing learned."""
+nothing is decided. With an offset, adapters also center, which by itself changes alignment:
+diamonds are the encoders centered, with nothing learned."""
 BASELINES = """Retrieval of {test:,} test stimuli beside methods that are not trained by gradient:
 canonical correlation, orthogonal Procrustes, ridge regression, relative representations
 (similarities to the training stimuli) and the raw vectors; means over {trainings}. A median rank of
@@ -86,6 +86,7 @@ def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenera
     st.markdown(BASELINES.format(test=test, trainings=trainings_text))
     if st.toggle("What are fewer pairs worth?", **bind("cost", False)):
         show_cost(at, question)
+    further.show(at, question)
 
 
 def _pick_trainings(question: Adaptation) -> Adaptation:

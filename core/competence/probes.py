@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Bool, Float, Float32, Int64
 from scipy.stats import binomtest
 from torch import Tensor
 
@@ -69,12 +69,28 @@ def probe(
     strengths: Sequence[float] = STRENGTHS,
     device: torch.device | str = "cpu",
 ) -> Score:
-    """Return how often a linear probe is right on the test samples.
+    """Return how often a linear probe is right on the test samples; see `right_answers`. Chance is
+    the share of the test's largest class.
+    """
+    right = right_answers(features, labels, parts, strengths=strengths, device=device)
+    count, n = int(right.sum()), len(right)
+    chance = np.bincount(labels[parts.test]).max() / n
+    return Score(count / n, *wilson(count, n), chance=float(chance), n=n)
+
+
+def right_answers(
+    features: Float32[np.ndarray, "_ d"],
+    labels: Int64[np.ndarray, "_"],
+    parts: Split,
+    *,
+    strengths: Sequence[float] = STRENGTHS,
+    device: torch.device | str = "cpu",
+) -> Bool[np.ndarray, "_"]:
+    """Return on which test samples a linear probe is right.
 
     Features are standardized by the training samples; of `strengths`, the one that is right most
-    often on validation is taken (the strongest of equals). labels: classes from 0. Chance is the
-    share of the test's largest class. Raises FeatureError for features that do not match the labels
-    or are not finite.
+    often on validation is taken (the strongest of equals). labels: classes from 0. Raises
+    FeatureError for features that do not match the labels or are not finite.
     """
     if len(features) != len(labels):
         raise FeatureError(
@@ -94,10 +110,10 @@ def probe(
         strengths=strong_first,
     )
     best = int(_right(weights, rows[parts.validation], targets[parts.validation]).sum(1).argmax())
-    right = int(_right(weights[best : best + 1], rows[parts.test], targets[parts.test]).sum())
-    n = len(parts.test)
-    chance = np.bincount(labels[parts.test]).max() / n
-    return Score(right / n, *wilson(right, n), chance=float(chance), n=n)
+    right: np.ndarray = (
+        _right(weights[best : best + 1], rows[parts.test], targets[parts.test])[0].cpu().numpy()
+    )
+    return right
 
 
 def standardize(rows: Float[Tensor, "n d"], train: Float[Tensor, "m d"]) -> Float[Tensor, "n d"]:

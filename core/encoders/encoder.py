@@ -105,12 +105,14 @@ def modality_of(card: ModelCard) -> Modality:
 
 
 def find_layer(card: ModelCard, layer: str | int) -> int:
-    """Return the index of the layer that a name or number means; raise UnknownNameError, which
-    lists the nearest names.
+    """Return the index of the layer that a name or number means, or `last`; raise UnknownNameError,
+    which lists the nearest names.
     """
     text = str(layer).strip().lower()
     if text in card.layers:
         return card.layers.index(text)
     if text.isdecimal() and int(text) < len(card.layers):
         return int(text)
+    if text == "last":
+        return len(card.layers) - 1
     raise UnknownNameError(f"layer of {card.name}", str(layer), card.layers)

@@ -79,7 +79,8 @@ CARD = ModelCard(
 
 
 @pytest.mark.parametrize(
-    ("given", "index"), [("embedding", 0), ("block 2", 2), ("Block 1 ", 1), (2, 2), ("0", 0)]
+    ("given", "index"),
+    [("embedding", 0), ("block 2", 2), ("Block 1 ", 1), (2, 2), ("0", 0), ("last", 2)],
 )
 def test_a_layer_by_name_or_number(given, index):
     assert find_layer(CARD, given) == index

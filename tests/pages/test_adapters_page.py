@@ -205,8 +205,29 @@ def test_three_encoders_go_together(page, monkeypatch):
     app.button(key="train").click().run()
     finish(app, monkeypatch)
     assert not app.exception
-    assert len(app.selectbox(key="direction").options) == 6
+    assert len(app.selectbox(key="lookup").options) == 6
     assert "--z reality:0" in app.code[0].value
+
+
+def test_what_each_choice_brings_and_the_way_through_another_are_drawn_when_asked(page):
+    tried = {"choices": "true", "widths": "4", "temperatures": "1.0", "products": "raw"}
+    app = page(
+        encoders=["vit-mae-m", "gpt-2-m", "reality"],
+        **{"measure": "true", "seeds": "1", "through": "true", **tried},
+    )
+    assert not app.exception
+    assert not said(app)
+    assert charts(app) == ["kernels", "gains", "choices-drawn", "composed"]
+    ablation, compose = (code.value for code in app.code[-2:])
+    assert ablation.startswith("platoscope adapters ablation --x vit-mae-m:2 --y gpt-2-m:2 --z")
+    assert "--products raw" in ablation
+    assert "--widths 4 --temperatures 1.0" in ablation
+    assert compose.startswith("platoscope adapters compose --x vit-mae-m:2")
+    make_parser().parse_args(shlex.split(ablation)[1:])
+    assert "As chosen, adapters reach a recall at 10 of" in words(app)
+    assert "Through y, recall at 10 between x and z is" in words(app)
+    app.toggle(key="probes").set_value(True).run()
+    assert "known of the Cave's stimuli alone" in said(app)
 
 
 def upload(app, data: bytes, name: str = "mine.safetensors"):

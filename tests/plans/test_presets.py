@@ -19,6 +19,8 @@ from core.encoders.requests import UNTRAINED
 from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
+from core.plans.wording import question_of
+from core.questions.adapters.question import PUBLISHED, Adaptation, Fitting
 from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
@@ -78,6 +80,20 @@ def test_the_studies_have_their_published_extent():
     assert values == [0.33, 0.21, 0.43, 0.26]
     ask = by_name["prh-vision"].figures[0].ask
     assert all(task in ask for task in vtab_tasks()["task"])
+
+
+def test_the_adapters_are_those_that_the_proposal_writes():
+    plan = open_plan("adapters")
+    named = {"resnet-18": ["r"], "gpt-2": ["g"], "dinov2": ["d"]}
+    question = question_of(plan, plan.figures[0], named)
+    assert isinstance(question, Adaptation)
+    assert question.fitting == PUBLISHED
+    assert (
+        Fitting(start="random", direction="forward", products="raw", offset=False, learned=False)
+        == PUBLISHED
+    )
+    assert (question.x, question.y, question.ref) == (("r:last",), ("g:last",), ("d:last",))
+    assert (question.scope.q, plan.levels, plan.pooling) == (1.0, ("longest",), "mean")
 
 
 LANGUAGE = ("bloom", "openllama", "llama")

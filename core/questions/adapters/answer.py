@@ -20,15 +20,14 @@ from core.questions.adapters.course import follow, passes, train_once
 from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
 from core.questions.adapters.kernels import compare_kernels, tabulate
 from core.questions.adapters.lesson import Lesson, Space, find_places, prepare, read_reference
-from core.questions.adapters.maps.model import Adapters, Settings, split
+from core.questions.adapters.maps.model import Adapters, Settings, compared, settings_of, split
 from core.questions.adapters.provenance import Provenance, adapters_recipe
 from core.questions.adapters.question import (
     Adaptation,
     AdapterQuestion,
     Course,
-    Fitting,
     Kernels,
-    OneTraining,
+    OneSet,
     PairsCurve,
 )
 from core.questions.adapters.usual import usual_models
@@ -43,15 +42,10 @@ from core.study.study import Study
 SMALLEST = 32  # training pairs from which a learning curve starts
 
 A = TypeVar("A", bound=AdapterQuestion)
-T = TypeVar("T", bound=OneTraining)
+T = TypeVar("T", bound=OneSet)
 Trained = tuple[
     list[measures.Row], list[dict[str, np.ndarray]]
 ]  # what is measured of trainings, and their views of the test
-
-
-def settings_of(fitting: Fitting) -> Settings:
-    """Return how adapters are trained; raises InputError for what no training can follow."""
-    return Settings(fitting.width, fitting.temperature, fitting.learned)
 
 
 def name_spaces(question: A, study: Study) -> A:
@@ -124,7 +118,7 @@ declare(
     Adaptation,
     Answer(
         adapt,
-        version=2,
+        version=3,
         complete=complete_adaptation,
         findings=adaptation_findings,
         kept=lambda question: len(question.x) == 1,
@@ -166,19 +160,19 @@ def _measure(
     does not fit is refused early.
     """
     parts, measure, seed = lesson.parts, question.measure, question.seed
+    products = question.fitting.products
     score = partial(measures.score_halves, draws=question.bootstrap, seed=seed)
-    views = measures.views_before(lesson.spaces, parts, centered=False)
-    before = {
-        name: score(views, reference[parts.test], measure) for name, reference in references.items()
-    }
+    views = measures.views_before(lesson.spaces, parts, centered=False, products=products)
+    truths = {name: compared(space[parts.test], products) for name, space in references.items()}
+    before = {name: score(views, truth, measure) for name, truth in truths.items()}
     rows = {
-        name: measures.alignment_rows(lesson.spaces, reference, parts, measure)
+        name: measures.alignment_rows(lesson.spaces, reference, parts, measure, products)
         for name, reference in references.items()
     }
     rows[""], after = train()
     reached: dict[str, list[measures.Scores]] = {name: [] for name in references}
     for done, (name, views) in enumerate(product(references, after), start=1):
-        reached[name].append(score(views, references[name][parts.test], measure))
+        reached[name].append(score(views, truths[name], measure))
         if report:
             report(done, len(references) * len(after), "trainings compared with a reference")
     for name, scores in reached.items():
@@ -253,20 +247,20 @@ def complete_training(question: T, study: Study) -> T:
     """Name spaces and pairs; raises as `name_spaces`, and InputError for several of a kind."""
     complete = name_spaces(question, study)
     if len(complete.x) > 1 or len(complete.ref) > 1:
-        raise InputError("one training has one --x, one --y and one --ref; use --z for more")
+        raise InputError("this is asked of one --x, one --y and one --ref; use --z for more")
     parts = split(study.size, pairs=question.pairs, seed=question.seed)
     return replace(complete, pairs=len(parts.train))
 
 
-def lesson_of(question: OneTraining, study: Study) -> tuple[Lesson, Space]:
+def lesson_of(question: OneSet, study: Study) -> tuple[Lesson, Space]:
     """Return what a complete question trains on and what it compares with."""
     lesson = prepare(study, question.spaces, pairs=question.pairs, seed=question.seed)
     return lesson, read_reference(study, question.ref[0], seed=question.seed)
 
 
 def course(question: Course, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Train once; return a row per pass: epoch, loss, validation, and on the validation stimuli
-    alignment and recall_10 of the best adapters so far.
+    """Train once; return a row per pass: epoch, loss, validation, place and best, and on the
+    validation stimuli alignment and recall_10 of the best adapters so far.
     """
     lesson, reference = lesson_of(question, study)
     settings = settings_of(question.fitting)
@@ -281,7 +275,7 @@ def course(question: Course, study: Study, report: Progress | None) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-declare(Course, Answer(course, version=1, complete=complete_training))
+declare(Course, Answer(course, version=2, complete=complete_training))
 
 
 def kernels(question: Kernels, study: Study, _: Progress | None) -> pd.DataFrame:
@@ -294,12 +288,13 @@ def kernels(question: Kernels, study: Study, _: Progress | None) -> pd.DataFrame
         settings = settings_of(question.fitting)
         adapters = train_once(lesson, settings, device=study.device, stop=question.passes)
     name, measure = question.ref[0], question.measure
-    return tabulate(compare_kernels(lesson, name, reference, measure, adapters))
+    products = question.fitting.products
+    return tabulate(compare_kernels(lesson, name, reference, measure, adapters, products=products))
 
 
 declare(
     Kernels,
-    Answer(kernels, version=1, complete=complete_training, findings=kernel_findings, kept=never),
+    Answer(kernels, version=2, complete=complete_training, findings=kernel_findings, kept=never),
 )
 
 

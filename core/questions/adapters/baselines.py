@@ -15,13 +15,10 @@ from jaxtyping import Float, Float64, Int64
 
 from core.metrics.predictivity import STRENGTHS
 from core.questions.adapters.maps.model import Parts
+from core.questions.adapters.maps.starts import canonical_maps
 from core.questions.adapters.retrieval import rank_own
-from core.spaces.bases import center, span
 from core.spaces.inputs import check_pair
 from core.spaces.preprocess import normalize_rows
-
-RANKS = tuple(2**power for power in range(1, 11))  # directions that CCA may keep
-POWER = 4  # of the correlations, by which canonical variates are weighted
 
 Space = Float[np.ndarray, "_ _"]
 Side = Float64[np.ndarray, "_ _"]
@@ -31,24 +28,12 @@ Compared = Callable[[Rows], tuple[Side, Side]]  # gives both sides of some stimu
 
 def canonical(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
     """Compare canonical variates, each weighted by the fourth power of its correlation, of the
-    leading principal directions.
+    leading principal directions: what adapters start from.
 
-    How many directions are kept is chosen in RANKS, without which the variates of wide spaces
-    correlate perfectly by chance. Source: Hotelling 1936; weights after Gong, Ke, Isard, Lazebnik
-    2014.
+    Source: Hotelling 1936; weights after Gong, Ke, Isard, Lazebnik 2014.
     """
-    sides = [_whiten(space, parts.train) for space in (queries, candidates)]
-    most = min(side.shape[1] for side in sides)
-
-    def keep(rank: int) -> Compared:
-        x, y = (side[:, :rank] for side in sides)
-        left, correlations, right = np.linalg.svd(
-            x[parts.train].T @ y[parts.train], full_matrices=False
-        )
-        weights = correlations**POWER
-        return lambda rows: (x[rows] @ left * weights, y[rows] @ right.T * weights)
-
-    return _choose((keep(rank) for rank in sorted({min(rank, most) for rank in RANKS})), parts)
+    (x, left), (y, right) = canonical_maps([queries, candidates], parts)
+    return x.of(queries[parts.test]) @ left, y.of(candidates[parts.test]) @ right
 
 
 def procrustes(queries: Space, candidates: Space, parts: Parts) -> tuple[Side, Side]:
@@ -121,13 +106,3 @@ def _choose(ways: Iterable[Compared], parts: Parts) -> tuple[Side, Side]:
 def _centered(space: Space, train: Rows) -> Side:
     centered: np.ndarray = space.astype(np.float64) - space[train].mean(axis=0, dtype=np.float64)
     return centered
-
-
-def _whiten(space: Space, train: Rows) -> Side:
-    """Return all stimuli along the training stimuli's principal axes, each of length 1 over them;
-    none that is rounding alone.
-    """
-    basis = span(center(space[train]))
-    unit = float(np.abs(space[train]).max())  # that of `center`
-    white: np.ndarray = _centered(space, train) / unit @ basis.axes.T / basis.sizes
-    return white

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.questions.adapters.lesson import Lesson, Space
-from core.questions.adapters.maps.model import Adapters, Settings, joined
+from core.questions.adapters.maps.model import Adapters, Settings, compared, joined
 from core.questions.adapters.measures import score_views
 from core.questions.adapters.retrieval import rank_own, recall
 from core.settings import choose_device
-from core.spaces.preprocess import normalize_rows
 from core.study.parts import Measure
 
 if TYPE_CHECKING:
@@ -25,14 +24,15 @@ def follow(
     lesson: Lesson, reference: Space, measure: Measure, settings: Settings, *, device: str
 ) -> Iterator[Look]:
     """Train, and yield after each pass where the training stands, with a row of its figures:
-    epoch, loss, validation, and recall_10 and alignment of the best adapters so far (see `watch`).
+    epoch, loss, validation, best (its pass), and recall_10 and alignment of the best adapters so
+    far (see `watch`).
     """
     seen: dict[str, float] = {}
     for epoch in passes(lesson, settings, seed=0, device=device):
         if epoch.best_number == epoch.number:
             seen = watch(lesson, reference, epoch.best, measure)
         losses = {"epoch": epoch.number, "loss": epoch.loss, "validation": epoch.validation}
-        yield epoch, {**losses, **seen}
+        yield epoch, {**losses, "place": epoch.place, "best": epoch.best_number, **seen}
 
 
 def passes(lesson: Lesson, settings: Settings, *, seed: int, device: str) -> Iterator[Epoch]:
@@ -63,7 +63,8 @@ def watch(
     """
     rows = lesson.parts.validation
     adapted = adapters.apply({name: space[rows] for name, space in lesson.spaces.items()})
-    scores = score_views({"": joined(adapted)}, normalize_rows(reference[rows]), measure)
+    mean = joined(adapted, adapters.products)
+    scores = score_views({"": mean}, compared(reference[rows], adapters.products), measure)
     recalls = [
         recall(rank_own(adapted[a], adapted[b]), 10) for a in adapted for b in adapted if a != b
     ]

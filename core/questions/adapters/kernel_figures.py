@@ -13,22 +13,24 @@ from jaxtyping import Float
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, plain, wrap
 
-SEEN = (2, 98)  # percentiles of the cosines between which a kernel's colors lie
+SEEN = (2, 98)  # percentiles of the products between which a kernel's colors lie
 
 
 class Kernel(NamedTuple):
-    """One kernel to be drawn: what it is of, what is said of it, and its cosines in the common
+    """One kernel to be drawn: what it is of, what is said of it, and its products in the common
     order of stimuli.
     """
 
     title: str
     note: str
-    cosines: Float[np.ndarray, "n n"]
+    products: Float[np.ndarray, "n n"]
 
 
-def kernels(shown: Sequence[Kernel], *, columns: int, mode: Mode) -> go.Figure:
+def kernels(
+    shown: Sequence[Kernel], *, columns: int, mode: Mode, unit: str = "cosine"
+) -> go.Figure:
     """Draw kernels over the same stimuli in the same order, each in colors of its own range (see
-    SEEN).
+    SEEN). unit: what the products are.
     """
     rows = math.ceil(len(shown) / columns)
     figure = panels(
@@ -43,7 +45,7 @@ def kernels(shown: Sequence[Kernel], *, columns: int, mode: Mode) -> go.Figure:
     figure.update_annotations(font_size=13)
     for place, one in enumerate(shown):
         at = cell(place, columns)
-        figure.add_heatmap(**_cells(one, mode), **at)
+        figure.add_heatmap(**_cells(one, mode, unit), **at)
         across = f"x{place + 1 if place else ''}"
         figure.update_yaxes(scaleanchor=across, autorange="reversed", **at)
     hidden = {"visible": False, "constrain": "domain"}
@@ -55,14 +57,14 @@ def _head(one: Kernel) -> str:
     return f"<b>{wrap(plain(one.title), 26)}</b><br>{note}"
 
 
-def _cells(one: Kernel, mode: Mode) -> dict[str, object]:
-    between = one.cosines[~np.eye(len(one.cosines), dtype=bool)]
+def _cells(one: Kernel, mode: Mode, unit: str) -> dict[str, object]:
+    between = one.products[~np.eye(len(one.products), dtype=bool)]
     low, high = np.percentile(between, SEEN)
     return {
-        "z": one.cosines.astype(np.float32),
+        "z": one.products.astype(np.float32),
         "zmin": low,
         "zmax": max(high, low + 1e-6),
         "showscale": False,
         "colorscale": list(INK[mode].scale),
-        "hovertemplate": "%{x} and %{y}: cosine %{z:.2f}<extra></extra>",
+        "hovertemplate": f"%{{x}} and %{{y}}: {unit} %{{z:.3g}}<extra></extra>",
     }

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int64
 
 from core.questions.adapters.kernel_order import order_alike
 from core.questions.adapters.lesson import Lesson, Space
-from core.questions.adapters.maps.model import Adapters
+from core.questions.adapters.maps.model import Adapters, compared
 from core.questions.adapters.measures import score_views, views_after, views_before
-from core.spaces.preprocess import normalize_rows
+from core.questions.adapters.question import Products
 from core.study.parts import Measure
 
 SHOWN = 96  # stimuli
@@ -21,7 +21,7 @@ REFERENCE, BEFORE, AFTER = "reference", "before", "after"
 
 
 class Kernel(NamedTuple):
-    """The cosines of some stimuli in one space.
+    """The cosines of some stimuli in one space, or their inner products where those are compared.
 
     when: REFERENCE, BEFORE or AFTER training. what: the space, or `mean` of all. alignment: with
     the reference over all test stimuli, NaN for itself.
@@ -30,7 +30,7 @@ class Kernel(NamedTuple):
     when: str
     what: str
     alignment: float
-    cosines: Float[np.ndarray, "n n"]
+    products: Float[np.ndarray, "n n"]
 
 
 class Compared(NamedTuple):
@@ -43,7 +43,13 @@ class Compared(NamedTuple):
 
 
 def compare_kernels(
-    lesson: Lesson, name: str, reference: Space, measure: Measure, adapters: Adapters | None
+    lesson: Lesson,
+    name: str,
+    reference: Space,
+    measure: Measure,
+    adapters: Adapters | None,
+    *,
+    products: Products = "cosine",
 ) -> Compared:
     """Return the kernels of the reference, of the encoders, and of what adapters make of them: by
     the mean first, then by each.
@@ -51,10 +57,10 @@ def compare_kernels(
     name: of the reference. adapters: None before any training.
     """
     parts = lesson.parts
-    truth = normalize_rows(reference[parts.test])
+    truth = compared(reference[parts.test], products)
     order = order_alike((truth @ truth.T)[:SHOWN, :SHOWN])
-    kernels = [Kernel(REFERENCE, name, np.nan, _cosines(truth, order))]
-    before = views_before(lesson.spaces, parts, centered=False)
+    kernels = [Kernel(REFERENCE, name, np.nan, _products(truth, order))]
+    before = views_before(lesson.spaces, parts, centered=False, products=products)
     kernels += _kernels(BEFORE, before, score_views(before, truth, measure), order)
     if adapters:
         after = views_after(adapters, lesson.spaces, parts)
@@ -64,7 +70,7 @@ def compare_kernels(
 
 
 def tabulate(compared: Compared) -> pd.DataFrame:
-    """Return a row per kernel and two stimuli: when, what, alignment, x, y (indices), cosine."""
+    """Return a row per kernel and two stimuli: when, what, alignment, x, y (indices), product."""
     x, y = (side.ravel() for side in np.meshgrid(compared.stimuli, compared.stimuli, indexing="ij"))
     tables = [
         pd.DataFrame(
@@ -74,7 +80,7 @@ def tabulate(compared: Compared) -> pd.DataFrame:
                 "alignment": one.alignment,
                 "x": x,
                 "y": y,
-                "cosine": one.cosines.ravel(),
+                "product": one.products.ravel(),
             }
         )
         for one in compared.kernels
@@ -88,9 +94,11 @@ def _kernels(
     scores: dict[str, float],
     order: Sequence[int] | np.ndarray,
 ) -> list[Kernel]:
-    return [Kernel(when, what, scores[what], _cosines(view, order)) for what, view in views.items()]
+    return [
+        Kernel(when, what, scores[what], _products(view, order)) for what, view in views.items()
+    ]
 
 
-def _cosines(view: np.ndarray, order: Sequence[int] | np.ndarray) -> np.ndarray:
-    cosines: np.ndarray = view[order] @ view[order].T
-    return cosines
+def _products(view: np.ndarray, order: Sequence[int] | np.ndarray) -> np.ndarray:
+    products: np.ndarray = view[order] @ view[order].T
+    return products

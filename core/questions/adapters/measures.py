@@ -21,9 +21,9 @@ from jaxtyping import Float, Float32, Float64
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.questions.adapters.baselines import METHODS
-from core.questions.adapters.maps.model import Adapters, Parts, joined
+from core.questions.adapters.maps.model import Adapters, Parts, compared, joined
+from core.questions.adapters.question import Products
 from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
-from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import LEVEL, draw_halves
 from core.study.parts import Measure
 
@@ -37,7 +37,7 @@ COLUMNS = ("measure", "method", "what", *FIGURES)
 ALIGNMENT, GAIN, OWN, RECALL, RANK = "alignment", "gain", "own_gain", "recall", "median_rank"
 BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
 AVERAGE, MEAN = "average", "mean"
-UNTRAINED = "untrained"  # 1 where the first, random weights stayed the best
+UNTRAINED = "untrained"  # 1 where the first weights stayed the best
 ALL = -1  # in place of a seed: over all of them
 FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
 
@@ -63,9 +63,11 @@ def row(
     return dict(zip(COLUMNS, cells, strict=True))
 
 
-def views_before(spaces: Views, parts: Parts, *, centered: bool) -> dict[str, Space]:
-    """Return each encoder's test stimuli with rows of length 1; centered: less the mean of the
-    training stimuli.
+def views_before(
+    spaces: Views, parts: Parts, *, centered: bool, products: Products = "cosine"
+) -> dict[str, Space]:
+    """Return each encoder's test stimuli, with rows of length 1 for cosines; centered: less the
+    mean of the training stimuli.
 
     Adapters center, too: what that alone does must not be mistaken for theirs.
     """
@@ -73,7 +75,8 @@ def views_before(spaces: Views, parts: Parts, *, centered: bool) -> dict[str, Sp
         name: space[parts.train].mean(axis=0) if centered else 0 for name, space in spaces.items()
     }
     return {
-        name: normalize_rows(space[parts.test] - middles[name]) for name, space in spaces.items()
+        name: compared(space[parts.test] - middles[name], products)
+        for name, space in spaces.items()
     }
 
 
@@ -82,7 +85,7 @@ def views_after(
 ) -> dict[str, Float32[np.ndarray, "_ width"]]:
     """Return the test stimuli in the common space by each encoder, and as the MEAN of all."""
     adapted = adapters.apply({name: space[parts.test] for name, space in spaces.items()})
-    return {**adapted, MEAN: joined(adapted)}
+    return {**adapted, MEAN: joined(adapted, adapters.products)}
 
 
 def score_views(views: Views, reference: Space, measure: Measure) -> dict[str, float]:
@@ -93,13 +96,19 @@ def score_views(views: Views, reference: Space, measure: Measure) -> dict[str, f
     return {name: score(view, reference, **parameters) for name, view in views.items()}
 
 
-def alignment_rows(spaces: Views, reference: Space, parts: Parts, measure: Measure) -> list[Row]:
+def alignment_rows(
+    spaces: Views,
+    reference: Space,
+    parts: Parts,
+    measure: Measure,
+    products: Products = "cosine",
+) -> list[Row]:
     """Measure the encoders and their average as they are and centered, beside the metric's chance
     where a formula tells it.
 
     reference: over all stimuli, as the spaces are.
     """
-    truth = normalize_rows(reference[parts.test])
+    truth = compared(reference[parts.test], products)
     chance = METRICS[measure.metric].chance_level(len(truth), measure.changed)
     rows = [
         row(
@@ -112,7 +121,7 @@ def alignment_rows(spaces: Views, reference: Space, parts: Parts, measure: Measu
     ]
     for method in (BEFORE, CENTERED):
         scores = score_views(
-            views_before(spaces, parts, centered=method == CENTERED),
+            views_before(spaces, parts, centered=method == CENTERED, products=products),
             truth,
             measure,
         )
@@ -133,9 +142,7 @@ class Scores(NamedTuple):
     halves: Float64[np.ndarray, "draws views"]
 
 
-def score_halves(
-    views: Views, reference: Space, measure: Measure, *, draws: int, seed: int
-) -> Scores:
+def score_halves(views: Views, truth: Space, measure: Measure, *, draws: int, seed: int) -> Scores:
     """Score views, and score them on `draws` random halves of the same stimuli, k being no more
     than a fourth of a half.
 
@@ -147,7 +154,6 @@ def score_halves(
             f"a 95 % interval needs {FEWEST_DRAWS} draws or more, so that one lies beyond each of"
             f" its ends; got {draws}"
         )
-    truth = normalize_rows(reference)
     whole = score_views(views, truth, measure)  # first: its mistakes are those of the question
     k = measure.settings.get("k")
     halved = measure if k is None else replace(measure, k=max(1, min(k, len(truth) // 8)))

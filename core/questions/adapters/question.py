@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from core.errors import InputError
 from core.options import build, option, part, values_of
@@ -13,15 +13,20 @@ from core.study.parts import Measure
 
 SEEDS, DRAWS = 5, 200
 WIDTH, TEMPERATURE = 256, 0.07
+LEAST = 3  # training pairs; two lie on one line
 WIDEST = 8192  # a wider common space fills a machine's memory and holds nothing more
 USUAL = "the usual ones where none are named"
+
+Start = Literal["canonical", "random"]
+Direction = Literal["both", "forward"]
+Products = Literal["cosine", "raw"]
 
 A = TypeVar("A", bound="AdapterQuestion")
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """How adapters are trained."""
+    """How adapters are trained. PUBLISHED is what the proposal writes."""
 
     width: int = option(
         WIDTH, least=1, most=WIDEST, label="Width", help="dimensions of the common space"
@@ -35,6 +40,30 @@ class Fitting:
     learned: bool = option(
         False, label="Learn the temperature", help="learn the temperature from there"
     )
+    start: Start = option(
+        "canonical",
+        label="Start",
+        help="the first weights: those of canonical correlation, or random ones (published: random,"
+        " since it names none)",
+    )
+    direction: Direction = option(
+        "both",
+        label="Direction of the loss",
+        help="each encoder looks for its own stimulus in the other, or the first in the second"
+        " alone (published: forward)",
+    )
+    products: Products = option(
+        "cosine",
+        label="Products",
+        help="what the loss and all kernels compare: cosines, or inner products of vectors as long"
+        " as they are (published: raw)",
+    )
+    offset: bool = option(
+        True, label="Offset", help="center each encoder's vectors (published: no offset)"
+    )
+
+
+PUBLISHED = Fitting(start="random", direction="forward", products="raw", offset=False)
 
 
 @dataclass(frozen=True)
@@ -47,7 +76,8 @@ class AdapterQuestion(StudyQuestion):
         (),
         label="Encoders",
         metavar="A[:LAYER]",
-        help=f"an encoder, in its penultimate block where no layer is named; {USUAL}",
+        help="an encoder, in its penultimate block where no layer is named (published: last);"
+        f" {USUAL}",
     )
     y: tuple[str, ...] = option(
         (),
@@ -118,7 +148,7 @@ class Adaptation(AdapterQuestion):
     command: ClassVar[str] = "adapt"
 
     pairs: int | None = option(
-        None, least=2, label="Pairs", help="training pairs (all that test and validation leave)"
+        None, least=LEAST, label="Pairs", help="training pairs (all that test and validation leave)"
     )
     seeds: int = option(
         SEEDS,
@@ -141,7 +171,7 @@ class PairsCurve(AdapterQuestion):
     command: ClassVar[str] = "adapters curve"
 
     pairs: tuple[int, ...] = option(
-        (), least=2, label="Pairs", help="numbers of training pairs (all, a half, a quarter …)"
+        (), least=LEAST, label="Pairs", help="numbers of training pairs (all, a half, a quarter …)"
     )
     seeds: int = option(SEEDS, least=0, label="Trainings", help="trainings per number of pairs")
     bootstrap: int = option(
@@ -153,15 +183,21 @@ class PairsCurve(AdapterQuestion):
 
 
 @dataclass(frozen=True)
-class OneTraining(AdapterQuestion):
+class OneSet(AdapterQuestion):
+    """What is asked of one set of encoders."""
+
+    pairs: int | None = option(
+        None, least=LEAST, label="Pairs", help="training pairs (all that test and validation leave)"
+    )
+
+
+@dataclass(frozen=True)
+class OneTraining(OneSet):
     """What is asked of one training of adapters.
 
     passes: None for a training that comes to its end.
     """
 
-    pairs: int | None = option(
-        None, least=2, label="Pairs", help="training pairs (all that test and validation leave)"
-    )
     passes: int | None = option(
         None, least=0, label="Passes", help="stop after so many passes over the training pairs"
     )

@@ -37,15 +37,28 @@ def describe(event: Event, level: str, *, rng: np.random.Generator | None = None
     `rng` draws frame, wordings, order and which details to mention; without one the caption is the
     event's own for that level. Raises UnknownNameError for a level that is not in LEVELS.
     """
+    return _say(event, level, rng)[1]
+
+
+def frame_of(event: Event, level: str) -> str:
+    """Return the frame of an event's own caption, which is drawn whatever the event is; raises as
+    `describe`.
+    """
+    return _say(event, level, None)[0]
+
+
+def _say(event: Event, level: str, rng: np.random.Generator | None) -> tuple[str, str]:
+    """Return a caption's frame and its text."""
     if level not in DENSITIES:
         raise UnknownNameError("caption level", level, LEVELS)
     density = DENSITIES[level]
     seed = (rng or event_rng(event, purpose=f"caption-{level}")).integers(1 << 62)
     dice = Random(int(seed))
     while True:
-        text = _compose(event, density, dice)
+        frame = _pick(density.frames, dice)
+        text = _compose(frame, event, density, dice)
         if density.words[0] <= _words(text) <= density.words[1]:
-            return text
+            return frame, text
 
 
 class _NounPhrase:
@@ -87,11 +100,10 @@ class _NounPhrase:
         return f"{self.count} {phrase}" if self.count else with_article(phrase)
 
 
-def _compose(event: Event, density: Density, dice: Random) -> str:
-    """Fill one frame: first its own slots, then relations and details until the caption is long
+def _compose(frame: str, event: Event, density: Density, dice: Random) -> str:
+    """Fill a frame: first its own slots, then relations and details until the caption is long
     enough.
     """
-    frame = _pick(density.frames, dice)
     phrases = _noun_phrases(event, density, dice)
     texts = _slot_texts(event, dice)
     if "{things}" not in frame:

@@ -81,7 +81,7 @@ def _pick_direction(at: Place, spaces: Sequence[str]) -> tuple[str, str]:
         "From one encoder to another",
         list(names),
         format_func=names.get,
-        **bind("direction", next(iter(names)), names),
+        **bind("lookup", next(iter(names)), names),
     )
     query, candidates = direction.split(" > ")
     return query, candidates

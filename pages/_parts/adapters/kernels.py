@@ -39,13 +39,21 @@ def show(
     st.header("Kernels before and after" if adapters else "Kernels before", anchor=False)
     reference = queries.reference(at, question.ref[0], seed=question.seed)
     name, test = question.ref[0], len(lesson.parts.test)
-    compared = compare_kernels(lesson, name, reference, question.measure, adapters)
+    products = question.fitting.products
+    compared = compare_kernels(
+        lesson, name, reference, question.measure, adapters, products=products
+    )
     stopped = training.stopped if training else None
     kernels = question.turned(
         Kernels, pairs=question.pairs, passes=stopped, before=adapters is None
     )
     columns = 2 if frame.narrow() else 1 + len(question.spaces)
-    figure = figures.kernels(_shown(at, question, compared), columns=columns, mode=frame.mode())
+    figure = figures.kernels(
+        _shown(at, question, compared),
+        columns=columns,
+        mode=frame.mode(),
+        unit="cosine" if products == "cosine" else "inner product",
+    )
     table = tabulate(compared)
     exportbar.draw(at, kernels, figure, key="kernels", table=table)
     with answer:
@@ -61,7 +69,7 @@ def _shown(at: Place, question: Adaptation, compared: Compared) -> list[figures.
         figures.Kernel(
             _title(one, titles, lessons.reference_title(at, question)),
             "" if np.isnan(one.alignment) else f"alignment {one.alignment:.3f}",
-            one.cosines,
+            one.products,
         )
         for one in compared.kernels
     ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.options import build
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion, Fitting
 from core.questions.adapters.usual import usual_models
@@ -117,13 +118,19 @@ def _pick_training(at: Place, spaces: tuple[str, ...], reference: str) -> Adapta
     learned = controls.pick_switch(OPTIONS["learned"])
     with left:
         pairs = controls.pick_number(OPTIONS["pairs"], most, usual=most)
+    words = {
+        name: controls.pick_choice(OPTIONS[name], OPTIONS[name].choices)
+        for name in ("start", "direction", "products")
+    }
+    numbers = {"width": width, "temperature": temperature, "learned": learned}
+    offset = controls.pick_switch(OPTIONS["offset"])
     return Adaptation(
         scope=at.scope,
         x=spaces[:1],
         y=spaces[1:2],
         z=spaces[2:],
         ref=(reference,),
-        fitting=Fitting(width, temperature, learned),
+        fitting=build(Fitting, {**numbers, **words, "offset": offset}),
         measure=pick_measure(len(parts.validation)),
         seed=seed,
         pairs=None if pairs == most else pairs,

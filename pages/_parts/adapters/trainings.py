@@ -15,14 +15,13 @@ import streamlit as st
 from core.errors import FeatureError, PlatoscopeError
 from core.figures.numbers import counted
 from core.questions.adapters import figures
-from core.questions.adapters.answer import settings_of
 from core.questions.adapters.course import follow
 from core.questions.adapters.findings import stopped_words
 from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps import files
-from core.questions.adapters.maps.model import DEFAULTS, Adapters, split
+from core.questions.adapters.maps.model import DEFAULTS, Adapters, fitting_of, settings_of, split
 from core.questions.adapters.provenance import Provenance, adapters_recipe, check_adapters
-from core.questions.adapters.question import Adaptation, Course, Fitting
+from core.questions.adapters.question import Adaptation, Course
 from core.recipe import Recipe
 from core.study.models import usual
 from pages._parts.adapters import lessons
@@ -35,11 +34,12 @@ if TYPE_CHECKING:
 MOST_HELD = 8  # trainings of one visitor
 MOST_MEGABYTES = 200
 READING = """The loss falls as the encoders' vectors of one stimulus come
-nearer to each other than to those of other stimuli; it starts at the logarithm of the batch size.
-When it stops falling for the validation pairs, training ends and the best adapters so far are kept.
-Recall and alignment are theirs, on the {validation:,} validation stimuli; what counts are the
-{test:,} test stimuli below. This curve shows alignment with {reference}, measured as it was chosen
-when the training began: {measured}."""
+nearer to each other than to those of other stimuli. It starts where canonical correlation ends,
+unless the start is random. Kept are the adapters by which validation stimuli come first in each
+other's lists, those of the start unless others lead for sure; training ends when they get no
+better. Recall and alignment are theirs, on the {validation:,} validation
+stimuli; what counts are the {test:,} test stimuli below. This curve shows alignment with
+{reference}, measured as it was chosen when the training began: {measured}."""
 SEEN = """After {last} the best adapters are those of pass {epoch:.0f}:
 validation loss {validation:.3f}, recall at 10 of {recall_10:.2f} (chance {chance:.2f}),
 alignment of {alignment:.3f}."""
@@ -153,7 +153,7 @@ def _draw(at: Place, training: Training, lesson: Lesson, looks: list[Look]) -> N
             reference=frame.plain(lessons.reference_title(at, question)),
         )
     )
-    best = rows.iloc[int(rows["validation"].to_numpy().argmin())]
+    best = rows.iloc[int(rows["best"].iloc[-1])]
     passes = counted(rows["epoch"].iloc[-1], "pass", "passes")
     st.markdown(SEEN.format(last=passes, chance=chances["recall_10"], **best))
 
@@ -225,12 +225,8 @@ def _adopt(at: Place, question: Adaptation, adapters: Adapters, recipe: Recipe) 
     settings = provenance.settings
     spaces = dict(space.rpartition(":")[::2] for space in provenance.spaces)
     controls: dict[str, Any] = {f"layer:{name}": int(layer) for name, layer in spaces.items()}
-    controls |= {"encoders": list(spaces), "pairs": provenance.pairs, "learned": settings.learned}
-    controls |= {
-        "width": settings.width,
-        "temperature": float(settings.temperature),
-        "seed": provenance.seed,
-    }
+    controls |= {"encoders": list(spaces), "pairs": provenance.pairs, "seed": provenance.seed}
+    controls |= asdict(fitting_of(settings))
     st.session_state.update(controls)
     if not set(spaces) <= set(usual(queries.models(at))["model"]):
         st.session_state["every"] = True
@@ -248,7 +244,7 @@ def _question_of(at: Place, question: Adaptation, provenance: Provenance) -> Ada
         x=spaces[:1],
         y=spaces[1:2],
         z=spaces[2:],
-        fitting=Fitting(settings.width, float(settings.temperature), settings.learned),
+        fitting=fitting_of(settings),
         pairs=None if provenance.pairs == most else provenance.pairs,
         seed=provenance.seed,
     )
@@ -262,7 +258,7 @@ def _unshown(provenance: Provenance) -> list[str]:
     off += [
         name
         for name in usual
-        if name not in (*lessons.LIMITS, "learned") and values[name] != usual[name]
+        if name not in asdict(fitting_of(DEFAULTS)) and values[name] != usual[name]
     ]
     models = [space.rpartition(":")[0] for space in provenance.spaces]
     twice = [f"two layers of {model}" for model in sorted(set(models)) if models.count(model) > 1]

@@ -122,9 +122,7 @@ def test_the_table_says_what_was_asked(study: Study) -> None:
             plain, abs=0.05
         )  # but for the quantile
         assert found.loc[("gain", "adapters", name), "seeds"] == 2
-    assert found.loc[("start_loss", "adapters", "training"), "value"] == pytest.approx(
-        np.log(len(parts.train) / 2), abs=0.05
-    )
+    assert found.loc[("start_loss", "adapters", "training"), "value"] < np.log(len(parts.train) / 2)
     assert found.loc[("recall_10", "adapters", "vit-clip-m:2 → gpt-2-m:2"), "value"] > 10 / 30
     assert (table["pairs"] == len(parts.train)).all()
     assert verdict(table, reference="reality")[0].startswith("The common space by vit-clip-m:2 is ")
@@ -152,6 +150,10 @@ def test_an_answer_is_kept_and_another_question_is_another(
         {"width": 256},
         {"temperature": 0.1},
         {"learned": True},
+        {"start": "random"},
+        {"direction": "forward"},
+        {"products": "raw"},
+        {"offset": False},
         {"pairs": 40},
         {"seeds": 3},
         {"bootstrap": 41},
@@ -269,14 +271,14 @@ def test_wrong_questions_are_refused(study: Study) -> None:
         ask(study, x=("vit-clip-mm",))
     with pytest.raises(MetricError, match="expected each space once"):
         ask(study, x=("gpt-2-m:2",))
-    with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
+    with pytest.raises(InputError, match="so 3 to 75 can train; got 76"):
         ask(study, pairs=76)
     with pytest.raises(InputError, match="expected at least one training; got 0 seeds"):
         ask(study, seeds=0)
     with pytest.raises(InputError, match="name --x, --y and --ref together, or none of them"):
         ask(study, ref=())
     several = {**USUAL, "x": ("vit-clip-m:2", "vit-clip-m:1"), "y": ("gpt-2-m", "gpt-2-m")}
-    with pytest.raises(InputError, match="one training has one --x, one --y and one --ref"):
+    with pytest.raises(InputError, match="asked of one --x, one --y and one --ref"):
         asking.ask(build_question(Course, several), study)
 
 
@@ -314,7 +316,7 @@ def test_mistakes_are_refused_before_anything_is_trained(
     ):
         with pytest.raises(error, match=sentence):
             ask(study, **choices)
-    with pytest.raises(InputError, match="so 2 to 75 can train; got 76"):
+    with pytest.raises(InputError, match="so 3 to 75 can train; got 76"):
         curve(study, pairs=(30, 76))
 
 
@@ -351,7 +353,8 @@ def test_several_sets_of_encoders_are_asked_one_after_the_other(study: Study) ->
     each = [ask(study), ask(study, x=("vit-clip-m:1",))]
     pd.testing.assert_frame_equal(both, pd.concat(each, ignore_index=True))
     sentences = adaptation_findings(question(**pairs), both)
-    assert [sentence.partition(": ")[0] for sentence in sentences] == [
+    assert sentences[0].startswith("By recall at 10 over 2 sets of encoders, the adapters reach ")
+    assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
         "vit-clip-m:2 + gpt-2-m:2",
         "vit-clip-m:2 + gpt-2-m:2",
         "vit-clip-m:1 + gpt-2-m:2",
@@ -395,7 +398,7 @@ def test_kernels_are_cosines_of_test_stimuli_in_the_order_of_the_reference(study
     rows = table[(table["when"] == "after") & (table["what"] == "mean")]
     places = {stimulus: place for place, stimulus in enumerate(lesson.parts.test)}
     x, y = (views["mean"][rows[side].map(places)] for side in ("x", "y"))
-    np.testing.assert_allclose(rows["cosine"], (x * y).sum(axis=1), atol=1e-5)
+    np.testing.assert_allclose(rows["product"], (x * y).sum(axis=1), atol=1e-5)
     truth = normalize_rows(reference[lesson.parts.test])
     assert rows["alignment"].iloc[0] == score_views(views, truth, Measure(k=5))["mean"]
     compared = compare_kernels(lesson, REFERENCE, reference, Measure(k=5), adapters)
@@ -424,7 +427,7 @@ def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> Non
             adapters,
             Recipe.of("adapters", **{**recipe.choices, "spaces": ["gone:1", "gpt-2-m:2"]}),
         )
-    with pytest.raises(InputError, match="so 2 to 75 can train; got 7500"):
+    with pytest.raises(InputError, match="so 3 to 75 can train; got 7500"):
         check_adapters(study, adapters, Recipe.of("adapters", **{**recipe.choices, "pairs": 7500}))
 
 

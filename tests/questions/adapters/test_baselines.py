@@ -12,7 +12,6 @@ from core.errors import InputError
 from core.metrics.predictivity import STRENGTHS
 from core.questions.adapters.baselines import (
     METHODS,
-    POWER,
     canonical,
     procrustes,
     raw,
@@ -20,6 +19,7 @@ from core.questions.adapters.baselines import (
     ridge,
 )
 from core.questions.adapters.maps.model import split
+from core.questions.adapters.maps.starts import POWER
 from core.questions.adapters.retrieval import median_rank, rank_own, recall
 
 N = 200

@@ -51,7 +51,7 @@ def test_other_files_are_refused(data: bytes) -> None:
 def test_foreign_tensors_are_refused() -> None:
     for metadata in ({}, {"format": "pt"}):
         with pytest.raises(
-            FeatureError, match="holds no adapters: its metadata lacks 'platoscope adapters 2'"
+            FeatureError, match="holds no adapters: its metadata lacks 'platoscope adapters 3'"
         ):
             load(save({"weight_0": np.ones((2, 2), np.float32)}, metadata))
 
@@ -75,7 +75,7 @@ def signed(tensors: dict[str, np.ndarray], told: dict[str, str]) -> bytes:
     return save(tensors, {**told, "digest": digest(tensors, told)})
 
 
-KEYS = ("encoders", "temperature", "recipe_kind", "recipe")
+KEYS = ("encoders", "temperature", "products", "recipe_kind", "recipe")
 BAD = (
     "",
     "{",
@@ -119,6 +119,7 @@ def test_signed_files_that_say_too_little_or_nonsense_are_refused_in_a_sentence(
     damages += [
         {**told, "temperature": value} for value in ("", "x", "nan", "inf", "0", "-1", "[]")
     ]
+    damages += [{**told, "products": value} for value in ("", "cosines", "[]")]
     for damaged in damages:
         with pytest.raises(FeatureError, match="lacks some of what it should say of its adapters"):
             load(signed(tensors, damaged))

@@ -14,9 +14,11 @@ from safetensors.numpy import save
 
 from core.errors import FeatureError
 from core.questions.adapters.maps.model import Adapter, Adapters
+from core.questions.adapters.question import Products
 from core.recipe import Recipe
 
-FORMAT = "platoscope adapters 2"
+FORMAT = "platoscope adapters 3"
+PRODUCTS: Mapping[str, Products] = {"cosine": "cosine", "raw": "raw"}
 
 
 def dump(adapters: Adapters, recipe: Recipe) -> bytes:
@@ -31,6 +33,7 @@ def dump(adapters: Adapters, recipe: Recipe) -> bytes:
         "format": FORMAT,
         "encoders": json.dumps(list(adapters.maps)),
         "temperature": repr(adapters.temperature),
+        "products": adapters.products,
         "recipe_kind": recipe.kind,
         "recipe": recipe.text,
     }
@@ -66,7 +69,7 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FeatureError(
             "this file lacks some of what it should say of its adapters (encoders, weights that fit"
-            " together, temperature, recipe): choose one that was downloaded here"
+            " together, temperature, products, recipe): choose one that was downloaded here"
         ) from error
 
 
@@ -89,6 +92,7 @@ def _metadata(data: bytes) -> dict[str, str]:
 def _adapters(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Adapters:
     """Return the adapters; raises KeyError, TypeError or ValueError where they are not whole."""
     names, temperature = json.loads(metadata["encoders"]), float(metadata["temperature"])
+    products = PRODUCTS[metadata["products"]]
     maps = {
         name: Adapter(tensors[f"weight_{number}"], tensors[f"offset_{number}"])
         for number, name in enumerate(names)
@@ -109,4 +113,4 @@ def _adapters(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) ->
         and 0 < temperature < inf
     ):
         raise ValueError("adapters that do not fit together")
-    return Adapters(maps, temperature)
+    return Adapters(maps, temperature, products)

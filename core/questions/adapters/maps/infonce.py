@@ -12,27 +12,38 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from core.questions.adapters.question import Direction
+
 
 def infonce(
-    x: Float[Tensor, "n d"], y: Float[Tensor, "n d"], temperature: Float[Tensor, ""]
+    x: Float[Tensor, "n d"],
+    y: Float[Tensor, "n d"],
+    temperature: Float[Tensor, ""],
+    *,
+    direction: Direction = "both",
 ) -> Float[Tensor, ""]:
-    """Return the symmetric InfoNCE loss of two encoders' vectors of the same stimuli:
+    """Return the InfoNCE loss of two encoders' vectors of the same stimuli, which are looked for
+    among each other:
 
-        −1/2n · Σᵢ [ log exp(⟨xᵢ, yᵢ⟩/τ) / Σⱼ exp(⟨xᵢ, yⱼ⟩/τ) + log exp(⟨xᵢ, yᵢ⟩/τ) / Σⱼ exp(⟨xⱼ,
-        yᵢ⟩/τ) ].
+        forward: −1/n · Σᵢ log exp(⟨xᵢ, yᵢ⟩/τ) / Σⱼ exp(⟨xᵢ, yⱼ⟩/τ),
+        both: the mean of that and of the same with x and y exchanged.
 
     Row i of both is stimulus i. temperature: τ > 0. Range 0 … ∞, lower is better aligned; log n
-    where all products are equal. Source: van den Oord, Li, Vinyals 2018 (one direction); Radford et
-    al. 2021 (both).
+    where all products are equal. Source: van den Oord, Li, Vinyals 2018 (forward, as the proposal
+    of aligned adapters has it); Radford et al. 2021 (both).
     """
     logits = x @ y.T / temperature
     own = torch.arange(len(x), device=x.device)
-    return (F.cross_entropy(logits, own) + F.cross_entropy(logits.T, own)) / 2
+    forward = F.cross_entropy(logits, own)
+    return forward if direction == "forward" else (forward + F.cross_entropy(logits.T, own)) / 2
 
 
 def joint_infonce(
-    views: Sequence[Float[Tensor, "n d"]], temperature: Float[Tensor, ""]
+    views: Sequence[Float[Tensor, "n d"]],
+    temperature: Float[Tensor, ""],
+    *,
+    direction: Direction = "both",
 ) -> Float[Tensor, ""]:
-    """Return the mean of `infonce` over all pairs of two or more encoders."""
-    losses = [infonce(x, y, temperature) for x, y in combinations(views, 2)]
+    """Return the mean of `infonce` over all pairs of encoders, the earlier one first."""
+    losses = [infonce(x, y, temperature, direction=direction) for x, y in combinations(views, 2)]
     return torch.stack(losses).mean()

@@ -5,14 +5,15 @@ needs torch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from math import inf
+from typing import get_args
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 
 from core.errors import FeatureError, InputError
-from core.questions.adapters.question import TEMPERATURE, WIDEST, WIDTH
+from core.questions.adapters.question import LEAST, WIDEST, Direction, Fitting, Products, Start
 from core.spaces.preprocess import normalize_rows
 
 SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates,
@@ -39,8 +40,8 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
     of the others `pairs` train.
 
     No more than MOST test and validate. pairs: all others where None; of one draw the smaller set
-    lies within the larger. Raises InputError for fewer than FEWEST stimuli and for pairs outside 2
-    … what is left.
+    lies within the larger. Raises InputError for fewer than FEWEST stimuli and for pairs
+    outside LEAST … what is left.
     """
     if n < FEWEST:
         raise InputError(
@@ -51,27 +52,23 @@ def split(n: int, *, pairs: int | None = None, seed: int = 0, draw: int = 0) -> 
     rest = np.random.default_rng([seed, 1, draw]).permutation(order[test:])
     most = len(rest) - validation
     pairs = most if pairs is None else pairs
-    if not 2 <= pairs <= most:
+    if not LEAST <= pairs <= most:
         raise InputError(
-            f"of {n} stimuli {test} test and {validation} validate, so 2 to {most} can train;"
-            f" got {pairs}"
+            f"of {n} stimuli {test} test and {validation} validate, so {LEAST} to {most} can"
+            f" train; got {pairs}"
         )
     return Parts(rest[validation : validation + pairs], rest[:validation], order[:test])
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How adapters are trained.
+class Settings(Fitting):
+    """How adapters are trained: what a question leaves to a person, and what none asks for.
 
-    width: dimensions of the common space. temperature: τ; learned: whether it is trained from
-    there. batch: pairs at a time, at most (one more rather than a pair by itself). rate, decay: of
-    AdamW. epochs: passes over the training pairs, at most. patience: passes without a lower
-    validation loss after which training stops. Raises InputError for what no training can follow.
+    batch: pairs at a time, at most (one more rather than a pair by itself). rate, decay: of AdamW.
+    epochs: passes over the training pairs, at most. patience: passes without better adapters
+    after which training stops. Raises InputError for what no training can follow.
     """
 
-    width: int = WIDTH
-    temperature: float = TEMPERATURE
-    learned: bool = False
     batch: int = 256
     rate: float = 1e-3
     decay: float = 0.1
@@ -90,6 +87,17 @@ class Settings:
                 f"adapters take a common space of {WIDEST} dimensions at most; got a width of"
                 f" {self.width}"
             )
+        for name, words in (
+            ("start", get_args(Start)),
+            ("direction", get_args(Direction)),
+            ("products", get_args(Products)),
+            ("offset", (True, False)),
+        ):
+            if getattr(self, name) not in words:
+                raise InputError(
+                    f"adapters need one of {', '.join(map(str, words))} for {name}; got"
+                    f" {getattr(self, name)!r}"
+                )
         for name in ("temperature", "rate"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(
@@ -102,6 +110,16 @@ class Settings:
 DEFAULTS = Settings()
 
 
+def settings_of(fitting: Fitting) -> Settings:
+    """Return how adapters are trained; raises InputError for what no training can follow."""
+    return Settings(**asdict(fitting))
+
+
+def fitting_of(settings: Settings) -> Fitting:
+    """Return what a question says of settings."""
+    return Fitting(**{one.name: getattr(settings, one.name) for one in fields(Fitting)})
+
+
 @dataclass(frozen=True)
 class Adapter:
     """A linear map of one encoder's vectors into the common space: x ↦ x · weight + offset."""
@@ -112,12 +130,13 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Adapters:
-    """One adapter per encoder, by name, and the temperature that they were trained at (or
-    learned).
+    """One adapter per encoder, by name, the temperature that they were trained at (or learned), and
+    which products of theirs are compared.
     """
 
     maps: Mapping[str, Adapter]
     temperature: float
+    products: Products = "cosine"
 
     @property
     def width(self) -> int:
@@ -128,8 +147,8 @@ class Adapters:
     def apply(
         self, spaces: Mapping[str, Float[np.ndarray, "n _"]]
     ) -> dict[str, Float32[np.ndarray, "n width"]]:
-        """Bring each encoder's vectors into the common space, with rows of length 1, as the loss
-        compares them.
+        """Bring each encoder's vectors into the common space, as the loss compares them: with rows
+        of length 1 unless products are raw.
 
         Raises FeatureError for an encoder without adapter or of another width, and for vectors that
         an adapter maps to zero.
@@ -149,9 +168,16 @@ class Adapters:
                 f" {space.shape[1]}: it was trained on another model or layer of that name; train"
                 " it anew"
             )
-        return normalize_rows((space @ weight + offset).astype(np.float32))
+        return compared((space @ weight + offset).astype(np.float32), self.products)
 
 
-def joined(adapted: Mapping[str, Float32[np.ndarray, "n width"]]) -> Float32[np.ndarray, "n width"]:
-    """Return the mean of the encoders' vectors in the common space, with rows of length 1."""
-    return normalize_rows(np.mean(list(adapted.values()), axis=0))
+def joined(
+    adapted: Mapping[str, Float32[np.ndarray, "n width"]], products: Products = "cosine"
+) -> Float32[np.ndarray, "n width"]:
+    """Return the mean of the encoders' vectors in the common space, as they are compared."""
+    return compared(np.mean(list(adapted.values()), axis=0), products)
+
+
+def compared(space: Float[np.ndarray, "n d"], products: Products) -> Float[np.ndarray, "n d"]:
+    """Return vectors whose inner products are the ones compared: of length 1 for cosines."""
+    return normalize_rows(space) if products == "cosine" else space

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from math import ceil, isfinite, log
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Float32, Float64, Int64
 from torch import Tensor
 
 from core.errors import InputError, TrainingError
 from core.questions.adapters.maps.infonce import joint_infonce
 from core.questions.adapters.maps.model import DEFAULTS, Adapter, Adapters, Parts, Settings
+from core.questions.adapters.maps.starts import Start, set_out
 from core.spaces.inputs import check_space
+
+SURE = 2.0  # standard errors by which a pass has to lead the start
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,17 @@ class Epoch:
     """Where a training stands after `number` of at most `most` passes; 0 is the start.
 
     loss: mean over the training batches (of the first batch at the start). validation: over all
-    validation stimuli at once. best: the adapters of the lowest validation loss so far,
-    best_validation, reached after best_number passes.
+    validation stimuli at once. place: at which a validation stimulus's own vector comes among all,
+    the geometric mean, 1 being first. best: the adapters of the lowest place so far, reached after
+    best_number passes with the validation loss best_validation; those of the start until a place
+    is lower for sure.
     """
 
     number: int
     most: int
     loss: float
     validation: float
+    place: float
     temperature: float
     best: Adapters
     best_number: int
@@ -47,66 +54,65 @@ def train(
     """Train one linear adapter for each of two or more encoders, and yield before the first and
     after every pass over the pairs.
 
-    Vectors are centered at the training stimuli's mean and divided by their root mean square
-    length, mapped by W into the common space and scaled to length 1; the loss is `joint_infonce`.
-    At the start each encoder has dimensions of its own in the common space, so that all products
-    are 0 and the loss is log n exactly. Whoever stops iterating stops the training; the last `best`
-    is the answer. spaces: by encoder, the same stimuli in each. seed: of first weights and order.
-    Raises InputError for fewer than two encoders and a common space of fewer dimensions than
+    Vectors are brought into the coordinates of `core.questions.adapters.maps.starts.set_out`,
+    mapped by W into the common space and scaled to length 1 (unless products are raw); the loss is
+    `joint_infonce`. What is kept is chosen by retrieval of the validation stimuli; leaving the
+    start takes a lead of SURE standard errors, else the best of many passes would lead by chance.
+    Whoever stops iterating stops the training; the last `best` is the answer. spaces: by encoder,
+    the same stimuli in each. seed: of first weights and order. Raises InputError for fewer than two
     encoders, MetricError for degenerate vectors, TrainingError where the loss is no number.
     """
-    _check(spaces, settings)
+    _check(spaces)
     training = _Training(spaces, parts, settings, seed=seed, device=torch.device(device))
-    least, best, best_number = float("inf"), training.freeze(), 0
+    best, best_number, best_validation = training.freeze(), 0, training.validation_loss()
+    first = least = training.log_places()
     for number in range(settings.epochs + 1):
         loss = training.step_all() if number else training.first_loss()
         validation = training.validation_loss()
-        if not isfinite(loss + validation):
-            raise TrainingError(
-                f"the adapters' loss is {loss} on training and {validation} on validation pairs"
-                f" after {number} passes; take a lower rate or a higher temperature"
+        _check_losses(loss, validation, number)
+        places = training.log_places()
+        if places.mean() < least.mean() and _leads(first - places):
+            least, best, best_number, best_validation = (
+                places,
+                training.freeze(),
+                number,
+                validation,
             )
-        if validation < least:
-            least, best, best_number = validation, training.freeze(), number
-        reached = (loss, validation, training.temperature, best, best_number, least)
-        yield Epoch(number, settings.epochs, *reached)
+        reached = (loss, validation, float(np.exp(places.mean())), training.temperature)
+        yield Epoch(number, settings.epochs, *reached, best, best_number, best_validation)
         if number - best_number >= settings.patience:
             return
 
 
 class _View:
-    """One encoder's centered and scaled vectors of the stimuli that training may see, and the
-    weights that it learns.
+    """One encoder's coordinates of the stimuli that training may see, and the weights that it
+    learns.
     """
 
     def __init__(
-        self, space: Float32[np.ndarray, "n d"], parts: Parts, device: torch.device
+        self, space: Float32[np.ndarray, "n d"], parts: Parts, start: Start, device: torch.device
     ) -> None:
-        for rows in (parts.train, parts.validation):
-            check_space(space[rows])
-        seen = space[parts.train]
-        self.middle = seen.mean(axis=0)
-        self.scale = float(np.sqrt(((seen - self.middle) ** 2).sum(axis=1).mean()))
-        self.train, self.validation = (
-            self._prepare(space[rows], device) for rows in (parts.train, parts.validation)
+        self._start = start
+        self.train, self.validation, self._base, self.learned = (
+            torch.from_numpy(values.astype(np.float32)).to(device)
+            for values in (
+                start.coordinates.of(space[parts.train]),
+                start.coordinates.of(space[parts.validation]),
+                start.base,
+                start.learned,
+            )
         )
-        self.weight = torch.empty(0)
+        self.learned.requires_grad_()
 
-    def _prepare(
-        self, rows: Float32[np.ndarray, "m d"], device: torch.device
-    ) -> Float[Tensor, "m d"]:
-        return torch.from_numpy((rows - self.middle) / np.float32(self.scale)).to(device)
-
-    def start(self, own: slice, width: int, dice: torch.Generator) -> None:
-        """Draw weights that fill only the dimensions in `own`."""
-        weight = torch.zeros(self.train.shape[1], width)
-        weight[:, own] = torch.randn(weight[:, own].shape, generator=dice) / width**0.5
-        self.weight = weight.to(self.train.device).requires_grad_()
+    @property
+    def weight(self) -> Float[Tensor, "r width"]:
+        return self._base + self.learned
 
     def freeze(self) -> Adapter:
-        """Return the adapter as it is now, for vectors that are neither centered nor scaled."""
-        weight = self.weight.detach().cpu().numpy() / np.float32(self.scale)
-        return Adapter(weight, -self.middle @ weight)
+        """Return the adapter as it is now, for vectors as the encoder gives them."""
+        middle, turn = self._start.coordinates
+        weight = turn @ self.weight.detach().cpu().numpy().astype(np.float64)
+        return Adapter(weight.astype(np.float32), (-middle @ weight).astype(np.float32))
 
 
 class _Training:
@@ -121,16 +127,20 @@ class _Training:
         seed: int,
         device: torch.device,
     ) -> None:
+        for space in spaces.values():
+            for rows in (parts.train, parts.validation):
+                check_space(space[rows])
         self._dice = torch.Generator().manual_seed(seed)
-        self._views = {name: _View(space, parts, device) for name, space in spaces.items()}
-        ends = np.linspace(0, settings.width, len(spaces) + 1).astype(int)
-        for view, start, stop in zip(self._views.values(), ends, ends[1:], strict=False):
-            view.start(slice(start, stop), settings.width, self._dice)
+        self._settings = settings
+        starts = set_out(spaces, parts, settings, seed=seed)
+        self._views = {
+            name: _View(space, parts, starts[name], device) for name, space in spaces.items()
+        }
         self._log = torch.tensor(
             log(settings.temperature), device=device, requires_grad=settings.learned
         )
         self._solver = torch.optim.AdamW(
-            [view.weight for view in self._views.values()],
+            [view.learned for view in self._views.values()],
             lr=settings.rate,
             weight_decay=settings.decay,
         )
@@ -147,7 +157,9 @@ class _Training:
 
     def freeze(self) -> Adapters:
         return Adapters(
-            {name: view.freeze() for name, view in self._views.items()}, self.temperature
+            {name: view.freeze() for name, view in self._views.items()},
+            self.temperature,
+            self._settings.products,
         )
 
     def step_all(self) -> float:
@@ -170,15 +182,30 @@ class _Training:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        return joint_infonce(
-            [_unit(view.validation @ view.weight) for view in self._views.values()], self._log.exp()
+        return self._compare(
+            [view.validation @ view.weight for view in self._views.values()]
         ).item()
 
+    @torch.no_grad()
+    def log_places(self) -> Float64[np.ndarray, "n"]:
+        """Return the logarithm of the place at which each validation stimulus comes, as the loss
+        compares and in its directions, averaged over these.
+        """
+        views = [self._seen(view.validation @ view.weight) for view in self._views.values()]
+        order = combinations if self._settings.direction == "forward" else permutations
+        places = [_places(x, y).log() for x, y in order(views, 2)]
+        mean: np.ndarray = torch.stack(places).mean(dim=0).cpu().double().numpy()
+        return mean
+
     def _loss(self, rows: Int64[Tensor, "m"]) -> Float[Tensor, ""]:
-        return joint_infonce(
-            [_unit(view.train[rows] @ view.weight) for view in self._views.values()],
-            self._log.exp(),
-        )
+        return self._compare([view.train[rows] @ view.weight for view in self._views.values()])
+
+    def _compare(self, vectors: list[Float[Tensor, "m width"]]) -> Float[Tensor, ""]:
+        views = [self._seen(each) for each in vectors]
+        return joint_infonce(views, self._log.exp(), direction=self._settings.direction)
+
+    def _seen(self, vectors: Float[Tensor, "m width"]) -> Float[Tensor, "m width"]:
+        return _unit(vectors) if self._settings.products == "cosine" else vectors
 
 
 def _unit(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -186,14 +213,30 @@ def _unit(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     return unit
 
 
-def _check(spaces: Mapping[str, np.ndarray], settings: Settings) -> None:
+def _places(x: Float[Tensor, "n d"], y: Float[Tensor, "n d"]) -> Float[Tensor, "n"]:
+    """Return at which place each row of x finds its own of y, equally near ones sharing theirs."""
+    products = x @ y.T
+    own = products.diagonal()[:, None]
+    places: Tensor = (products > own).sum(dim=1) + ((products == own).sum(dim=1) + 1) / 2
+    return places
+
+
+def _leads(leads: Float64[np.ndarray, "n"]) -> bool:
+    """Return whether a lead is above 0 by SURE standard errors of its mean."""
+    return bool(leads.mean() > SURE * leads.std(ddof=1) / len(leads) ** 0.5)
+
+
+def _check_losses(loss: float, validation: float, number: int) -> None:
+    if not isfinite(loss + validation):
+        raise TrainingError(
+            f"the adapters' loss is {loss} on training and {validation} on validation pairs"
+            f" after {number} passes; take a lower rate or a higher temperature"
+        )
+
+
+def _check(spaces: Mapping[str, np.ndarray]) -> None:
     if len(spaces) < 2:
         raise InputError(
             f"adapters bring two or more encoders together; got {len(spaces)}: choose another one"
             " as well"
-        )
-    if settings.width < len(spaces):
-        raise InputError(
-            f"the common space needs a dimension for each of {len(spaces)} encoders, or more; got"
-            f" {settings.width}"
         )

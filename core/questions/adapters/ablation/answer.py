@@ -1,0 +1,138 @@
+"""Adapters trained in several ways on the same stimuli, each way beside canonical correlation and
+ridge regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.errors import InputError
+from core.progress import Progress
+from core.questions.adapters.ablation.findings import ablation_findings
+from core.questions.adapters.ablation.question import Ablation, Variant
+from core.questions.adapters.answer import complete_training, lesson_of
+from core.questions.adapters.baselines import METHODS
+from core.questions.adapters.course import passes
+from core.questions.adapters.lesson import Lesson
+from core.questions.adapters.maps.model import joined, settings_of, split
+from core.questions.adapters.measures import Space, score_views
+from core.questions.adapters.retrieval import rank_own, recall
+from core.questions.registry import Answer, declare
+from core.spaces.preprocess import normalize_rows
+from core.statistics.intervals import mean_interval
+from core.study.parts import Measure
+from core.study.study import Study
+
+BESIDE = ("CCA", "ridge")
+MEASURES = ("recall_10", "alignment")
+
+Scores = Float64[np.ndarray, "measures"]
+
+
+def complete_ablation(question: Ablation, study: Study) -> Ablation:
+    """Name spaces and pairs; raises as `core.questions.adapters.answer.complete_training`, and
+    InputError for a temperature or a width that no training can follow.
+    """
+    if question.seeds < 1:
+        raise InputError(f"expected at least one training; got {question.seeds} seeds")
+    for variant in question.variants():
+        settings_of(variant.fitting)
+    return complete_training(question, study)
+
+
+def ablate(question: Ablation, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Train in every way with every seed, and measure on the same test stimuli.
+
+    Returns a row per variant and measure (recall_10, averaged over directions; alignment of the
+    mean of all encoders with the reference): choice, setting, measure, value, its change from the
+    first row, and beside it CCA and ridge with what the adapters reach over them, each with its
+    95 % interval over trainings, whose pairs, order and first weights differ (paired: the same
+    trainings on both sides); seeds. Cosines are compared in every row, whatever the loss compares.
+    """
+    first, reference = lesson_of(question, study)
+    lessons = [
+        first._replace(parts=split(study.size, pairs=question.pairs, seed=question.seed, draw=draw))
+        for draw in range(question.seeds)
+    ]
+    truth = normalize_rows(reference[first.parts.test])
+    beside = {
+        name: np.array([_baseline(name, lesson, truth, question.measure) for lesson in lessons])
+        for name in BESIDE
+    }
+    variants, rows, base = list(question.variants()), list[dict[str, object]](), None
+    for done, variant in enumerate(variants, start=1):
+        scores = np.array(
+            [
+                _trained(variant, lesson, truth, question.measure, seed=seed, device=study.device)
+                for seed, lesson in enumerate(lessons)
+            ]
+        )
+        base = scores if base is None else base
+        rows += _rows(variant, scores, base, beside)
+        if report:
+            report(done, len(variants), "ways to train")
+    return pd.DataFrame(rows)
+
+
+declare(
+    Ablation,
+    Answer(
+        ablate,
+        version=1,
+        complete=complete_ablation,
+        findings=ablation_findings,
+        shown=("choice", "setting", "measure", "value", "low", "high", "CCA", "over_CCA", "ridge"),
+    ),
+)
+
+
+def _trained(
+    variant: Variant, lesson: Lesson, truth: Space, measure: Measure, *, seed: int, device: str
+) -> Scores:
+    *_, last = passes(lesson, settings_of(variant.fitting), seed=seed, device=device)
+    adapters = replace(last.best, products="cosine")
+    views = adapters.apply(
+        {name: space[lesson.parts.test] for name, space in lesson.spaces.items()}
+    )
+    recalls = [recall(rank_own(x, y), 10) for x, y in permutations(views.values(), 2)]
+    return np.array([np.mean(recalls), score_views({"": joined(views)}, truth, measure)[""]])
+
+
+def _baseline(name: str, lesson: Lesson, truth: Space, measure: Measure) -> Scores:
+    """Return recall and alignment of a method without training, averaged over directions."""
+    scores = []
+    for queries, candidates in permutations(lesson.spaces.values(), 2):
+        views = METHODS[name](queries, candidates, lesson.parts)
+        x, y = (normalize_rows(view).astype(np.float32) for view in views)
+        alignment = score_views({"": joined({"x": x, "y": y})}, truth, measure)[""]
+        scores.append((recall(rank_own(*views), 10), alignment))
+    mean: np.ndarray = np.mean(scores, axis=0)
+    return mean
+
+
+def _rows(
+    variant: Variant,
+    scores: Float64[np.ndarray, "seeds measures"],
+    base: Float64[np.ndarray, "seeds measures"],
+    beside: Mapping[str, Float64[np.ndarray, "seeds measures"]],
+) -> Sequence[dict[str, object]]:
+    rows = []
+    for place, measure in enumerate(MEASURES):
+        values = scores[:, place]
+        cells = {"value": values, "change": values - base[:, place]}
+        for name, others in beside.items():
+            cells |= {name: others[:, place], f"over_{name}": values - others[:, place]}
+        row: dict[str, object] = {"choice": variant.choice, "setting": variant.setting}
+        row["measure"] = measure
+        for name, each in cells.items():
+            prefix = "" if name == "value" else f"{name}_"
+            low, high = mean_interval(each)
+            row |= {name: float(each.mean()), f"{prefix}low": low, f"{prefix}high": high}
+        rows.append({**row, "seeds": len(values)})
+    return rows

@@ -1,0 +1,67 @@
+"""What `platoscope adapters ablation` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+from core.options import option
+from core.questions.adapters.question import PUBLISHED, SEEDS, WIDEST, Fitting, OneSet
+
+TWO = {
+    "start": ("canonical", "random"),
+    "direction": ("both", "forward"),
+    "products": ("cosine", "raw"),
+    "offset": (True, False),
+    "learned": (True, False),
+}  # choices of one of two
+CHOSEN, PROPOSED = "as chosen", "as published"
+
+
+class Variant(NamedTuple):
+    """A way to train adapters: which choice it changes, "" of none, and to what."""
+
+    choice: str
+    setting: str
+    fitting: Fitting
+
+
+@dataclass(frozen=True)
+class Ablation(OneSet):
+    """What does each choice of how adapters are trained bring?"""
+
+    command: ClassVar[str] = "adapters ablation"
+
+    seeds: int = option(
+        SEEDS,
+        least=1,
+        label="Trainings",
+        help="trainings of each row; an interval takes five or more",
+    )
+    widths: tuple[int, ...] = option(
+        (16, 64, 1024), least=1, most=WIDEST, label="Widths", help="widths to try beside"
+    )
+    temperatures: tuple[float, ...] = option(
+        (0.02, 0.2, 1.0), label="Temperatures", metavar="T", help="temperatures to try beside"
+    )
+
+    def variants(self) -> Iterator[Variant]:
+        """Yield the fitting as it is, then with one choice changed at a time, then all of the
+        proposal's at once.
+        """
+        base = self.fitting
+        yield Variant(CHOSEN, "", base)
+        for name, values in TWO.items():
+            yield self._with(name, *(value for value in values if value != getattr(base, name)))
+        for name, several in (("width", self.widths), ("temperature", self.temperatures)):
+            yield from (
+                self._with(name, value) for value in several if value != getattr(base, name)
+            )
+        published = replace(PUBLISHED, width=base.width, temperature=base.temperature)
+        if published != base:
+            yield Variant(PROPOSED, "", published)
+
+    def _with(self, name: str, value: Any) -> Variant:
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}"
+        return Variant(name, shown, replace(self.fitting, **{name: value}))

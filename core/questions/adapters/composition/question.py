@@ -1,0 +1,20 @@
+"""What `platoscope adapters compose` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option
+from core.questions.adapters.question import SEEDS, OneSet
+
+
+@dataclass(frozen=True)
+class Composition(OneSet):
+    """Do adapters of x with y, and of y with z, bring x and z together?"""
+
+    command: ClassVar[str] = "adapters compose"
+
+    seeds: int = option(
+        SEEDS, least=1, label="Trainings", help="trainings of each way; an interval takes five"
+    )

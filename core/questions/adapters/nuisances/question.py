@@ -1,0 +1,20 @@
+"""What `platoscope adapters probes` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.options import option
+from core.questions.adapters.question import SEEDS, OneSet
+
+
+@dataclass(frozen=True)
+class AdapterProbes(OneSet):
+    """Do adapters drop what only one modality knows, and keep what is real?"""
+
+    command: ClassVar[str] = "adapters probes"
+
+    seeds: int = option(
+        SEEDS, least=1, label="Trainings", help="trainings over which probes are averaged"
+    )

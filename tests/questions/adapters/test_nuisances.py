@@ -1,0 +1,143 @@
+"""In a world whose nuisances are known: what one modality alone knows goes, what is real stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from core.encoders.encoder import ModelCard
+from core.errors import InputError
+from core.options import build as build_question
+from core.questions import asking
+from core.questions.adapters.lesson import prepare
+from core.questions.adapters.nuisances.figures import probes
+from core.questions.adapters.nuisances.findings import probe_findings
+from core.questions.adapters.nuisances.labels import factor_labels, nuisance_labels, study_events
+from core.questions.adapters.nuisances.question import AdapterProbes
+from core.recipe import Recipe
+from core.stimuli.cave.dataset import CaveDataset
+from core.stimuli.cave.densities import DENSITIES
+from core.stimuli.cave.drawing import draw_look
+from core.stimuli.cave.events import event_rng
+from core.stimuli.cave.grammar import describe, frame_of
+from core.store import Embedding, Store, add_dataset, write_embedding
+from core.store.versions import VERSIONS
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+N = 160
+ASKED = {"x": ("vit",), "y": ("gpt",), "ref": ("strong",), "width": 8, "k": 5, "seeds": 1}
+
+
+def one_hot(classes: np.ndarray) -> np.ndarray:
+    return np.eye(int(classes.max()) + 1)[classes]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Return a Cave whose encoders hold scene and time, and louder their own nuisance."""
+    root, dataset = tmp_path_factory.mktemp("store"), CaveDataset(N)
+    add_dataset(root, dataset)
+    rng, seen = np.random.default_rng(0), dataset._events
+    factors, own = factor_labels(seen), nuisance_labels(seen, "vision", None)
+    wording = nuisance_labels(seen, "language", "20")["wording"]
+    shared = np.hstack([one_hot(factors["scene"]), one_hot(factors["time"])])
+    for name, modality, private in (
+        ("vit", "vision", one_hot(own["palette"])),
+        ("gpt", "language", one_hot(wording)),
+        ("strong", "vision", one_hot(own["light"])),
+    ):
+        silent = np.zeros((N, 12))  # so that many principal directions can be kept
+        space = np.hstack([shared, 2 * private, silent])
+        space += 0.1 * rng.normal(size=space.shape)
+        card = ModelCard(name, name, modality, f"hf:{name}", "F", "o", 1000, name, ("block 1",))
+        write_embedding(
+            root,
+            Embedding(
+                dataset=dataset.card,
+                card=card,
+                level="20" if modality == "language" else None,
+                layers=[space.astype(np.float32)],
+                bits=None,
+                bytes=None,
+                recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
+                device="cpu",
+                seconds=0.1,
+            ),
+        )
+    torch.set_num_threads(1)
+    return Study(Store(root), "cave", q=None)
+
+
+@pytest.fixture(scope="module")
+def table(study: Study) -> pd.DataFrame:
+    return asking.ask(build_question(AdapterProbes, ASKED), study)
+
+
+def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
+    rows = table.set_index(["space", "probe", "label"])
+    for space, nuisance in (("vit:0", "palette"), ("gpt:0", "wording")):
+        for probe in ("linear", "neighbors"):
+            assert rows.loc[(space, probe, nuisance), "before"] > 0.75
+            assert rows.loc[(space, probe, nuisance), "high"] < -0.3
+            assert rows.loc[(space, probe, "scene"), "after"] > 0.8
+        assert rows.loc[(space, "neighbors", "scene"), "low"] > 0.2
+    strong = rows.loc["strong:0"]
+    assert strong[["after", "change", "low"]].isna().all(axis=None)
+    assert strong.loc[("linear", "light"), "before"] > 0.9
+    light = rows.loc[("vit:0", "linear", "light")]
+    assert light["before"] < light["chance"] + 0.15
+    said = probe_findings(AdapterProbes(), table)
+    assert said[0].startswith(
+        "vit:0, by linear probes: adapters lower its nuisances (light, palette, texture), "
+    )
+    assert said[-1].endswith("shares are averaged over 1 training.")
+    figure = probes(table, {"vit:0": "ViT", "gpt:0": "GPT"}, mode="light")
+    assert sum(bool(trace.hovertext) for trace in figure.data) == 4
+
+
+def test_a_neighbor_probe_is_the_literal_count(study: Study, table: pd.DataFrame) -> None:
+    lesson = prepare(study, ("vit", "gpt"))
+    from core.questions.adapters.maps.model import split
+
+    scene, shares = factor_labels(study_events(study))["scene"], []
+    space = lesson.spaces["vit:0"].astype(np.float64)
+    for draw in range(1):
+        parts = split(study.size, draw=draw)
+        for i in parts.test:
+            cosine = [
+                space[i] @ space[j] / np.linalg.norm(space[i]) / np.linalg.norm(space[j])
+                for j in parts.train
+            ]
+            near = parts.train[np.argsort(cosine)[::-1][:10]]
+            shares.append(np.mean([scene[j] == scene[i] for j in near]))
+    row = table.query("space == 'vit:0' and probe == 'neighbors' and label == 'scene'").iloc[0]
+    assert row["before"] == pytest.approx(np.mean(shares), abs=1e-6)
+
+
+def test_labels_are_those_that_pictures_and_captions_were_made_with(study: Study) -> None:
+    seen = study_events(study)[:20]
+    frames = {level: [frame_of(event, level) for event in seen] for level in DENSITIES}
+    for level, density in DENSITIES.items():
+        assert set(frames[level]) <= set(density.frames)
+    opening = next(i for i, frame in enumerate(frames["5"]) if frame == "{things}.")
+    assert " " in describe(seen[opening], "5")
+    looks = [draw_look(event_rng(event, purpose="image")) for event in seen]
+    labels = nuisance_labels(seen, "vision", None)
+    pairs = zip(labels["light"], looks, strict=True)
+    assert all(
+        (label >= 2, label % 2 == 1) == (a.light[0] > 0, a.light[1] > 0) for label, a in pairs
+    )
+    assert nuisance_labels(seen, "world", None) == {}
+    assert nuisance_labels(seen, "language", "summary") == {}
+
+
+def test_other_stimuli_have_no_known_nuisances(tmp_path: Path) -> None:
+    build(tmp_path, PaintedDataset(60), vision=VISION[3:4], language=LANGUAGE[2:3])
+    asked = build_question(AdapterProbes, {**ASKED, "x": ("vit-clip-m",), "y": ("gpt-2-m",)})
+    with pytest.raises(InputError, match="known of the Cave's stimuli alone; got 'cave'"):
+        asking.ask(asked, Study(Store(tmp_path), "cave"))
