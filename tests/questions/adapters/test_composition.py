@@ -19,6 +19,7 @@ from core.questions.adapters.composition.question import Composition
 from core.questions.adapters.maps.model import Parts, Settings, split
 from core.questions.adapters.maps.training import train
 from core.store import Store
+from core.study.clamping import Clamping
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -37,7 +38,7 @@ ASKED = {
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     root = tmp_path_factory.mktemp("store")
     build(root, PaintedDataset(160), vision=[VISION[1], VISION[3]], language=LANGUAGE[2:3])
-    return Study(Store(root), "cave", q=None)
+    return Study(Store(root), "cave", Clamping()None)
 
 
 @pytest.fixture(autouse=True)

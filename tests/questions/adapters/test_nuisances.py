@@ -26,6 +26,7 @@ from core.stimuli.cave.events import event_rng
 from core.stimuli.cave.grammar import describe, frame_of
 from core.store import Embedding, Store, add_dataset, write_embedding
 from core.store.versions import VERSIONS
+from core.study.clamping import Clamping
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -70,7 +71,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
             ),
         )
     torch.set_num_threads(1)
-    return Study(Store(root), "cave", q=None)
+    return Study(Store(root), "cave", Clamping()None)
 
 
 @pytest.fixture(scope="module")
