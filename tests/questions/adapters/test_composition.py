@@ -38,7 +38,7 @@ ASKED = {
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     root = tmp_path_factory.mktemp("store")
     build(root, PaintedDataset(160), vision=[VISION[1], VISION[3]], language=LANGUAGE[2:3])
-    return Study(Store(root), "cave", Clamping()None)
+    return Study(Store(root), "cave", Clamping(1.0))
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
             ),
         )
     torch.set_num_threads(1)
-    return Study(Store(root), "cave", Clamping()None)
+    return Study(Store(root), "cave", Clamping(1.0))
 
 
 @pytest.fixture(scope="module")
