@@ -111,9 +111,8 @@ _OBJECTIVES: dict[str, dict[str, Any]] = {
         "options": {"masked": 0.75, "width": 32, "depth": 2},
     },
     "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
-    "DINO (with KoLeo)": {  # a third as many images as for the others, each in six views
+    "DINO (with KoLeo)": {  # each image in six views
         "batch": 64,
-        "steps": 1000,
         "rate": 1.5e-3,
         "options": {
             "width": 128,
