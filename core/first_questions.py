@@ -16,6 +16,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.benefits.question import Bias, Hallucination, Transfer
 from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
+from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources.language import ends
 from core.questions.color.sources.naming import usual_sources
@@ -57,6 +58,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Alignment,
     Overview,
     Hallucination,  # the longest begin early, so that none is answered alone at the end
+    ColorPixels,
     ColorModels,
     Bias,
     TasksSolved,

@@ -17,7 +17,7 @@ from core.questions.convergence.question import (
     Levels,
     Replicates,
 )
-from core.study.ceilings import ceiling_between
+from core.study.comparison.ceilings import ceiling_between
 from core.study.parts import Comparison
 from pages._shared import bar, controls, exportbar, frame, parts, prose, queries
 from pages._shared.address import fragment

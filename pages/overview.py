@@ -25,7 +25,7 @@ from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.questions.overview.question import Overview
 from core.stimuli.dataset import DatasetCard
-from core.study.ceilings import ceiling_between
+from core.study.comparison.ceilings import ceiling_between
 from core.study.models import is_reality, reads, trained, usual, without_variants
 from core.study.parts import Comparison
 from pages._shared import address, controls, exportbar, frame, prose, queries

@@ -100,7 +100,8 @@ def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tup
     values = rows[finding.column].astype("float64").dropna()
     if values.empty or (finding.pick == "only" and len(values) > 1):
         return np.nan, f"{len(values)} rows of {finding.figure} fit"
-    return float(values.iloc[0] if finding.pick == "only" else values.agg(finding.pick)), ""
+    at = values.iloc[-1] if finding.pick in ("only", "last") else values.agg(finding.pick)
+    return float(at), ""
 
 
 def _fits(cell: object, wanted: str, names: Names) -> bool:

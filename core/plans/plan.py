@@ -15,7 +15,7 @@ from core.errors import InputError, UnknownNameError
 
 Modality = Literal["vision", "language"]
 HERE = "a checkpoint on this machine"
-Reduction = Literal["only", "mean", "max", "min"]
+Reduction = Literal["only", "last", "mean", "median", "max", "min"]
 
 
 @dataclass(frozen=True)

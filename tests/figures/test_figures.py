@@ -263,7 +263,7 @@ def test_a_hover_card_tells_chance_and_interval_of_a_score():
     card = first_card(
         trend(trend_points().assign(low=0.08, high=0.12), trend_fits(), label=LABEL, mode="light")
     )
-    assert "alignment 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+    assert "alignment 0.100, chance 0.050<br>95 % interval over stimuli 0.080 to 0.120" in card
 
 
 def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
@@ -272,7 +272,8 @@ def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
     )
     card = first_card(trend(points, trend_fits(), label=LABEL, mode="light"))
     assert (
-        "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval 0.080 to 0.120" in card
+        "alignment 0.030<br>raw score 0.100, chance 0.050<br>95 % interval over stimuli 0.080 "
+        "to 0.120" in card
     )
     assert "p = 0.01, adjusted for all pairs p = 0.02" in card
 

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
 from core.questions.color import answer
+from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.geometry.cooccurrence import count_colors
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
@@ -26,7 +27,7 @@ from tests.pages import printed
 from tests.pages.seen import charts, dead_entries, said, seen
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
-PLOTS = ["layouts", "overlay", "agreement", "errors", "knowledge"]
+PLOTS = ["layouts", "overlay", "cloud", "agreement", "errors", "knowledge"]
 PIXELS = "pixels:cifar10"
 
 
@@ -143,7 +144,7 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
         "GPT-2 S (worst)",
     ]
     text = words(app)
-    assert seen(app) == 1  # the other says the answer
+    assert seen(app) == 2  # of the layouts and the pixels; the answer says the others
     assert "GPT-2 M (best) (τ 1.00)" in text
     assert "neither they nor their coordinates are public" in text.replace("\n", " ")
     assert "a pair that was never seen counts 1." in text
@@ -159,14 +160,21 @@ def test_every_plot_has_the_command_of_its_question(opened, store):
         for arguments, kind in (
             (make_parser().parse_args(shlex.split(line)[1:]), kind)
             for line, kind in zip(
-                commands(app),
-                (ColorLayout, ColorLayout, ColorAgreement, ColorLayout, ColorModels),
+                commands(app)[:-1],  # the last is that of the published values
+                (ColorLayout, ColorLayout, ColorPixels, ColorAgreement, ColorLayout, ColorModels),
                 strict=True,
             )
         )
     ]
     every = ("perception", PIXELS, "pixels:cave", "captions", "gpt-2-m", "gpt-2-s")
-    assert [getattr(one, "source", ()) for one in read] == [every, every[:2], every, every[1:], ()]
+    assert [getattr(one, "source", ()) for one in read] == [
+        every,
+        every[:2],
+        (),
+        every,
+        every[1:],
+        (),
+    ]
 
 
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
@@ -191,7 +199,7 @@ def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, 
     app.number_input(key="radius").set_value(2.0).run()
     assert not app.exception
     assert charts(app) == PLOTS
-    whole, overlay, *_ = commands(app)
+    whole, overlay = commands(app)[:2]
     assert "--radius 2.0" in whole
     assert "--radius" not in overlay  # of perception and the counts that ship
 
@@ -214,7 +222,7 @@ def test_sentences_without_a_place_for_the_color_are_refused_and_the_rest_is_dra
         assert not app.exception
         assert panels(app)[-1] == "captions of The Cave"
         assert "Left out: GPT-2 M (best), a" in words(app)
-        assert charts(app)[:4] == PLOTS[:4]
+        assert charts(app)[:5] == PLOTS[:5]
 
 
 def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, store, tmp_path):
@@ -234,11 +242,11 @@ def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, stor
     assert not app.exception
     assert panels(app) == ["perception", *given[:3]]
     assert "no dataset, folder or file named" in words(app)
-    assert charts(app)[:4] == PLOTS[:4]
+    assert charts(app)[:5] == PLOTS[:5]
     assert any(f"vectors:{given[2]}" in line for line in commands(app))
     app.multiselect(key="source").set_value([given[0], given[4]]).run()
     assert "rename one of the files" in said(app)
-    assert charts(app) == ["layouts", "overlay", "errors", "knowledge"]
+    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
 
 
 def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(opened, store):
@@ -249,10 +257,10 @@ def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(ope
     app.selectbox(key="by").set_value("cells").run()
     assert not app.exception
     assert "no color in common" in said(app)
-    assert charts(app) == ["layouts", "overlay", "errors", "knowledge"]
+    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
     app.multiselect(key="source").set_value([]).run()
     assert "Choose a source beside perception" in said(app)
-    assert charts(app) == ["layouts", "overlay", "knowledge"]
+    assert charts(app) == ["layouts", "overlay", "cloud", "knowledge"]
     app.multiselect(key="words").set_value(["red", "blue", "pink"]).run()
     assert not app.exception
     assert "more colors than that; got 3 colors in 3 dimensions" in words(app)
@@ -265,7 +273,7 @@ def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tm
     assert not app.exception
     assert "Left out: captions of The Cave, 0 colors were seen 20 times or more" in words(app)
     assert "No language model is embedded" in said(app)
-    assert charts(app) == PLOTS[:4]
+    assert charts(app) == PLOTS[:5]
 
 
 def test_one_stimulus_and_no_model_have_a_look(opened, tmp_path):

@@ -93,7 +93,7 @@ def test_the_adapters_are_those_that_the_proposal_writes():
         == PUBLISHED
     )
     assert (question.x, question.y, question.ref) == (("r:last",), ("g:last",), ("d:last",))
-    assert (question.scope.q, plan.levels, plan.pooling) == (1.0, ("longest",), "mean")
+    assert (question.scope.clamping.q, plan.levels, plan.pooling) == (1.0, ("longest",), "mean")
 
 
 LANGUAGE = ("bloom", "openllama", "llama")

@@ -43,7 +43,11 @@ def test_a_plan_is_what_its_file_says(place: Path):
     assert (plan.name, plan.dataset.name, plan.preparation.q) == ("plan", "d", 1.0)
     question = question_of(plan, plan.figures[0], {"g": ["one", "two"]})
     assert isinstance(question, Alignment)
-    assert (question.x, question.scope.dataset, question.scope.q) == (("one", "two"), "d", 1.0)
+    assert (question.x, question.scope.dataset, question.scope.clamping.q) == (
+        ("one", "two"),
+        "d",
+        1.0,
+    )
     assert (question.comparison.metric, question.comparison.k) == ("cka", 3)
     with pytest.raises(UnknownModelsError, match="no model of group g is in the store"):
         question_of(plan, plan.figures[0], {})

@@ -9,7 +9,7 @@ from core.metrics.spec import MetricSpec
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, recipe_of
 from core.questions.convergence.question import Replicates
-from core.study.ceilings import ceiling_between
+from core.study.comparison.ceilings import ceiling_between
 from core.study.layers import ALL
 from core.study.study import Study
 

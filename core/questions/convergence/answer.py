@@ -46,7 +46,7 @@ from core.questions.models.question import ModelPairs, Roster
 from core.questions.overview.question import Overview
 from core.questions.registry import Answer, declare
 from core.statistics.level_trends import level_means, level_trend
-from core.study.ceilings import align_replicates, replicated, summarize_replicates
+from core.study.comparison.ceilings import align_replicates, replicated, summarize_replicates
 from core.study.comparison.pairing import check_pairing
 from core.study.parts import Comparison
 from core.study.skill import skill_ranks

@@ -33,6 +33,7 @@ from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
+from core.study.clamping import Clamping
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models
@@ -163,7 +164,7 @@ CHANGED = [{"x": ("llama-m",)}, {"y": ("reality",)}, {"k": 4}]
     ("changed", "studied"),
     [
         *((one, {}) for one in (*CHANGED, {"metric": "cycle_knn"}, {"layers": "last"})),
-        ({}, {"q": 0.9}),
+        ({}, {"clamping": Clamping(0.9)}),
         ({}, {"where": {"scene": "forest"}}),
     ],
 )

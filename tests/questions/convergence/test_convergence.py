@@ -44,7 +44,7 @@ from core.questions.convergence.summary import (
     summarize_trends,
 )
 from core.questions.convergence.thirds import compare_thirds
-from core.study.ceilings import (
+from core.study.comparison.ceilings import (
     ceiling_between,
     ceiling_of,
     replicated,
