@@ -26,9 +26,9 @@ INTRODUCTION = """The figures and tables of the works whose procedures are offer
 command that makes it, how that differs from the work, what was published, and our value. A study's
 figures are made by `platoscope study run`; [Whole studies](studies.md) says how. Ours are over the
 embedded demo, whose models are small and trained in the Cave: they show that the procedure runs,
-and are not to equal what was published of large models. “—” means that it needs the real models.
-Single published alignments, pair by pair, are listed by `platoscope published`, and drawn on the
-pages beside one's own where the store has the same models and stimuli."""
+and are not to equal what was published of large models. “—”: no number over the demo. Single
+published alignments, pair by pair, are listed by `platoscope published`, and drawn on the pages
+beside one's own where the store has the same models and stimuli."""
 
 
 def published_page() -> str:

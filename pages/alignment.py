@@ -58,8 +58,8 @@ READING = """Each dot is one of the {models}, placed by {axis}; “More” puts 
 another score on the axis. Each line is a model they are compared with; large dots and thick lines
 are large models. The dashed line, with its 95 % band, is fitted to the diamonds, each the mean of
 one recipe over the recipes of the panel; fewer than five recipes have no line. {levels} A cross is
-what others published of these models and stimuli. **Click a
-dot** to choose its two models: a ring marks them, and their layers are shown below."""
+what others published of these models and stimuli, whatever layers and clamping are chosen here.
+**Click a dot** to choose its two models: a ring marks them, and their layers are shown below."""
 NULL = """Shuffles the stimuli of one model, which breaks their pairing with the other's, and
 rescales each score: 0 is the null's 95 % threshold, 1 the metric's best value. All layers
 share each permutation, and the best pair of layers is chosen anew each time."""

@@ -26,6 +26,7 @@ from core.questions.metrics.question import (
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, usual, without_variants
 from pages._parts.metrics import many
+from pages._parts.published import listed
 from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
@@ -80,6 +81,7 @@ def show(at: Place) -> None:
     many.show_by_metric(at, finished, k)
     show_pair(at, models, k=k, null=null)
     show_specs()
+    listed.show(at, "metrics")
 
 
 def comparable(at: Place, models: pd.DataFrame, *, k: int) -> pd.DataFrame:

@@ -25,7 +25,7 @@ def command_of(dataset: str, entry: ModelEntry) -> list[str]:
         return ["import", file_of(entry), "--dataset", dataset, *named]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
-    return [*words, *level, *_reading(entry), *_precision(entry), *_name(entry)]
+    return [*words, *level, *reading_words(entry), *_precision(entry), *_name(entry)]
 
 
 def file_of(entry: ModelEntry) -> str:
@@ -36,7 +36,7 @@ def file_of(entry: ModelEntry) -> str:
     return file if PurePath(file).suffix.lower() in READERS else FILE
 
 
-def _reading(entry: ModelEntry) -> list[str]:
+def reading_words(entry: ModelEntry) -> list[str]:
     """Return the options for how captions are read, where that is not the default: the pooling,
     such as the last token, and the prompt.
     """

@@ -1,18 +1,22 @@
 """Published alignments: shipped as CSV under data/published, a row per value, each with the source
 that states it; and which of them are of models and stimuli that a study has.
 
-A value belongs to models by their specs and to a dataset by its id and size, and to no others: a
-copy in a folder may have other weights, another sample other stimuli.
+A value belongs to models by their specs, embedded as usual, and to a whole dataset by its id and
+size, and to no others: a copy in a folder may have other weights, another sample other stimuli.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from core.competence.published import FOLDER
+from core.embedding.provenance import reading_words
 from core.errors import InputError
 from core.metrics.spec import MetricSpec
 from core.stimuli.dataset import DatasetCard
@@ -45,9 +49,10 @@ def published_alignments() -> pd.DataFrame:
     """Return every published value: COLUMNS, texts that are missing are "", numbers NaN.
 
     page: where it is compared with one's own. place: the figure or table of the work. dataset: its
-    id on the hub, or the name that the source gives it. x, y: specs of models, "" where a value is
-    of no single pair. layers: as `core.study.layers.read_choice` reads them. value: NaN where the
-    source gives a direction alone. ask: the words of the command that answers it.
+    id on the hub, ID@REVISION where it has several, or the name that the source gives it. x, y:
+    specs of models, "" where a value is of no single pair. layers: as
+    `core.study.layers.read_choice` reads them. value: NaN where the source gives a direction alone.
+    ask: the words of the command that answers it.
     """
     return _shipped().copy()
 
@@ -76,19 +81,25 @@ def _shipped() -> pd.DataFrame:
 
 
 def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
-    """Return whether a dataset of a store is a published one: by its id on the hub, or by its name
-    where it has none, and by its size.
+    """Return whether a dataset of a store is a published one: by its id and revision on the hub, or
+    by its name where it has no id, and by its size.
+
+    A name is taken on trust: COCO's stimuli have no other mark. So is a revision of which the store
+    knows the commit alone, since that does not tell its name.
     """
-    return dataset in (card.source.get("hub_id"), card.name) and card.size == stimuli
+    hub_id, _, revision = dataset.partition("@")
+    known = str(card.source.get("revision"))
+    same = revision in ("", known) or re.fullmatch("[0-9a-f]{40}", known) is not None
+    return (card.source.get("hub_id") or card.name) == hub_id and same and card.size == stimuli
 
 
 def published_here(study: Study) -> pd.DataFrame:
     """Return the published values of this study's dataset whose models are all in the store, with
-    the names that the store gives them in place of their specs.
+    the names that the store gives them in place of their specs; none for a part of the stimuli.
     """
     card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
     mine = [
-        is_dataset(card, dataset, int(size))
+        study.rows is None and is_dataset(card, dataset, int(size))
         for dataset, size in zip(table["dataset"], table["stimuli"], strict=True)
     ]
     names = names_by_spec(study) | {"": ""}
@@ -98,9 +109,32 @@ def published_here(study: Study) -> pd.DataFrame:
     return table.dropna(subset=["x", "y"]).reset_index(drop=True)
 
 
+def models_by_spec(study: Study) -> dict[str, list[str]]:
+    """Return the names of the study's models by their specs, of those that were embedded as usual:
+    over the dataset's first captions, as the mean of their tokens, without a prompt.
+    """
+    levels, models = (None, *study.dataset.levels[:1]), dict[str, list[str]]()
+    for entry in study.store.models(study.dataset.name):
+        if entry.level in levels and not reading_words(entry):
+            models.setdefault(entry.card.spec, []).append(entry.card.name)
+    return models
+
+
 def names_by_spec(study: Study) -> dict[str, str]:
-    """Return the study's models by their specs."""
-    return {entry.card.spec: entry.card.name for entry in study.store.models(study.dataset.name)}
+    """Return `models_by_spec` where one model has the spec: of several, in two precisions say,
+    nothing tells which is meant.
+    """
+    return {spec: names[0] for spec, names in models_by_spec(study).items() if len(names) == 1}
+
+
+def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
+    """Return the specs of the models that a published value takes: both of a pair, and for a model
+    held out all of its consensus.
+    """
+    if row["x"] == "" or row["y"] != "":
+        return {row["x"], row["y"]} - {""}
+    table = published_alignments()
+    return set(table.loc[table["place"] == row["place"], "x"]) - {""}
 
 
 def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:

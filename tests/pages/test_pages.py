@@ -133,6 +133,7 @@ def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
         f"platoscope metrics sweep {pair}",
         f"platoscope metrics sample-size {pair}",
         f"platoscope metrics calibrated {pair}",
+        "platoscope published --about metrics",
     ]
     assert len(app.latex) == len(METRICS)
 

@@ -17,9 +17,12 @@ from core.store.versions import VERSIONS
 from tests.pages.world import LEVELS, PaintedDataset
 
 COCO, WIT = "coco_val2017", "wit"
+WIT_SOURCE = {"kind": "hub", "hub_id": "minhuh/prh", "revision": "wit_1024"}
 PAIRED = {  # of the replication's pairs, by modality
     "hf:bigscience/bloomz-560m": "language",
     "hf:bigscience/bloomz-1b1": "language",
+    "hf:Qwen/Qwen2-7B": "language",  # these two in their last layers
+    "hf:Qwen/Qwen2.5-7B": "language",
     "timm:vit_small_patch14_dinov2.lvd142m": "vision",
     "timm:vit_small_patch16_224.augreg_in21k": "vision",
 }
@@ -36,7 +39,7 @@ class HubDataset(PaintedDataset):
 
     @property
     def card(self) -> DatasetCard:
-        return replace(super().card, source={"kind": "hub", "hub_id": "minhuh/prh"})
+        return replace(super().card, source=WIT_SOURCE)
 
 
 class PlainDataset(PaintedDataset):
@@ -47,21 +50,37 @@ class PlainDataset(PaintedDataset):
         return replace(super().card, source={"kind": "folder", "folder": "/nowhere"})
 
 
+def coco(size: int) -> PlainDataset:
+    return PlainDataset(size, name=COCO, title="COCO")
+
+
+def wit(size: int) -> HubDataset:
+    return HubDataset(size, name=WIT, title="WIT")
+
+
 def build_published(root: Path, *, size: int = 60) -> Path:
     """Fill a store with both datasets, so many stimuli each, and their models."""
-    coco = PlainDataset(size, name=COCO, title="COCO")
-    wit = HubDataset(size, name=WIT, title="WIT")
-    for dataset in (coco, wit):
+    for dataset in (coco(size), wit(size)):
         add_dataset(root, dataset)
     for spec, modality in PAIRED.items():
-        _embed(root, coco, spec, modality, "supervised")
+        embed(root, coco(size), spec, modality, "supervised")
     for spec, objective in DISPERSED.items():
-        _embed(root, wit, spec, "vision", objective)
+        embed(root, wit(size), spec, "vision", objective)
     return root
 
 
-def _embed(root: Path, dataset: PaintedDataset, spec: str, modality: str, objective: str) -> None:
-    name = spec.partition(":")[2].rpartition("/")[2]
+def embed(
+    root: Path,
+    dataset: PaintedDataset,
+    spec: str,
+    modality: str,
+    objective: str,
+    *,
+    name: str = "",
+    **encoder: str,
+) -> None:
+    """Add an embedding of a spec, named otherwise or with choices of its encoder where given."""
+    name = name or spec.partition(":")[2].rpartition("/")[2]
     seed = sum(map(ord, spec))
     rng = np.random.default_rng(seed)
     reads = modality == "language"
@@ -73,6 +92,8 @@ def _embed(root: Path, dataset: PaintedDataset, spec: str, modality: str, object
         dataset.world + rng.normal(size=dataset.world.shape).astype(np.float32) / 3
         for _ in card.layers
     ]
+    version = VERSIONS["embedding"]
+    recipe = Recipe.of("embedding", version=version, model=name, encoder=encoder)
     write_embedding(
         root,
         Embedding(
@@ -82,7 +103,7 @@ def _embed(root: Path, dataset: PaintedDataset, spec: str, modality: str, object
             layers=layers,
             bits=np.full(dataset.size, seed / 300) if reads else None,
             bytes=np.full(dataset.size, 40.0) if reads else None,
-            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
+            recipe=recipe,
             device="cpu",
             seconds=0.1,
         ),

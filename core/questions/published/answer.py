@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -14,14 +15,16 @@ from core.questions.asking import ask
 from core.questions.dispersion.question import HeldOutFits, Spaces
 from core.questions.published.question import PublishedValues
 from core.questions.registry import Answer, declare, never
-from core.questions.words import to_command
+from core.questions.words import to_command, to_words
 from core.study.parts import Comparison, Scope
 from core.study.published import (
     deviations_here,
     is_dataset,
+    models_by_spec,
     names_by_spec,
     published_alignments,
     published_here,
+    specs_of,
 )
 from core.study.study import Study
 
@@ -29,7 +32,10 @@ TOLD = ("page", "work", "place", "what", "dataset", "stimuli", "x", "y", "layers
 SHOWN = ("place", "what", "x", "y", "published", "here", "command")
 NO_NUMBER = "the source gives no number"
 OTHER_DATA = "the study's dataset is another"
-NO_MODELS = "not all of its models are in the store"
+PART = "only a part of the dataset's stimuli is studied"
+NO_MODELS = "not all of its models are in the store, embedded as usual"
+SEVERAL = "the store has several embeddings of one of its models"
+NO_METRIC = "no metric here is its variant of CKNNA"
 MANY = "a value over many pairs: its command compares them"
 
 
@@ -41,10 +47,12 @@ def list_values(question: PublishedValues, study: Study, report: Progress | None
     study prepares them; NaN with a reason where there is none.
     """
     table, own = list_published(question, study), _own_values(question.scope, study, report)
+    names, models = names_by_spec(study), models_by_spec(study)
     rows = table.to_dict("records")
-    here = np.array([own.get(_key(row, study), np.nan) for row in rows], np.float64)
+    here = np.array([own.get(_key(row, names), np.nan) for row in rows], np.float64)
     reasons = [
-        _why(row, study) if np.isnan(value) else "" for row, value in zip(rows, here, strict=True)
+        _why(row, study, models) if np.isnan(value) else ""
+        for row, value in zip(rows, here, strict=True)
     ]
     ends = {name: table.pop(name) for name in ("command", "source")}
     return table.assign(here=here, reason=reasons, **ends)
@@ -52,63 +60,78 @@ def list_values(question: PublishedValues, study: Study, report: Progress | None
 
 def list_published(question: PublishedValues, study: Study) -> pd.DataFrame:
     """Return what is published, compared with nothing: page, work, place, what, dataset, stimuli, x
-    and y (specs), layers, metric, k, published, chance, command (what answers it here), source.
+    and y (specs), layers, metric, k, published, chance, command (what answers it here, "" where
+    nothing does), source.
     """
     table = published_alignments().rename(columns={"value": "published"})
     if question.about != "all":
         table = table[table["page"] == question.about].reset_index(drop=True)
-    commands = [_command(row, study) for row in table.to_dict("records")]
+    names = names_by_spec(study)
+    commands = [_command(row, question.scope, names) for row in table.to_dict("records")]
     return table.assign(command=commands)[[*TOLD, "published", "chance", "command", "source"]]
 
 
 declare(PublishedValues, Answer(list_values, version=1, kept=never, shown=SHOWN))
 
-Key = tuple[str, str, str, int | None]  # two models, or one and "", the metric and its k
+# two models, or one and ""; the metric, its k, and which layers
+Key = tuple[str, str, str, int | None, str]
 
 
 def _own_values(scope: Scope, study: Study, report: Progress | None) -> dict[Key, float]:
     """Return one's own values of what is published of this study's models and stimuli."""
     own: dict[Key, float] = {}
     pairs = published_here(study).query("y != ''")
-    for _, rows in pairs.groupby(["metric", "k", "x"], dropna=False):
-        first = rows.to_dict("records")[0]
-        x, comparison = str(first["x"]), Comparison(metric=first["metric"], k=_k(first))
+    pairs = pairs.assign(layers=[_layers(row) for row in pairs.to_dict("records")])
+    for _, rows in pairs.groupby(["metric", "k", "layers", "x"], dropna=False):
+        x, _, metric, k, layers = _key(rows.to_dict("records")[0], {})
+        comparison = Comparison(metric=metric, k=k, layers=layers)
         others = tuple(dict.fromkeys(rows["y"]))
         question = Alignment(scope, (x,), others, axis="", comparison=comparison)
         aligned = ask(question, study, report)
         named = zip(aligned["model_y"], aligned["score"], strict=True)
-        own |= {(x, y, comparison.metric, comparison.k): score for y, score in named}
+        own |= {(x, y, metric, k, layers): score for y, score in named}
     if published := deviations_here(study):
         fits = ask(HeldOutFits(scope, Spaces(tuple(published))), study, report)
         models = fits["space"].str.rpartition(":")[0]
-        own |= {(name, "", "", None): r for name, r in zip(models, fits["pearson"], strict=True)}
+        named = zip(models, fits["pearson"], strict=True)
+        own |= {(name, "", "", None, "best"): pearson for name, pearson in named}
     return own
 
 
-def _key(row: Mapping[Hashable, Any], study: Study) -> Key:
-    names = names_by_spec(study)
+def _key(row: Mapping[Hashable, Any], names: Mapping[str, str]) -> Key:
     x, y = (names.get(row[side], row[side]) for side in ("x", "y"))
-    return x, y, row["metric"], _k(row)
+    k = None if pd.isna(row["k"]) else int(row["k"])
+    return x, y, row["metric"], k, _layers(row)
 
 
-def _k(row: Mapping[Hashable, Any]) -> int | None:
-    return None if pd.isna(row["k"]) else int(row["k"])
+def _layers(row: Mapping[Hashable, Any]) -> str:
+    """Return which layers are compared: a pair such as 24:11 is the best that the source found."""
+    return "last" if row["layers"] == "last" else "best"
 
 
-def _why(row: Mapping[Hashable, Any], study: Study) -> str:
+def _why(row: Mapping[Hashable, Any], study: Study, models: Mapping[str, list[str]]) -> str:
     """Return why a published value has none of one's own beside it."""
     if pd.isna(row["published"]):
         return NO_NUMBER
+    if row["command"] == "":
+        return NO_METRIC
     if row["x"] == "":
         return MANY
-    here = is_dataset(study.dataset, row["dataset"], int(row["stimuli"]))
-    return NO_MODELS if here else OTHER_DATA
+    if not is_dataset(study.dataset, row["dataset"], int(row["stimuli"])):
+        return OTHER_DATA
+    if study.rows is not None:
+        return PART
+    several = any(len(models.get(spec, ())) > 1 for spec in specs_of(row))
+    return SEVERAL if several else NO_MODELS
 
 
-def _command(row: Mapping[Hashable, Any], study: Study) -> str:
-    """Return the command that gives one's own value."""
-    scope = Scope(study.dataset.name)
+def _command(row: Mapping[Hashable, Any], scope: Scope, names: Mapping[str, str]) -> str:
+    """Return the command that gives one's own value, "" where there is none."""
     if row["ask"]:
-        return f"platoscope {row['ask']} --dataset {scope.dataset}"
-    x, y, metric, k = _key(row, study)
-    return to_command(Alignment(scope, (x,), (y,), comparison=Comparison(metric=metric, k=k)))
+        _, *scoped = to_words(PublishedValues(scope))
+        return shlex.join(["platoscope", *shlex.split(row["ask"]), *scoped])
+    x, y, metric, k, layers = _key(row, names)
+    if not metric:
+        return ""
+    comparison = Comparison(metric=metric, k=k, layers=layers)
+    return to_command(Alignment(scope, (x,), (y,), comparison=comparison))

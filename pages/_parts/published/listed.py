@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from core.questions.published.answer import list_published
@@ -20,15 +22,21 @@ COLUMNS = {
     "command": "command",
     "source": "source",
 }
-NOTE = """Values that others published, each with its source. Where this dataset and these models
-are the same ones, they are drawn above, too; this prints one’s own beside them:"""
+NOTE = """Values that others published, each with its source. Where this dataset, the whole of it,
+and these models, embedded as usual, are the same ones, one’s own values stand beside them in what
+this prints{drawn}. A dataset that is not of the hub, such as COCO, is known by its name and size,
+and the name is taken on trust:"""
+DRAWN: Mapping[On, str] = {
+    "alignment": ", and the published ones are crosses among the raw scores above",
+    "dispersion": ", and the published ones stand in the headings of the models held out",
+}
 
 
 def show(at: Place, about: On) -> None:
     """Draw the list, folded away."""
     question = PublishedValues(at.scope, about)
     with st.expander("What was published"):
-        st.markdown(NOTE)
+        st.markdown(NOTE.format(drawn=DRAWN.get(about, "")))
         st.code(frame.question_command(question), language="bash", wrap_lines=True)
         table = list_published(question, queries.study(at))
         st.dataframe(table[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)

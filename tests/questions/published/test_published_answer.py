@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.cli import main
+from core.cli import main, make_parser
 from core.questions.alignment.figures import trend
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
+from core.questions.published.answer import (
+    MANY,
+    NO_METRIC,
+    NO_MODELS,
+    NO_NUMBER,
+    OTHER_DATA,
+    PART,
+    SEVERAL,
+    list_published,
+)
 from core.questions.published.question import PublishedValues
+from core.questions.words import to_command
 from core.store import Store
 from core.study import published
+from core.study.clamping import Clamping
 from core.study.parts import Comparison, Scope
+from core.study.selections import encode
 from core.study.study import Study
-from tests.study.published_store import COCO, DISPERSED, WIT, build_published
+from tests.study.published_store import COCO, DISPERSED, WIT, build_published, embed, wit
 
 SIZE = 24
 DINO = "vit_small_patch14_dinov2.lvd142m"
@@ -77,22 +93,51 @@ def test_every_published_value_is_listed_and_those_of_the_store_are_compared(roo
     table = ask(PublishedValues(Scope(COCO)), study)
     assert len(table) == len(published.published_alignments())
     own = table[table["here"].notna()]
-    assert len(own) == 12  # six pairs, by two metrics
+    assert len(own) == 22  # eleven pairs, by two metrics
     assert set(own["metric"]) == {"mutual_knn", "cka"}
-    pair = own[(own["metric"] == "cka")].iloc[0]
-    score = ask(
-        Alignment(
-            Scope(COCO), ("bloomz-560m",), (DINO,), axis="", comparison=Comparison(metric="cka")
-        ),
-        study,
-    )["score"].iloc[0]
-    assert pair["here"] == score
-    assert pair["command"].startswith(
-        f"platoscope align --dataset {COCO} --x bloomz-560m --y {DINO}"
-    )
-    missing = table[table["here"].isna()].set_index("reason")
-    assert {reason.split(" ")[0] for reason in missing.index} == {"a", "the", "not"}
-    assert (table["published"].notna() | (table["reason"] == "the source gives no number")).all()
+    for x, layers in (("bloomz-560m", "best"), ("Qwen2-7B", "last")):
+        pair = own[(own["metric"] == "cka") & own["x"].str.endswith(f"/{x}")].iloc[0]
+        comparison = Comparison(metric="cka", layers=layers)
+        question = Alignment(Scope(COCO), (x,), (DINO,), axis="", comparison=comparison)
+        other = replace(question, comparison=Comparison(metric="cka", layers="1:0"))
+        assert pair["here"] == ask(question, study)["score"].iloc[0]
+        assert pair["here"] != ask(other, study)["score"].iloc[0]
+        assert pair["command"] == to_command(replace(question, axis=COMPETENCE))
+        assert ("--layers last" in pair["command"]) == (layers == "last")
+    reasons = {NO_NUMBER, NO_METRIC, MANY, OTHER_DATA, NO_MODELS}
+    assert set(table.loc[table["here"].isna(), "reason"]) == reasons
+    assert (table["published"].notna() | (table["reason"] == NO_NUMBER)).all()
+    assert (table["command"].eq("") == table["reason"].eq(NO_METRIC)).all()
+    assert (table["reason"] == NO_METRIC).sum() == 27
+
+
+def test_what_is_not_the_same_is_not_compared_and_says_why(root: Path, tmp_path: Path):
+    part = Scope(COCO, stimuli=encode(range(SIZE - 4), SIZE))
+    table = ask(PublishedValues(part), part.open(Store(root)))
+    assert table["here"].isna().all()
+    assert (table["reason"] == PART).sum() == 98
+    shutil.copytree(root, tmp_path / "store")
+    spec = next(iter(DISPERSED))
+    embed(tmp_path / "store", wit(SIZE), spec, "vision", "MAE", name="halved")
+    held = PublishedValues(Scope(WIT), "dispersion")
+    table = ask(held, Study(Store(tmp_path / "store"), WIT))
+    assert table.loc[table["x"] != "", "reason"].tolist() == [SEVERAL] * 4
+
+
+def test_every_command_is_one_and_studies_what_was_asked(root: Path):
+    scope = Scope(COCO, Clamping(q=0.9), where=(("scene", "city"),))
+    table = list_published(PublishedValues(scope), Study(Store(root), COCO))
+    commands = set(table["command"]) - {""}
+    parser = make_parser()
+    for command in commands:
+        _, *words = shlex.split(command)
+        options = parser.parse_args(words)
+        assert (options.dataset, options.q) == (COCO, 0.9)
+        assert options.where == [("scene", "city")]
+    assert not any("''" in command for command in commands)
+    released = [command for command in commands if "variant=released" in command]
+    assert len(released) == 9
+    assert all("align --metric cknna --k" in command for command in released)
 
 
 def test_each_page_has_its_own(root: Path, capsys: pytest.CaptureFixture[str]):
