@@ -48,7 +48,7 @@ declare(
     Matrices,
     Answer(
         weigh_matrices,
-        version=1,
+        version=2,
         complete=lambda question, _: replace(
             question, networks=complete_descent(question.preset, question.networks)
         ),

@@ -40,15 +40,16 @@ def matrix_findings(_: Matrices, table: pd.DataFrame) -> list[str]:
     sentences = [
         f"Before the first matrix the modes differ {_span(frozen['spread'])} times in variance,"
         f" after it {_span(first['spread'])} times; the theory predicts"
-        f" {_span(first['spread_theory'])}, whatever the inputs.",
+        f" {_span(first['spread_theory'])}, whatever the view and the frozen matrices.",
         f"The two sides of the gradient balance are {_span(hidden['gradients_apart'])} apart, those"
         f" of the weights' {_span(hidden['weights_apart'])}.",
     ]
     if inner.empty:
         return sentences
     return [
-        f"The inner matrices stretch their modes {_span(inner['stretch'])} times, where the theory"
-        f" predicts rotations, 1; their norms are {_span(inner['norm'])}.",
+        "The inner matrices stretch the modes that they get"
+        f" {_span(inner['stretch'])} times, where the theory predicts rotations, 1; their norms on"
+        f" these modes are {_span(inner['working_norm'])}.",
         *sentences,
     ]
 
