@@ -38,7 +38,7 @@ declare(
     DeepLinear,
     Answer(
         train,
-        version=1,
+        version=2,
         complete=lambda question, _: complete(question),
         findings=findings,
         facts=facts,
