@@ -70,18 +70,18 @@ def test_limits_and_what_layers_depend_on_are_told() -> None:
     cells = pd.DataFrame(
         {
             "preset": "sgd",
-            "differs": ["view", "labels"],
-            "held": [1.0, 0.0],
-            "within_a": [0.5, 0.9],
-            "within_b": [0.9, 0.9],
+            "differs": ["samples", "view", "labels"],
+            "same_layer": [0.98, 0.975, 0.8],
+            "within_a": [0.5, 0.9, 0.9],
+            "within_b": [0.9, 0.9, 0.9],
         }
     )
     assert (
         verdict("hierarchy", cells)
-        == "sgd: layers depend (linear CKA below 0.97) on labels, and not on view; those of one"
-        " network are aligned to at least 0.500."
+        == "sgd: least alignment of the same layers of two networks, by what differs: samples alone"
+        " 0.980, view 0.975, labels 0.800; of any two layers of one network: 0.500. Every run of"
+        " SGD sees samples of its own, so read its values beside that of samples alone."
     )
-    assert "on nothing, and not on view;" in verdict("hierarchy", cells[:1])
 
 
 def test_a_value_beyond_one_is_told_as_it_is() -> None:
@@ -176,6 +176,9 @@ def test_presets_know_how_many_looks_there_are() -> None:
     assert begin("saddle", 1.0).total == 1
     with pytest.raises(InputError, match="theorem-1 has no strength; name a breaker: weight-decay"):
         begin("theorem-1", 1.0)
+    many = Networks(step=tuple(0.001 * place for place in range(1, 8)))
+    with pytest.raises(InputError, match="expected up to 6 sizes of steps, not 7"):
+        start(DeepLinear("limits", networks=many))
 
 
 def test_looks_come_as_they_are_asked_for() -> None:

@@ -21,7 +21,7 @@ declare(
     Attention,
     Answer(
         compare_heads,
-        version=1,
+        version=2,
         complete=lambda question, _: complete(question),
         findings=findings,
         shown=(

@@ -4,8 +4,8 @@ Wherever a loss depends on two matrices by their product alone, the least entrop
 
     E[∇_Q ℓ ∇_Qᵀ ℓ] = E[∇_K ℓ ∇_Kᵀ ℓ]
 
-while weight decay has Q Qᵀ = K Kᵀ, and gradient flow keeps the difference of the two. Source: Ziyin
-and Chuang 2025, equations 33, 39 and 63 and footnotes 13 and 15.
+with offsets as a column of both, while weight decay has Q Qᵀ = K Kᵀ without the offsets, which do
+not decay. Source: Ziyin and Chuang 2025, equations 33, 39 and 63 and footnotes 13 and 15.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ DRAWS = 20  # random rotations of one side
 
 
 def weight_sides(layers: Sequence[Layer]) -> tuple[Sides, Sides]:
-    """Return Q Qᵀ and K Kᵀ of every layer and head."""
-    pairs = [layer.read(lambda weight: weight.detach().double()) for layer in layers]
+    """Return Q Qᵀ and K Kᵀ of every layer and head, without offsets."""
+    pairs = [layer.read(_decayed) for layer in layers]
     queries, keys = (torch.stack([_square(pair[side]) for pair in pairs]) for side in (0, 1))
     return queries, keys
 
@@ -99,6 +99,12 @@ def mix_units(
         bases = torch.linalg.qr(normal)[0]
     bases = bases[:, None, None]
     return bases @ side @ bases.mT
+
+
+def _decayed(weight: Tensor) -> Tensor:
+    """Return a parameter as weight decay sees it: offsets are 0."""
+    values = weight.detach().double()
+    return values if values.ndim > 1 else torch.zeros_like(values)
 
 
 def _square(matrices: Tensor) -> Tensor:

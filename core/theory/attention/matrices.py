@@ -19,6 +19,7 @@ from core.errors import EncoderError
 
 Heads = Float[Tensor, "heads size inputs"]
 Value = Callable[[nn.Parameter], Tensor]  # the weight itself, or its gradient
+KNOWN = ("gpt2", "bloom", "llama", "bert", "roberta")  # by config.model_type
 
 
 @dataclass(frozen=True)
@@ -34,22 +35,27 @@ class Layer:
 def find_layers(model: Any) -> list[Layer]:
     """Return every layer's attention, first to last.
 
-    Raises EncoderError for a model without any that is known (GPT-2's, BLOOM's, LLaMA's with as
-    many keys as queries, BERT's), since others lay their matrices out in ways of their own.
+    Raises EncoderError for a kind of model that is not among KNOWN, and for fewer keys than
+    queries: others lay their matrices out, turn or norm queries and keys in ways of their own.
     """
-    heads = int(model.config.num_attention_heads)
-    layers = [layer for module in model.modules() for layer in _layers_of(module, heads)]
-    if not layers or getattr(model.config, "num_key_value_heads", heads) != heads:
+    config = model.config
+    if config.model_type not in KNOWN or _shares_keys(config):
         raise EncoderError(
             f"queries and keys of {type(model).__name__} are not known; expected the attention of"
-            " GPT-2, BLOOM, BERT or LLaMA with a key for each query"
+            " GPT-2, BLOOM, BERT, RoBERTa, or LLaMA with a key for each query"
         )
-    return layers
+    heads = int(config.num_attention_heads)
+    return [layer for module in model.modules() for layer in _layers_of(module, heads)]
 
 
 def is_turned(model: Any) -> bool:
     """Return whether positions turn queries and keys."""
     return any(type(module).__name__.endswith("RotaryEmbedding") for module in model.modules())
+
+
+def _shares_keys(config: Any) -> bool:
+    heads = config.num_attention_heads
+    return bool(getattr(config, "num_key_value_heads", heads) != heads)
 
 
 def _layers_of(module: nn.Module, heads: int) -> Iterator[Layer]:

@@ -121,7 +121,9 @@ def _fresh(model: Any, seed: int) -> Any:
 
 
 def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
-    """Return captions of the Cave as tokens; none for a model that does not predict the next."""
+    """Return captions of the Cave as tokens, cut where the model's positions end; none for a model
+    that does not predict the next.
+    """
     from core.stimuli.cave import CaveDataset
     from core.stimuli.cave.densities import LEVELS
 
@@ -129,7 +131,9 @@ def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
         return []
     table = CaveDataset(captions).captions
     texts = table.loc[table["level"] == LEVELS[0], "text"].tolist()
-    tokens: Texts = encoder.tokenizer(texts)["input_ids"]
+    tokens: Texts = encoder.tokenizer(
+        texts, truncation=encoder.limit is not None, max_length=encoder.limit
+    )["input_ids"]
     return tokens
 
 

@@ -38,7 +38,7 @@ declare(
     DeepLinear,
     Answer(
         train,
-        version=1,
+        version=2,
         complete=lambda question, _: complete(question),
         findings=findings,
         facts=facts,
@@ -48,7 +48,7 @@ declare(
     Matrices,
     Answer(
         weigh_matrices,
-        version=1,
+        version=2,
         complete=lambda question, _: replace(
             question, networks=complete_descent(question.preset, question.networks)
         ),

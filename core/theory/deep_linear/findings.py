@@ -7,7 +7,7 @@ import pandas as pd
 from core.figures.numbers import small_text
 from core.theory.deep_linear.breaking.breakers import BREAKERS
 from core.theory.deep_linear.question import DeepLinear, Matrices
-from core.theory.deep_linear.sweeps.hierarchy import HELD
+from core.theory.deep_linear.sweeps.hierarchy import CONTROL
 from core.theory.rounding import near_one
 
 
@@ -40,15 +40,16 @@ def matrix_findings(_: Matrices, table: pd.DataFrame) -> list[str]:
     sentences = [
         f"Before the first matrix the modes differ {_span(frozen['spread'])} times in variance,"
         f" after it {_span(first['spread'])} times; the theory predicts"
-        f" {_span(first['spread_theory'])}, whatever the inputs.",
+        f" {_span(first['spread_theory'])}, whatever the view and the frozen matrices.",
         f"The two sides of the gradient balance are {_span(hidden['gradients_apart'])} apart, those"
         f" of the weights' {_span(hidden['weights_apart'])}.",
     ]
     if inner.empty:
         return sentences
     return [
-        f"The inner matrices stretch their modes {_span(inner['stretch'])} times, where the theory"
-        f" predicts rotations, 1; their norms are {_span(inner['norm'])}.",
+        "The inner matrices stretch the modes that they get"
+        f" {_span(inner['stretch'])} times, where the theory predicts rotations, 1; their norms on"
+        f" these modes are {_span(inner['working_norm'])}.",
         *sentences,
     ]
 
@@ -82,25 +83,30 @@ def _limits(table: pd.DataFrame) -> list[str]:
         sentences.append(f"It diverges with steps of {', '.join(f'{step:g}' for step in lost)}.")
     return [
         *sentences,
-        "The theory predicts that long time brings any small step to 1, and gradient flow not.",
+        "The theory predicts that, after a long time, smaller steps come nearer to 1; gradient flow"
+        " does not.",
     ]
 
 
 def _hierarchy(table: pd.DataFrame) -> list[str]:
-    return [_dependence(str(preset), rows) for preset, rows in table.groupby("preset", sort=False)]
+    return [
+        *(_dependence(str(preset), rows) for preset, rows in table.groupby("preset", sort=False)),
+        "Every run of SGD sees samples of its own, so read its values beside that of samples"
+        " alone.",
+    ]
 
 
 def _dependence(preset: str, rows: pd.DataFrame) -> str:
-    """Say what layers depend on: where the same layer of two networks that differ in it is aligned
-    to less than HELD.
-    """
-    kept, lost = (
-        ", ".join(rows.loc[rows["held"] == held, "differs"].astype(str)) for held in (1, 0)
+    """Say how the same layers of two networks are aligned, by what differs; the control first."""
+    each = ", ".join(
+        f"{differs}{' alone' if differs == CONTROL else ''} {near_one(value)}"
+        for differs, value in zip(rows["differs"], rows["same_layer"], strict=True)
     )
     within = rows[["within_a", "within_b"]].min().min()
-    about = f"layers depend (linear CKA below {HELD:g}) on {lost or 'nothing'}"
-    about += f", and not on {kept}" if kept else ""
-    return f"{preset}: {about}; those of one network are aligned to at least {near_one(within)}."
+    return (
+        f"{preset}: least alignment of the same layers of two networks, by what differs: {each}; of"
+        f" any two layers of one network: {near_one(within)}."
+    )
 
 
 def _outcome(last: pd.Series) -> str:

@@ -24,6 +24,7 @@ from core.theory.deep_linear.sweeps.limits import LOOKS, sweep_limits
 from core.theory.looks import Look, Run, in_one_thread
 
 MINIMA = 200
+MOST_STEPS = 6  # sizes of steps that are compared
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,16 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "limits": Preset(
         "Small steps, long time",
-        "The limits of small steps and of long time do not commute: gradient flow never aligns, SGD"
-        " of any small step does in the end.",
+        "The limits of small steps and of long time do not commute: after a long time, smaller"
+        " steps come nearer to full alignment; gradient flow does not.",
         sweep_limits,
         ends=False,
     ),
     "hierarchy": Preset(
         "Hierarchy",
-        "What noise leads to depends on the labels alone, what weight decay leads to on views and"
-        " frozen matrices, too, and what gradient flow leads to on everything.",
+        "Of what is varied here, what noise leads to depends on the labels alone, what weight decay"
+        " leads to on views and frozen matrices, too, and what gradient flow leads to on"
+        " everything.",
         lambda nets, descents: compare_universality(nets, descents[0]),
         len(TRAININGS) * len(DIFFERENCES),
         ends=False,
@@ -159,6 +161,8 @@ def _descents(preset: str, networks: Networks) -> tuple[Descent, ...]:
             f"SGD does not train {preset}, so it has neither step nor batch; leave them out, or"
             f" name one of {', '.join(DESCENTS)}"
         )
+    if len(networks.step) > MOST_STEPS:
+        raise InputError(f"expected up to {MOST_STEPS} sizes of steps, not {len(networks.step)}")
     if len(networks.step) > 1 and preset != "limits":
         raise InputError(
             f"{preset} has one size of steps, not {len(networks.step)}; limits compares several"

@@ -55,10 +55,13 @@ class Networks:
         most=1,
         metavar="ETA",
         label="Step η",
-        help="size of SGD's steps, several for limits (those of the preset)",
+        help="size of SGD's steps, up to six for limits (those of the preset)",
     )
     batch: int | None = option(
-        None, least=1, help="samples per step of SGD, whose gradients are averaged (the preset's)"
+        None,
+        least=1,
+        most=256,
+        help="samples per step of SGD, whose gradients are averaged (the preset's)",
     )
     seed: int = option(0, least=0, help="seed of the world and of both networks")
 

@@ -8,11 +8,10 @@ from itertools import zip_longest
 import numpy as np
 import torch
 
-from core.errors import InputError
 from core.theory.deep_linear.breaking.breakers import alignments, break_alignment
 from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
 from core.theory.deep_linear.descent.entropic import descend_entropic
-from core.theory.deep_linear.descent.sgd import Descent, activate, run_sgd
+from core.theory.deep_linear.descent.sgd import Descent, activate, check_finite, run_sgd
 from core.theory.deep_linear.descent.sharpness import sharpness
 from core.theory.deep_linear.layer_cka import align_layers, disproportion
 from core.theory.deep_linear.nets import Net
@@ -54,11 +53,8 @@ def train_noisily(
     """
     runs = [run_sgd(net, descent, counts=counts, activation=activation) for net in nets]
     for count, *held in zip(counts, *runs, strict=True):
-        if not all(weight.isfinite().all() for weights in held for weight in weights):
-            raise InputError(
-                f"descent diverged before {count:,} steps of size {descent.step:g}; take a smaller"
-                " step"
-            )
+        for weights in held:
+            check_finite(weights, descent, count=count)
         yield (
             look(nets, held, at=count)
             if activation == "linear"

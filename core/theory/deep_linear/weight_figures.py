@@ -15,8 +15,8 @@ from core.figures.drawing import Drawing, draw_panels
 from core.figures.theme import INK, Mode, template
 
 PANELS = {
-    "norms": "norm ‖W_i‖",
-    "modes": "singular values of W_i",
+    "norms": "norm of W_i on its modes",
+    "modes": "singular values of W_i on its modes",
     "spread": "spread of the variances of h^i",
     "balance": "E‖∇W_i‖² (solid), E‖∇W_{i+1}‖² (dotted)",
 }
@@ -35,7 +35,8 @@ def matrices(points: pd.DataFrame, *, steps: str, mode: Mode) -> go.Figure:
     """Draw norms, singular values, whitening and gradient balance over training: a row for each, a
     column for each network, with dashed lines where the entropy is least.
 
-    points: rows of `weigh`. steps: what `at` counts.
+    A matrix's modes are the largest directions of what it gets; what it does beside them stays as
+    it was drawn. points: rows of `weigh`. steps: what `at` counts.
     """
     networks = list(dict.fromkeys(points["network"]))
     heads = [f"<b>{title}, network {name}</b>" for title in PANELS.values() for name in networks]
@@ -70,11 +71,11 @@ def _shade(matrix: int, *, of: int, mode: Mode) -> str:
 
 
 def _curves(panel: str, rows: pd.DataFrame) -> Iterator[_Curve]:
-    modes = [name for name in rows if str(name).startswith("mode_")]
+    modes = [name for name in rows if str(name).startswith("working_mode_")]
     for matrix in sorted(set(rows["matrix"].tolist())):
         trained, hidden = matrix > 0, 0 < matrix < int(rows["matrix"].max())
         if panel == "norms" and trained:
-            yield _Curve(matrix, "norm", "norm_theory")
+            yield _Curve(matrix, "working_norm", "norm_theory")
         if panel == "modes" and trained:
             yield from (_Curve(matrix, str(name)) for name in modes)
         if panel == "spread" and (hidden or not trained):

@@ -20,16 +20,17 @@ Row = dict[str, float | str]
 def weigh(net: Net, weights: Weights, *, network: str, at: int) -> Iterator[Row]:
     """Yield a row for each matrix: the frozen M^I Z, number 0, and W_1 … W_D.
 
-    norm: ‖W_i‖. mode_1 … mode_r: its largest singular values, as many as V has modes; stretch: the
-    first over the last of them, 1 for a rotation. From W_2 on, these are of W_i on the r largest
-    directions of what it gets: what a wide matrix does beside them changes neither loss nor
-    entropy, and stays as it was drawn. spread: the first over the r-th eigenvalue of the second
-    moment of what the matrix puts out, h^i. norm_theory, stretch_theory, spread_theory: where
-    the entropy is least. incoming, outgoing: E‖∇_{W_i} ℓ‖² and E‖∇_{W_{i+1}}
-    ℓ‖², the traces of both sides of the gradient balance; gradients_apart: how far both sides are
-    from each other, ‖X − Y‖ / (‖X‖ + ‖Y‖), in [0, 1]; weights_apart: the same of W_i W_iᵀ and
-    W_{i+1}ᵀ W_{i+1}, which weight decay balances; of hidden layers, else NaN. Source: Ziyin and
-    Chuang 2025, equations 33, 39 and 63 and section 6.
+    norm: ‖W_i‖. mode_1 … mode_r: its largest singular values, as many as V has modes. working_norm,
+    working_mode_1 … working_mode_r: from W_2 on, those of W_i on the r largest directions of what
+    it gets, since what a wide matrix does beside them changes neither loss nor entropy, and stays
+    as it was drawn; stretch: the first over the last of these modes, 1 for a rotation. spread: the
+    first over the r-th eigenvalue of the second moment of what the matrix puts out, h^i.
+    norm_theory, stretch_theory, spread_theory: where the entropy is least, and a matrix does
+    nothing beside its modes. incoming, outgoing: E‖∇_{W_i} ℓ‖² and E‖∇_{W_{i+1}} ℓ‖², the traces of
+    both sides of the gradient balance; gradients_apart: how far both sides are from each other, ‖X
+    − Y‖ / (‖X‖ + ‖Y‖), in [0, 1]; weights_apart: the same of W_i W_iᵀ and W_{i+1}ᵀ W_{i+1}, which
+    weight decay balances; of hidden layers, else NaN. Source: Ziyin and Chuang 2025, equations 33,
+    39 and 63 and section 6.
     """
     rank = int(torch.linalg.matrix_rank(net.world.target))
     aligned = least_entropy(net.world, net.frame, net.widths)
@@ -51,12 +52,15 @@ def _measure(net: Net, weights: Weights, rank: int) -> Iterator[dict[str, float]
     for place, (matrix, layer) in enumerate(zip(matrices, layers, strict=True)):
         working = matrix @ seen
         modes = torch.linalg.svdvals(working)[:rank]
+        whole = torch.linalg.svdvals(matrix)[:rank]
         left, sizes, _ = torch.linalg.svd(layer @ half, full_matrices=False)
         seen = left[:, :rank] if place else seen
         out = sizes[:rank].square()
         yield {
-            "norm": float(torch.linalg.matrix_norm(working)),
-            **{f"mode_{k}": float(mode) for k, mode in enumerate(modes, start=1)},
+            "norm": float(torch.linalg.matrix_norm(matrix)),
+            **{f"mode_{k}": float(mode) for k, mode in enumerate(whole, start=1)},
+            "working_norm": float(torch.linalg.matrix_norm(working)),
+            **{f"working_mode_{k}": float(mode) for k, mode in enumerate(modes, start=1)},
             "stretch": float(modes[0] / modes[-1]),
             "spread": float(out[0] / out[-1]),
         }

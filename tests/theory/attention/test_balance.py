@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
-from transformers import AutoModel, AutoModelForCausalLM, BloomConfig, GPT2Config, LlamaConfig
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    BloomConfig,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+)
 
+from core.encoders.language.encoder import open_language
 from core.errors import EncoderError, UnknownNameError
 from core.settings import CAVE_WEIGHTS
 from core.theory.attention.balance import (
@@ -22,7 +31,7 @@ from core.theory.attention.balance import (
 )
 from core.theory.attention.matrices import find_layers, is_turned
 from core.theory.attention.question import Attention
-from core.theory.attention.runs import look, start, usual_models
+from core.theory.attention.runs import _tokens, look, start, usual_models
 
 TEXTS = ([1, 4, 3, 7, 2], [1, 6, 5, 2])
 CONFIGS = {
@@ -114,7 +123,7 @@ def test_sides_of_weights_are_products_of_rows(model) -> None:
     for side, rows in zip(
         weight_sides(find_layers(model)), rows_of_head(model, head=1), strict=True
     ):
-        plain = [[float(cell) for cell in row] for row in rows]
+        plain = [[float(cell) for cell in row[:8]] for row in rows]  # without the offset
         expected = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in plain] for x in plain]
         assert side[0, 1].numpy() == pytest.approx(np.array(expected))
 
@@ -191,6 +200,22 @@ def test_a_model_whose_attention_is_not_known_is_refused() -> None:
     )
     with pytest.raises(EncoderError, match="queries and keys of LlamaModel are not known"):
         find_layers(AutoModel.from_config(grouped))
+    alike = GPTNeoXConfig(  # has query_key_value as BLOOM has
+        num_hidden_layers=1,
+        hidden_size=8,
+        intermediate_size=8,
+        num_attention_heads=2,
+        vocab_size=9,
+    )
+    with pytest.raises(EncoderError, match="queries and keys of GPTNeoXModel are not known"):
+        find_layers(AutoModel.from_config(alike))
+
+
+def test_texts_are_cut_where_the_positions_of_a_model_end() -> None:
+    encoder = open_language(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", device=torch.device("cpu"))
+    whole, cut = (_tokens(replace(encoder, limit=limit), 4) for limit in (encoder.limit, 5))
+    assert [list(own) for own in cut] == [list(own[:5]) for own in whole]
+    assert max(map(len, whole)) > 5
 
 
 def test_a_shipped_model_is_measured_head_by_head() -> None:

@@ -25,7 +25,7 @@ HARD = {
     "saddle": (2.0, 0.05, None),
     "private-data": (0.5, 0.2, 5e-3),
     "edge-of-stability": (2.0, 0.05, None),
-    "nonlinear-labels": (4.0, 1e-4, None),
+    "nonlinear-labels": (1.0, 5e-4, None),
     "quiet-labels": (4.0, 0.05, None),
     "unrelated-data": (1.0, 0.99, 1e-3),
     "two-saddles": (2.0, 0.99, 5e-3),

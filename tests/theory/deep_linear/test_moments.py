@@ -125,10 +125,15 @@ def test_matrices_are_weighed_as_by_hand(nets) -> None:
     for row, matrix in zip(rows[:2], [net.frame.before, net.start[0]], strict=True):
         assert row["norm"] == pytest.approx(sum(float(v) ** 2 for v in matrix.ravel()) ** 0.5)
         assert row["mode_1"] == pytest.approx(np.linalg.norm(matrix.numpy(), 2))
+        assert [row["working_norm"], row["working_mode_1"]] == [row["norm"], row["mode_1"]]
     half = np.array(literal.root_of(literal.rows_of(net.world.inputs)))
     first = (net.start[0] @ net.frame.before).numpy() @ half
     _, vectors = np.linalg.eigh(first @ first.T)  # the largest direction is the last
-    assert rows[2]["norm"] == pytest.approx(np.linalg.norm(net.start[1].numpy() @ vectors[:, -1]))
+    second = net.start[1].numpy()
+    working = pytest.approx(np.linalg.norm(second @ vectors[:, -1]))
+    assert [rows[2]["working_norm"], rows[2]["working_mode_1"]] == [working] * 2
+    assert rows[2]["norm"] == pytest.approx(np.linalg.norm(second))
+    assert rows[2]["mode_1"] == pytest.approx(np.linalg.norm(second, 2))
     assert [row["stretch"] for row in rows] == [1.0] * 4  # of a single mode
     for row, (inward, outward) in zip(rows[1:-1], sides, strict=True):
         assert row["incoming"] == pytest.approx(np.trace(inward))
@@ -143,6 +148,7 @@ def test_at_least_entropy_inner_matrices_are_rotations_and_the_first_whitens() -
     rows = list(weigh(net, least_entropy(net.world, net.frame, net.widths), network="a", at=0))
     assert [row["stretch"] for row in rows[2:-1]] == pytest.approx([1, 1])
     assert rows[2]["norm"] == pytest.approx(rows[3]["norm"])
+    assert [row["working_norm"] for row in rows] == pytest.approx([row["norm"] for row in rows])
     assert [row["spread"] for row in rows[1:-1]] == pytest.approx([rows[1]["spread_theory"]] * 3)
     other = make_nets(widths=((4, 5, 4), (4,)), condition=1.0)[0]  # another view
     again = list(

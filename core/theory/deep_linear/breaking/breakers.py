@@ -34,7 +34,7 @@ class Breaker:
     """A way to break the theorem, and what the note claims of it; `run` takes both networks and a
     strength of 0 up to the last.
 
-    counts: of what the strength is a whole number: all labels at most, or all modes but one.
+    counts: of what the strength is a whole number: no more than all labels, or all modes but one.
     descends: whether SGD trains the networks, so that `run` takes its step and batch, too.
     """
 
@@ -161,7 +161,8 @@ BREAKERS: Mapping[str, Breaker] = {
         "Unrelated data",
         "1 − correlation of the paired inputs",
         (0.0, 0.25, 0.5, 0.75, 1.0),
-        "Networks that learn the same from unrelated data have nothing in common.",
+        "Networks that learn the same from unrelated data, compared on unrelated pairs, have"
+        " nothing in common; on the same inputs they would be aligned.",
         unrelate_data,
     ),
     "two-saddles": Breaker(

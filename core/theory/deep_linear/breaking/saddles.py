@@ -54,8 +54,8 @@ def stop_at_two_saddles(a: Net, b: Net, strength: float) -> Broken:
     """
     rank, missing = int(torch.linalg.matrix_rank(a.world.target)), int(strength)
     weakest, strongest = range(rank - missing), range(missing, rank)
-    first = replace(a, world=_keep_modes(a.world, weakest))
-    second, same = (replace(b, world=_keep_modes(b.world, kept)) for kept in (strongest, weakest))
+    first = replace(a, world=keep_modes(a.world, weakest))
+    second, same = (replace(b, world=keep_modes(b.world, kept)) for kept in (strongest, weakest))
     trained = train_both(first, second)
     alike = align_layers(trained[0], hidden_maps(descend_to_end(same), same.frame), a.world.inputs)
     return Broken(
@@ -66,7 +66,7 @@ def stop_at_two_saddles(a: Net, b: Net, strength: float) -> Broken:
     )
 
 
-def _keep_modes(world: World, kept: Sequence[int]) -> World:
+def keep_modes(world: World, kept: Sequence[int]) -> World:
     """Return a world of which only some modes can be known, strongest first: the others are
     noise.
     """

@@ -16,13 +16,14 @@ import numpy as np
 import torch
 from jaxtyping import Float64
 
-from core.errors import UnknownNameError
+from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.descent.steps import take_steps
 from core.theory.deep_linear.nets import Net
 from core.theory.deep_linear.network import Weights
 from core.theory.deep_linear.world import Matrix, World, root
 
 ACTIVATIONS = ("linear", "tanh", "relu")
+_DRAWN = 4096  # samples at once
 Stack = Float64[np.ndarray, "D m m"]
 Batches = Float64[np.ndarray, "steps batch size"]
 
@@ -36,28 +37,41 @@ class Descent:
 
 
 def run_sgd(
-    net: Net, descent: Descent, *, counts: Sequence[int], activation: str = "linear"
+    net: Net,
+    descent: Descent,
+    *,
+    counts: Sequence[int],
+    activation: str = "linear",
+    stream: int | Sequence[int] | None = None,
 ) -> Iterator[list[Matrix]]:
     """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of
     these numbers of steps, rising.
 
-    activation: of the hidden layers, one of ACTIVATIONS. A run that diverges yields weights that
-    are not finite, and the caller has to say so. Deterministic by the net's seed. Raises
-    UnknownNameError for the activation.
+    activation: of the hidden layers, one of ACTIVATIONS. stream: seed of the samples, the net's
+    where there is none. A run that diverges yields weights that are not finite, and the caller has
+    to say so. Raises UnknownNameError for the activation.
     """
     if activation not in ACTIVATIONS:
         raise UnknownNameError("activation", activation, ACTIVATIONS)
     frame, world, weights = net.frame, net.world, net.start
     stack = _pad(weights)
     before, after = (np.ascontiguousarray(each.numpy()) for each in (frame.before, frame.after))
-    samples, done = _Samples(world, net.seed), 0
+    samples, done = _Samples(world, net.seed if stream is None else stream), 0
     for count in counts:
         while done < count:
-            steps = min(count - done, 4096)
+            steps = min(count - done, max(1, _DRAWN // descent.batch))
             x, y = samples.draw(steps, descent.batch)
             take_steps(stack, before, after, x, y, descent.step, ACTIVATIONS.index(activation))
             done += steps
         yield _cut(stack, weights)
+
+
+def check_finite(weights: Weights, descent: Descent, *, count: int) -> None:
+    """Raise InputError where a run has diverged before a number of steps."""
+    if not all(weight.isfinite().all() for weight in weights):
+        raise InputError(
+            f"descent diverged before {count:,} steps of size {descent.step:g}; take a smaller step"
+        )
 
 
 class _Samples:
@@ -65,7 +79,7 @@ class _Samples:
     number drawn at once changes neither.
     """
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, world: World, seed: int | Sequence[int]) -> None:
         self._inputs, self._noise = root(world.inputs).numpy(), root(world.noise).numpy()
         self._target = world.target.numpy()
         self._curve = np.zeros_like(self._target) if world.curve is None else world.curve.numpy()
