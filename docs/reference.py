@@ -70,7 +70,7 @@ def _printed() -> list[str]:
     """Return the table of properties as the paper prints it."""
     rows = printed_table().drop(columns="metric").to_numpy().tolist()
     return [
-        f"As Huh et al. 2024 print them (figure 11): {_definitions()}",
+        f"As Huh et al. 2024 print them (table 11): {_definitions()}",
         "",
         f"| metric | {' | '.join(PROPERTIES)} |",
         f"|---|{':-:|' * len(PROPERTIES)}",

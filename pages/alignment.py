@@ -74,7 +74,8 @@ SHARED = "share of the way from chance (0) to the ceiling (1)"
 DRAWS = (
     "Draws random halves of the stimuli and shows the 95 % interval of each score, in the table and"
     " on the hover card: where it would lie for as many other stimuli of the same kind. Layers are"
-    " taken as chosen."
+    " taken as chosen. Of CKNNA, cycle k-NN and the ordered k-NN metrics it may be up to 1.4 times"
+    " too wide."
 )
 
 

@@ -53,9 +53,11 @@ OVER_N = """The two layers stay the same; only fewer stimuli are drawn.
 Mutual k-NN falls with n although nothing else changes, since k neighbors among more
 stimuli are harder to share; at a fixed share k/n it stays. CKA falls toward its
 value from above, unbiased CKA is there from the start. The dotted line is chance."""
-PRINTED = """The properties of eight metrics as Huh et al. 2024 print them (figure 11). Global:
-every stimulus is compared with every other; ✓* where k is all stimuli. Ordinal: the order of the
-neighbors counts, so mutual k-NN is not ordinal. Batchable: feasible in reasonable time."""
+PRINTED = """The properties of eight metrics as Huh et al. 2024 print them (table 11; the
+marks are from a public HTML copy of the paper). Global: every stimulus is compared with
+every other; ✓* means global, and still meaningful, where k is all stimuli. Ordinal: the
+order of the neighbors counts, so mutual k-NN is not ordinal. Batchable: feasible in
+reasonable time."""
 DRAWS = (100, 200, 1000)
 
 

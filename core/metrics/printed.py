@@ -1,9 +1,10 @@
-"""Properties of metrics as Huh et al. 2024 print them (figure 11), in the paper's words.
+"""Properties of metrics as Huh et al. 2024 print them (table 11).
 
-symmetric: m(x, y) = m(y, x). global: every stimulus is compared with every other; with ✓*, it is
-where k is all stimuli, and the metric still means something there. ordinal: the order of what is
-near counts, so that the neighbors a, b, c and c, a, b differ. batchable: feasible in reasonable
-time.
+symmetric: m(x, y) = m(y, x). global: every stimulus is compared with every other; ✓* means that
+the metric is global where k is the number of all stimuli, and still meaningful there. ordinal: the
+order of what is near counts, so that the neighbors a, b, c and c, a, b differ. batchable: feasible
+in reasonable time. The marks were read off a public HTML copy of the paper, and have not been
+checked against the printed one.
 """
 
 from __future__ import annotations

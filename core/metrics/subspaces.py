@@ -68,11 +68,12 @@ def svcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, rank: i
     σᵢ(UₓᵀU_y).
 
     Order of work: center each feature, scale it to unit variance (a constant one is left out), keep
-    the leading `rank` left singular vectors U. Their space is exact to 1e-7, where the released
-    code draws a random one anew on each call. x, y: spaces over the same stimuli. rank: directions
-    kept, 2 or more. Range [0, 1], higher is more aligned. Raises MetricError for degenerate spaces,
-    rank one, a cut between equal directions, and kept ranks that sum to n or more. Source: Raghu et
-    al. 2017; standardized and of fixed rank as in the released code of Huh et al. 2024.
+    the leading `rank` left singular vectors U. Their space is exact to 1e-7, as far as a
+    fixed random block tells (`core.spaces.leading`), where the released code draws one anew on each
+    call. x, y: spaces over the same stimuli. rank: directions kept, 2 or more. Range [0, 1], higher
+    is more aligned. Raises MetricError for degenerate spaces, rank one, a cut between equal
+    directions, and kept ranks that sum to n or more. Source: Raghu et al. 2017; standardized and of
+    fixed rank as in the released code of Huh et al. 2024.
     """
     return mean_correlation(leading_basis(x, rank=rank), leading_basis(y, rank=rank))
 

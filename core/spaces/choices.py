@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 # whose quantile outliers are clamped at, each as the released code of Huh et al. 2024 has it: with
-# its `exact` option, by its default for an array, and for a list of layers
+# its `exact` option for an array, by its default for an array, and with `exact` for any layers, of
+# which several widths make a list
 Clamp = Literal["exact", "average", "layers"]
 EXACT: Clamp = "exact"

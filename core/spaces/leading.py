@@ -2,10 +2,12 @@
 
 Block Lanczos: a block of random directions is multiplied by A = XXᵀ or XᵀX, whichever is smaller,
 again and again, and every new block is made orthogonal to all before it. In what they span lie the
-best approximate eigenvectors V of A, and how far they are from being eigenvectors is known: by
-Davis and Kahan, the space of the leading ones is off by an angle whose sine is at most
-‖AV − VΛ‖ / gap, the gap being that between the last eigenvalue kept and the first left out. What
-does not reach TOLERANCE within a few blocks is left to a full decomposition.
+best approximate eigenvectors V of A, and ‖AV − VΛ‖ says how far they are from being eigenvectors.
+By Davis and Kahan, the space of the leading ones is off by an angle whose sine is at most
+‖AV − VΛ‖ / gap, the gap being that between the last eigenvalue kept and the first left out. That
+one is estimated from the same blocks, so the bound holds up to an eigenvalue that a random block
+of rank + MORE directions missed altogether. What does not reach TOLERANCE within a few blocks is
+left to a full decomposition.
 
 Source: Golub, Underwood 1977 (block Lanczos); Davis, Kahan 1970 (the angle).
 """
@@ -36,10 +38,10 @@ class Leading(NamedTuple):
 
 def find_leading(values: Float64[np.ndarray, "n d"], *, rank: int) -> Leading | None:
     """Return the rank + 1 leading singular triplets, the space of the first `rank` being exact to
-    TOLERANCE.
+    TOLERANCE, as far as a random block tells; see above.
 
-    None where that would take longer than a full decomposition: in a small matrix, and where the
-    last two are almost equally large.
+    None where a full decomposition has to decide: in a small matrix, where it takes no longer, and
+    where the last two are so nearly equal that the cut between them stays unclear.
     """
     wide = values if len(values) <= values.shape[1] else values.T
     width = rank + MORE

@@ -116,7 +116,8 @@ def sides_of(space: Float[np.ndarray, "n d"]) -> Sides:
     """Scale a space, and take out of the others what all have in common, where that is more than
     COMMON times what they differ by.
 
-    The mean is rounded to float32, so that taking it out rounds nothing.
+    The mean is rounded to float32, so that taking it out costs at most one rounding of float64, a
+    relative error of 2⁻⁵³; equal stimuli stay equal.
     """
     scaled = unit_scaled(space)
     mean = scaled.mean(axis=0)

@@ -33,9 +33,11 @@ def thresholds(
 
     clamp: "exact", the `threshold` of all layers together; "average", their `average_threshold`;
     "layers", each layer's own `threshold` where their widths differ, else as "exact". Source:
-    released code of Huh et al. 2024: the first is its option exact, the second is what it does
-    without for an array of layers, the third what it does with a list of them, which only layers of
-    several widths need. Raises MetricError as `threshold` does.
+    released code of Huh et al. 2024: the first is its option exact for an array of layers, the
+    second what it does without for an array, the third its option exact for an array or a list,
+    which only layers of several widths need; what it does without for a list, each layer's own
+    average, is not here. Its `Alignment.score` always sets exact. Raises MetricError as `threshold`
+    does.
     """
     if clamp == "layers" and len({layer.shape[1] for layer in layers}) > 1:
         return [threshold([layer], q=q) for layer in layers]

@@ -12,6 +12,7 @@ halves hold no copies. A metric that counts common neighbors has an interval of 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int32
@@ -39,18 +40,33 @@ def half_interval(
     """Return the interval (low, high) of a score from its scores on random halves of the stimuli.
 
     The score plus the quantiles of halves − their mean, cut off at the ends of the metric's range.
-    A half varies around the whole as the whole varies around the world, so no scaling is needed;
-    that a metric's level depends on n drops out with the mean. Coverage in simulations of ten
-    worlds, for 95 %: of CKA 90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`);
-    other metrics were not simulated. NaN where a half has no score. halves: the metric on
-    `draw_halves`; of CKA,
-    `core.metrics.cka_halves.cka_of_halves`. Raises MetricError for a level outside (0, 1) and for
-    no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993 (halves as
-    weights 0 and 2 of a bootstrap).
+    A half varies around the whole as the whole varies around the world, so nothing is scaled; that
+    a metric's level depends on n drops out with the mean. A metric that counts neighbors has half
+    of k in a half, so what comes of counting few of them is twice the variance there, and its
+    interval may be up to √2 times too wide. Coverage in simulations of ten worlds, for 95 %: of CKA
+    90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`); other metrics were not
+    simulated. NaN where a half has no score. halves: the metric on `draw_halves`, `fewest_draws` or
+    more; of CKA, `core.metrics.cka_halves.cka_of_halves`. Raises MetricError for a level outside
+    (0, 1) and for no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993
+    (halves as weights 0 and 2 of a bootstrap).
     """
     tails = tails_of(level, len(halves))
     interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
     return interval
+
+
+def fewest_draws(level: float = LEVEL) -> int:
+    """Return how many draws there must be for one of them to lie beyond each end of an interval."""
+    return math.ceil(2 / (1 - Fraction(str(level))))
+
+
+def check_draws(count: int) -> None:
+    """Refuse fewer draws than the quantiles of an interval need; raises MetricError."""
+    if count < fewest_draws():
+        raise MetricError(
+            f"a {LEVEL:.0%} interval from quantiles needs at least {fewest_draws()} draws; got"
+            f" {count}".replace("%", " %")
+        )
 
 
 def student_interval(

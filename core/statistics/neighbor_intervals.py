@@ -27,7 +27,9 @@ Share = Callable[[Int64[np.ndarray, " counts"], int], Float64[np.ndarray, " coun
 
 
 def halved(k: int) -> int:
-    """Return how many neighbors are counted in a half: as large a share of it, rounded up."""
+    """Return how many neighbors are counted in a half: as large a share of it, rounded up, so that
+    one stays one.
+    """
     return (k + 1) // 2
 
 
@@ -50,11 +52,15 @@ def neighbor_interval(
     level: float = LEVEL,
 ) -> Float64[np.ndarray, "2"]:
     """Return the interval (low, high) of a neighbor metric: its mean over stimuli ± t times the
-    standard error, t of `count` degrees of freedom.
+    standard error.
 
     The variance per stimulus is a + b / k, where halves with k′ of k neighbors show V = a + b / k′;
     a = (r J − J′) / (r − 1), with r = k / k′ and J, J′ the jackknife of the whole and of halves,
-    but no less than 0 and no more than V.
+    but no less than 0 and no more than V. t has `count` degrees of freedom, but no more than
+    ⌊n / 2⌋ − 1: all halves are of one sample. That is a convention. In simulations of ten worlds
+    (`tests/benchmarks/coverage.py`, `count` = 100) the 95 % interval of mutual k-NN held the mean
+    in 91 to 99 % of 100 draws at n = 256 (two standard errors of each share are 4 points), in 92
+    to 100 % of 60 at 1,024. Jaccard k-NN was not simulated.
 
     x, y: neighbors of one layer each, most similar first, `depth_for_halves` of them. share: what a
     stimulus adds to the mean, from how many of its k neighbors are common, such as
@@ -71,7 +77,8 @@ def neighbor_interval(
         lasting = (fewer * influences.var(ddof=1) - spread) / (fewer - 1)
     variance = (apart + (fewer - 1) * min(max(lasting, 0.0), apart)) / fewer
     error = math.sqrt(variance / len(own))
-    return student_interval(float(own.mean()), error, freedom=count, level=level)
+    freedom = min(count, len(own) // 2 - 1)
+    return student_interval(float(own.mean()), error, freedom=freedom, level=level)
 
 
 def measure_halves(

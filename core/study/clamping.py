@@ -25,6 +25,7 @@ class Clamping:
         EXACT,
         label="Quantile of",
         help="whose quantile values are clamped at, as in the published code: exact, that of all"
-        " layers together (its option exact); average, the mean of each stimulus's (its default for"
-        " an array); layers, as exact, but each layer's own where their widths differ (a list)",
+        " layers together (its option exact, for an array); average, the mean of each stimulus's"
+        " (its default for an array; that for a list, each layer's own mean, is not offered);"
+        " layers, as exact, but each layer's own where their widths differ (exact, for a list)",
     )

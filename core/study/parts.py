@@ -135,8 +135,8 @@ class LayerRule:
         "released",
         name="as",
         label="Best as in",
-        help="where the best is looked for: released, among the layers, as the published code does;"
-        " paper, also among all of them side by side",
+        help="among which layers the best is sought: released, among the layers, as the published"
+        " code does; paper, also among all of them side by side",
     )
 
     @property
@@ -170,7 +170,8 @@ class Calibration:
         0,
         least=0,
         label="Intervals by resampling",
-        help="random halves of the stimuli: 95 %% interval of the score over other stimuli",
+        help="random halves of the stimuli: 95 %% interval of the score over other stimuli"
+        " (at least 40, except for mutual and Jaccard k-NN)",
     )
     seed: int = option(0, least=0, label="Seed", help="seed of permutations and halves")
 

@@ -180,9 +180,9 @@ def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
     one = build(tmp_path / "one", PaintedDataset(20), vision=VISION[:1], language=(), reality=False)
     assert "No language model is embedded" in said(opened(one, "metrics"))
     two = build(tmp_path / "two", PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
-    app = opened(two, "metrics")
+    app = opened(two, "metrics", every_parameter="true")  # SVCCA of rank 10 would need 21 stimuli
     assert_calm(app, "metrics")
-    assert charts(app) == ["agreement", "over-k", "over-n", "calibrated"]
+    assert charts(app) == ["agreement", "matrix", "over-k", "over-n", "calibrated"]
 
 
 def test_the_gallery_searches_filters_and_opens(opened, demo):

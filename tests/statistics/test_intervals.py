@@ -11,7 +11,13 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.cka_halves import cka_of_halves
 from core.spaces.kernels import linear
-from core.statistics.intervals import draw_halves, half_interval, student_interval
+from core.statistics.intervals import (
+    check_draws,
+    draw_halves,
+    fewest_draws,
+    half_interval,
+    student_interval,
+)
 
 CKA, UNBIASED = (METRICS[name] for name in ("cka", "unbiased_cka"))
 
@@ -138,3 +144,10 @@ def test_no_draws_are_refused():
         MetricError, match="an interval needs at least one draw of the stimuli; got 0"
     ):
         student_interval(0.5, 0.1, freedom=0)
+
+
+def test_quantiles_need_a_draw_beyond_each_end():
+    assert [fewest_draws(level) for level in (0.5, 0.9, 0.95, 0.99)] == [4, 20, 40, 200]
+    check_draws(40)
+    with pytest.raises(MetricError, match="a 95 % interval from quantiles needs at least 40 draws"):
+        check_draws(39)

@@ -9,7 +9,7 @@ import pandas as pd
 from core.errors import MetricError
 from core.modalities import Item
 from core.progress import Progress
-from core.questions.alignment.calibration import add_intervals, add_nulls
+from core.questions.alignment.calibration import add_intervals, add_nulls, check_resampling
 from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.placing import FITTED, add_fits, check_axis
 from core.questions.alignment.question import Alignment
@@ -18,7 +18,6 @@ from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.convergence.question import Replicates
 from core.questions.registry import Answer, declare
-from core.statistics.nulls import check_count
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.layers import ALL
@@ -33,8 +32,8 @@ MANY = 200  # pairs, which take about a second
 def complete(question: Alignment, study: Study) -> Alignment:
     """Name the models that are meant where none are named.
 
-    Raises MetricError for layers, parameters of the metric or a number of permutations that cannot
-    be, UnknownNameError for the axis.
+    Raises MetricError for layers, parameters of the metric or numbers of permutations and halves
+    that cannot be, UnknownNameError for the axis and the metric.
     """
     comparison, calibration = question.comparison, question.calibration
     if comparison.layers != ALL:
@@ -44,8 +43,7 @@ def complete(question: Alignment, study: Study) -> Alignment:
             "nulls and intervals belong to one score per pair of models; choose best, last, a pair"
             " or a depth"
         )
-    if calibration.null:
-        check_count(calibration.null)
+    check_resampling(question)
     choose_engine(study, comparison)
     items = READ if question.axis_models == "language" else READ[::-1]
     x, y = (tuple(finished_models(study, item, unfinished=question.unfinished)) for item in items)
@@ -96,7 +94,7 @@ declare(
     Alignment,
     Answer(
         align,
-        version=3,
+        version=4,
         complete=complete,
         needs=(Replicates, TasksSolved, CompetenceScores),
         findings=fit_findings,

@@ -13,16 +13,16 @@ from jaxtyping import Float64
 
 from core.crew.units import Once
 from core.errors import MetricError
-from core.metrics import METRICS
+from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, spread
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
-from core.statistics.intervals import draw_halves, half_interval
+from core.statistics.intervals import check_draws, draw_halves, half_interval
 from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
-from core.statistics.nulls import calibrate, draw_orders, null_scores
+from core.statistics.nulls import calibrate, check_count, draw_orders, null_scores
 from core.study.comparison.engines import fits
 from core.study.layers import aggregate
 from core.study.parts import Comparison
@@ -61,6 +61,20 @@ def add_intervals(
     return table.assign(low=low, high=high, reason=joined)
 
 
+def check_resampling(question: Alignment) -> None:
+    """Refuse fewer permutations or halves than a threshold or an interval needs."""
+    calibration = question.calibration
+    if calibration.null:
+        check_count(calibration.null)
+    if calibration.bootstrap and not by_neighbors(question.comparison):
+        check_draws(calibration.bootstrap)
+
+
+def by_neighbors(comparison: Comparison) -> bool:
+    """Return whether a metric's interval is that of common neighbors, else that of halves."""
+    return find_metric(comparison.metric).share is not None
+
+
 def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
@@ -91,9 +105,12 @@ def _intervals(
     reason.
     """
     k = question.comparison.settings.get("k", 0)
-    # else lists in a half have no next neighbor, to move up where one is left out
-    room = halved(k) < study.size // 2 - 1
-    near = METRICS[question.comparison.metric].share is not None and room
+    near = by_neighbors(question.comparison)
+    # then lists in a half have no next neighbor, to move up where one is left out
+    if near and halved(k) >= study.size // 2 - 1:
+        nowhere = [math.nan] * len(table)
+        few = f"no interval: {study.size} stimuli are too few for k = {k}; choose a smaller k"
+        return nowhere, nowhere, ["" if math.isnan(score) else few for score in table["score"]]
     scored = table[table["score"].notna()]
     depth = depth_for_halves(k, study.size) if near else 0
     chosen = _chosen(study, scored, question.comparison, depth=depth)
@@ -176,19 +193,12 @@ def _score_halves(
         return np.array([_score_half(engine, x[half], y[half]) for half in halves])
     if metric.halves is not None:
         return metric.halves(x, y, halves)
-    settings = _halved(comparison.settings)
+    settings = {
+        name: halved(value) if name == "k" else value for name, value in comparison.settings.items()
+    }
     return np.array([metric(x[half], y[half], **settings) for half in halves])
 
 
 def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:
     score: float = engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
     return score
-
-
-def _halved(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Halve k, so that among half of the stimuli k/n stays; raises MetricError for k = 1, which has
-    no half.
-    """
-    if parameters.get("k") == 1:
-        raise MetricError("half of the stimuli would need half a neighbor; choose k of 2 or more")
-    return {name: value // 2 if name == "k" else value for name, value in parameters.items()}

@@ -61,6 +61,7 @@ from core.study.study import Study
 LARGEST = 1024
 
 ByCompetence = TypeVar("ByCompetence", Neighborhoods, MetricTrends)
+Chosen = TypeVar("Chosen", str, int, float)
 
 
 def sample_sizes(n: int) -> list[int]:
@@ -83,8 +84,7 @@ def complete_agreement(question: MetricAgreement, study: Study) -> MetricAgreeme
     question = replace(question, metrics=_named(question.metrics))
     _engines(question, study)  # refuses a metric that the device does not have
     size = question.size or usual_size(study.size, k=question.k)
-    if size > study.size:
-        raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
+    _check_size(size, study)
     return replace(question, names=question.names or _compared(study), size=size)
 
 
@@ -119,13 +119,29 @@ def compare_metrics(
 
 def complete_matrix(question: MetricMatrix, study: Study) -> MetricMatrix:
     """Name models, metrics and the numbers of stimuli; raises what none of them can be."""
-    metrics = tuple(find_metric(name).spec.id for name in question.metrics) or matrix.USUAL
-    sizes = question.sizes or tuple(sample_sizes(study.size)[:3])
-    if max(sizes) > study.size:
-        raise MetricError(f"expected at most {study.size} stimuli, which is all; got {max(sizes)}")
-    complete = replace(question, metrics=metrics, sizes=sizes)
-    matrix.variants_of(complete)  # refuses a k or rank that is too large
-    return replace(complete, names=question.names or _compared(study))
+    complete = replace(
+        question,
+        names=_once(question.names) or _compared(study),
+        metrics=_each_once(question.metrics) or matrix.USUAL,
+        ks=_once(question.ks),
+        ranks=_once(question.ranks),
+        bandwidths=_once(question.bandwidths),
+        sizes=_once(question.sizes) or tuple(sample_sizes(study.size)[:3]),
+    )
+    _check_size(max(complete.sizes), study)
+    for variant in matrix.variants_of(complete):  # refuses what no metric can do
+        matrix.engine_of(variant, device=study.device)  # and what the device does not have
+    return complete
+
+
+def _check_size(size: int, study: Study) -> None:
+    if size > study.size:
+        raise MetricError(f"expected at most {study.size} stimuli, which is all; got {size}")
+    if size > LARGEST:
+        raise MetricError(
+            f"expected at most {LARGEST:,} stimuli, since metrics compare all pairs of them; got"
+            f" {size:,}: ask for fewer"
+        )
 
 
 def cross_metrics(question: MetricMatrix, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -152,8 +168,8 @@ def complete_neighborhoods(question: ByCompetence, study: Study) -> ByCompetence
     Raises MetricError where a side has none.
     """
     skill = study.competence().dropna(subset="value").set_index("model")["value"]
-    x = question.x or [name for name in finished_models(study, "caption") if name in skill]
-    y = question.y or finished_models(study, "image")
+    x = _once(question.x) or [name for name in finished_models(study, "caption") if name in skill]
+    y = _once(question.y) or finished_models(study, "image")
     if not (x and y):
         raise MetricError(
             "expected a finished language model of known competence and a finished vision model;"
@@ -187,7 +203,7 @@ def complete_trends(question: MetricTrends, study: Study) -> MetricTrends:
     that cannot be.
     """
     question.rule.read_layers()
-    metrics = tuple(find_metric(name).spec.id for name in question.metrics) or trends.USUAL
+    metrics = _each_once(question.metrics) or trends.USUAL
     check_k(question.k, study.size)
     return replace(complete_neighborhoods(question, study), metrics=metrics)
 
@@ -267,7 +283,17 @@ def _engines(question: MetricAgreement | CalibratedMetrics, study: Study) -> dic
 
 
 def _named(metrics: Sequence[str]) -> tuple[str, ...]:
-    return tuple(find_metric(name).spec.id for name in metrics) or COMPARED
+    return _each_once(metrics) or COMPARED
+
+
+def _each_once(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of metrics, each once; raises UnknownNameError."""
+    return _once([find_metric(name).spec.id for name in metrics])
+
+
+def _once(named: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    """Return what was named, in its order, without repeats."""
+    return tuple(dict.fromkeys(named))
 
 
 def _sample(study: Study, size: int, seed: int) -> Int64[np.ndarray, " size"]:

@@ -95,7 +95,7 @@ def by_metric_findings(_: MetricTrends, table: pd.DataFrame) -> list[str]:
     each = ", ".join(f"{_short(name)} {_rho(fit.spearman)}" for name, fit in fitted.items())
     count = next(iter(fitted.values())).n
     return [
-        f"Alignment rises with competence beyond chance by {rising} of"
+        f"Alignment rises with competence beyond chance by {rising or 'none'} of"
         f" {counted(len(fitted), 'metric', 'metrics')} (Spearman over {count} language models:"
         f" {each})."
     ]

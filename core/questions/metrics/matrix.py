@@ -14,7 +14,7 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.engines import make_engine
 from core.metrics.printed import PRINTED
-from core.metrics.spec import Parameter
+from core.metrics.spec import AnyEngine, Parameter
 from core.pairs.layers import Space
 from core.progress import Progress
 from core.questions.metrics.agreement import first_reasons, rank_all, score_pairs, toward
@@ -41,14 +41,18 @@ class Variant:
 def variants_of(question: MetricMatrix) -> list[Variant]:
     """Return all that a complete question compares: by metric, then parameter, then size.
 
-    Raises MetricError where the k or rank is not below the number of stimuli.
+    Raises MetricError where there is nothing to compare, and for a k, rank or bandwidth that a
+    metric refuses on so many stimuli.
     """
-    return [
+    variants = [
         _checked(Variant(metric, parameter, size))
         for metric in question.metrics
         for parameter in _parameters(metric, question)
         for size in question.sizes
     ]
+    if not variants:
+        raise MetricError("expected a k, rank or bandwidth for some metric; got none: choose one")
+    return variants
 
 
 def _parameters(metric: str, question: MetricMatrix) -> Iterator[tuple[tuple[str, Parameter], ...]]:
@@ -64,12 +68,26 @@ def _parameters(metric: str, question: MetricMatrix) -> Iterator[tuple[tuple[str
 
 def _checked(variant: Variant) -> Variant:
     for name, value in variant.parameter:
-        if name != "bandwidth" and int(value) >= variant.size:
+        expected = {
+            "k": (int(value) < variant.size, "k below the number of stimuli"),
+            "rank": (
+                2 <= int(value) < variant.size / 2,
+                "a rank of 2 or more, below half the number of stimuli",
+            ),
+            "bandwidth": (float(value) > 0, "a bandwidth above 0"),
+        }
+        fine, words = expected[name]
+        if not fine:
             raise MetricError(
-                f"expected {name} below the number of stimuli; got {name} = {value} on"
-                f" {variant.size} stimuli: ask for more of them or a smaller {name}"
+                f"expected {words}; got {name} = {value} on {variant.size} stimuli: choose another"
+                f" {name} or number of stimuli"
             )
     return variant
+
+
+def engine_of(variant: Variant, *, device: str) -> AnyEngine:
+    """Return what scores a variant; raises as `make_engine`."""
+    return make_engine(variant.metric, device=device, **dict(variant.parameter))
 
 
 def score_variants(
@@ -86,7 +104,7 @@ def score_variants(
     """
     tables = []
     for done, variant in enumerate(variants, start=1):
-        engine = make_engine(variant.metric, device=device, **dict(variant.parameter))
+        engine = engine_of(variant, device=device)
         table = score_pairs(spaces[variant.size], {variant.metric: engine})
         tables.append(table.assign(variant=variant.title))
         if report:

@@ -95,7 +95,7 @@ class MetricMatrix(StudyQuestion):
 
 @dataclass(frozen=True)
 class MetricTrends(StudyQuestion):
-    """Does alignment rise with competence by every metric?
+    """Does alignment rise with competence whatever the metric?
 
     Language models against vision models, as in figures 13 and 14 of Huh et al. 2024.
     """

@@ -28,7 +28,7 @@ finds most of them highly correlated over 78 vision models."""
 BY_METRIC = """Each panel is one metric, as in figures 13 and 14 of the paper: a thin line is one
 vision model, wider where it is larger, the thick one their mean. Compare shapes, not heights: each
 metric has its own scale."""
-KS, RANKS = (2, 5, 10, 20, 50, 100, 200, 500), (2, 5, 10, 20, 50)
+KS, RANKS = (2, 5, 10, 20, 50, 100), (2, 5, 10, 20, 50)
 BANDWIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
 
 
@@ -48,15 +48,20 @@ def show_matrix(at: Place) -> None:
 def _pick_matrix(at: Place) -> MetricMatrix:
     sizes = sample_sizes(queries.size(at))
     below = [k for k in KS if k < min(sizes)]
-    usual = tuple(k for k in below if k in (10, 50)) or tuple(below[-1:])
+    ranks = [rank for rank in RANKS if 2 * rank < min(sizes)]
     return MetricMatrix(
         at.scope,
         metrics=_pick(MetricMatrix, "metric", list(METRICS), ()),
-        ks=_pick(MetricMatrix, "k", below, usual),
-        ranks=_pick(MetricMatrix, "rank", [one for one in RANKS if one < min(sizes)], (10,)),
+        ks=_pick(MetricMatrix, "k", below, _start(below, MetricMatrix.ks)),
+        ranks=_pick(MetricMatrix, "rank", ranks, _start(ranks, MetricMatrix.ranks)),
         bandwidths=_pick(MetricMatrix, "bandwidth", BANDWIDTHS, (0.5, 1.0)),
         sizes=_pick(MetricMatrix, "size", sizes, ()),
     )
+
+
+def _start(offered: Sequence[int], usual: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the usual values as far as they are offered, else the largest that is."""
+    return tuple(one for one in usual if one in offered) or tuple(offered[-1:])
 
 
 def _pick(

@@ -121,7 +121,7 @@ def test_scores_are_the_studys_and_the_null_is_that_of_permuted_spaces(study, me
 def test_a_pair_without_a_score_has_no_null_and_no_interval_and_says_why(study):
     for metric in ("mutual_knn", "cka"):
         table = align_calibrated(
-            study, X, Y, metric=metric, calibration=Calibration(null=19, bootstrap=10)
+            study, X, Y, metric=metric, calibration=Calibration(null=19, bootstrap=40)
         )
         named = [
             "null_mean",
@@ -152,7 +152,7 @@ def test_a_degenerate_layer_that_was_chosen_has_no_null_and_no_interval(study):
         ["bee"],
         metric="cka",
         layers="0:0",
-        calibration=Calibration(null=19, bootstrap=10),
+        calibration=Calibration(null=19, bootstrap=40),
     ).iloc[0]
     assert row[["score", "chance", "p", "calibrated", "low", "high"]].isna().all()
     assert (
@@ -187,8 +187,8 @@ def test_the_interval_of_a_neighbor_metric_is_that_of_its_lists_within_the_range
         ("cka", {}, {}),
         ("unbiased_cka", {}, {}),
         ("procrustes", {}, {}),
-        ("cknna", {"k": 5}, {"k": 2}),
-        ("mutual_knn", {"k": N - 1}, {"k": N // 2 - 1}),
+        ("cknna", {"k": 5}, {"k": 3}),
+        ("cycle_knn", {"k": 1}, {"k": 1}),
     ],
 )
 def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, parameters, halved):
@@ -198,12 +198,12 @@ def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, paramete
         ["bee"],
         metric=metric,
         layers="1:2",
-        calibration=Calibration(bootstrap=20, seed=2),
+        calibration=Calibration(bootstrap=40, seed=2),
         **parameters,
     ).iloc[0]
     x, y = sound(study, "ape")[1], sound(study, "bee")[1]
     scores = np.array(
-        [METRICS[metric](x[half], y[half], **halved) for half in draw_halves(N, count=20, seed=2)]
+        [METRICS[metric](x[half], y[half], **halved) for half in draw_halves(N, count=40, seed=2)]
     )
     literal = half_interval(row["score"], scores, spec=METRICS[metric].spec)
     assert (row["low"], row["high"]) == pytest.approx(tuple(literal))
@@ -213,14 +213,14 @@ def test_the_interval_of_other_metrics_is_that_of_halves(study, metric, paramete
 @pytest.mark.parametrize("metric", ["cka", "unbiased_cka", "procrustes", "linear_predictivity"])
 def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
     few = align_calibrated(
-        study, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=20)
+        study, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=40)
     ).iloc[0]
     monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     monkeypatch.setattr(core.metrics.cka_halves, "linear", None)  # no kernel may be made
     monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
     fresh = Study(study.store, "counted")
     many = align_calibrated(
-        fresh, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=20)
+        fresh, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=40)
     ).iloc[0]
     columns = ["score", "low", "high"]
     np.testing.assert_allclose(many[columns].tolist(), few[columns].tolist(), atol=1e-6)
@@ -233,22 +233,24 @@ def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
     )
     monkeypatch.setattr(core.questions.alignment.answer, "align_models", lambda *_, **__: table)
     calibrated = align_calibrated(
-        study, X, ["bee"], metric="cka", calibration=Calibration(bootstrap=11)
+        study, X, ["bee"], metric="cka", calibration=Calibration(bootstrap=40)
     )
     assert calibrated["low"].notna().all()
     assert sorted(read) == ["ape", "bee", "reality"]
 
 
-def test_one_neighbor_has_no_half(study):
-    row = align_calibrated(
-        study, ["ape"], ["bee"], metric="cycle_knn", calibration=Calibration(bootstrap=10), k=1
-    ).iloc[0]
-    assert not math.isnan(row["score"])
-    assert row[["low", "high"]].isna().all()
-    assert (
-        row["reason"]
-        == "no interval: half of the stimuli would need half a neighbor; choose k of 2 or more"
-    )
+@pytest.mark.parametrize("metric", ["mutual_knn", "jaccard_knn"])
+def test_too_many_neighbors_for_a_half_leave_no_interval_of_common_neighbors(study, metric):
+    most = 2 * (N // 2 - 2)  # half of it leaves one neighbor over in a half
+    for k, reason in ((most, ""), (most + 1, f"{N} stimuli are too few for k = {most + 1}")):
+        table = align_calibrated(
+            study, X, Y, metric=metric, calibration=Calibration(bootstrap=3), k=k
+        )
+        scored = table["score"].notna()
+        assert scored.tolist() == [True, False] * 2
+        assert table["low"].notna().tolist() == [not reason, False] * 2
+        assert table.loc[scored, "reason"].str.contains(reason, regex=False).all()
+        assert not table.loc[~scored, "reason"].str.contains("no interval").any()
 
 
 def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
@@ -257,7 +259,7 @@ def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
         ["ape"],
         ["bee"],
         metric="linear_predictivity",
-        calibration=Calibration(bootstrap=3),
+        calibration=Calibration(bootstrap=40),
         folds=20,
     ).iloc[0]
     assert not math.isnan(row["score"])
@@ -274,7 +276,7 @@ def test_cknna_as_released_has_no_best_value_and_no_end(study):
         ["ape"],
         metric="cknna",
         layers="0:1",
-        calibration=Calibration(null=19, bootstrap=20),
+        calibration=Calibration(null=19, bootstrap=40),
         k=20,
         variant="released",
     ).iloc[0]
@@ -291,6 +293,14 @@ def test_too_few_permutations_are_told_before_anything_is_computed(study, monkey
         MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; got 18"
     ):
         align_calibrated(study, X, Y, calibration=Calibration(null=18))
+
+
+def test_quantiles_of_too_few_halves_are_told_before_anything_is_computed(study, monkeypatch):
+    answer = core.questions.alignment.answer
+    monkeypatch.setattr(answer, "align_models", lambda *_, **__: pytest.fail("computed"))
+    for count in (1, 39):
+        with pytest.raises(MetricError, match=f"needs at least 40 draws; got {count}"):
+            align_calibrated(study, X, Y, metric="cka", calibration=Calibration(bootstrap=count))
 
 
 def test_an_unknown_metric_is_refused_by_name(study):

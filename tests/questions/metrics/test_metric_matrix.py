@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,13 +10,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from core.errors import MetricError
+from core.errors import MetricError, PlatoscopeError
 from core.metrics import METRICS
 from core.metrics.printed import PRINTED
 from core.questions.asking import ask, findings_of
+from core.questions.metrics import answer as metrics_answer
+from core.questions.metrics import matrix
+from core.questions.metrics.answer import complete_matrix
 from core.questions.metrics.matrix import Variant, variants_of
 from core.questions.metrics.matrix_figures import variant_map
-from core.questions.metrics.question import MetricMatrix
+from core.questions.metrics.question import MetricAgreement, MetricMatrix
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_orders
 from core.store import Store
@@ -106,6 +110,34 @@ def test_the_usual_variants_are_of_the_printed_metrics_on_the_usual_sizes(study)
     assert len(kinds) == 5 * 2 + 3
     with pytest.raises(MetricError, match="expected at most 40 stimuli, which is all; got 50"):
         ask(MetricMatrix(sizes=(50,)), study)
+
+
+def test_what_is_named_twice_counts_once(study, table):
+    names = [*QUESTION.metrics, "cka"], [3, 8, 3], [2, 2], [0.5, 2.0, 0.5], [20, 40, 20]
+    fields = ("metrics", "ks", "ranks", "bandwidths", "sizes")
+    models = ("vit-mae-s",)
+    doubled = replace(QUESTION, **dict(zip(fields, map(tuple, names), strict=True)))
+    pd.testing.assert_frame_equal(ask(doubled, study), table)
+    few = replace(QUESTION, names=models * 2)
+    assert complete_matrix(few, study).names == models
+
+
+def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monkeypatch):
+    monkeypatch.setattr(matrix, "score_variants", lambda *_, **__: pytest.fail("scored"))
+    for choice, message in (
+        ({"ks": (3, 20)}, r"expected k below the number of stimuli; got k = 20 on 20 stimuli"),
+        ({"ranks": (1,)}, "expected a rank of 2 or more, below half .*; got rank = 1 on 20"),
+        ({"ranks": (10,)}, "below half the number of stimuli; got rank = 10 on 20 stimuli: choose"),
+        ({"bandwidths": (0.0,)}, "expected a bandwidth above 0; got bandwidth = 0.0"),
+        ({"metrics": ("cka", "ckaa")}, "no metric named 'ckaa'"),
+        ({"metrics": ("svcca",), "ranks": ()}, "expected a k, rank or bandwidth for some metric"),
+    ):
+        with pytest.raises(PlatoscopeError, match=message):
+            ask(replace(QUESTION, **choice), study)
+    monkeypatch.setattr(metrics_answer, "LARGEST", 39)
+    for question in (QUESTION, MetricAgreement(size=40)):
+        with pytest.raises(MetricError, match=r"at most 39 stimuli, since .* all pairs.*; got 40"):
+            ask(question, study)
 
 
 def test_a_variant_is_called_by_what_sets_it_apart():

@@ -29,7 +29,11 @@ class ColorPixels(StudyQuestion):
         " counts of its 10,000 test images that come with the project",
     )
     drawn: int = option(
-        2000, least=1, label="Pixels drawn", help="pixels of the pictures that are drawn at random"
+        2000,
+        least=1,
+        most=100_000,
+        label="Pixels drawn",
+        help="pixels of the pictures that are drawn at random",
     )
     counting: PairCounting = part(PairCounting)
     precision: Precision = part(Precision)
