@@ -14,6 +14,7 @@ from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps.model import Adapters, compared
 from core.questions.adapters.measures import score_views, views_after, views_before
 from core.questions.adapters.question import Products
+from core.spaces.preprocess import normalize_rows
 from core.study.parts import Measure
 
 SHOWN = 96  # stimuli
@@ -58,7 +59,8 @@ def compare_kernels(
     """
     parts = lesson.parts
     truth = compared(reference[parts.test], products)
-    order = order_alike((truth @ truth.T)[:SHOWN, :SHOWN])
+    likeness = normalize_rows(truth[:SHOWN])
+    order = order_alike(likeness @ likeness.T)
     kernels = [Kernel(REFERENCE, name, np.nan, _products(truth, order))]
     before = views_before(lesson.spaces, parts, centered=False, products=products)
     kernels += _kernels(BEFORE, before, score_views(before, truth, measure), order)

@@ -26,7 +26,10 @@ A = TypeVar("A", bound="AdapterQuestion")
 
 @dataclass(frozen=True)
 class Fitting:
-    """How adapters are trained. PUBLISHED is what the proposal writes."""
+    """How adapters are trained. PUBLISHED is what the proposal writes; where it names nothing
+    (first weights, decay, which pass is kept) it takes this program's, and its denominator runs
+    over a batch of 256 pairs, the proposal's over all.
+    """
 
     width: int = option(
         WIDTH, least=1, most=WIDEST, label="Width", help="dimensions of the common space"
@@ -43,8 +46,9 @@ class Fitting:
     start: Start = option(
         "canonical",
         label="Start",
-        help="the first weights: those of canonical correlation, or random ones (published: random,"
-        " since it names none)",
+        help="canonical: weights of canonical correlation, learned in whitened coordinates of the"
+        " directions that it keeps, and decaying toward it; random: random weights of all"
+        " directions, decaying toward 0 (published: random, since the proposal names no start)",
     )
     direction: Direction = option(
         "both",

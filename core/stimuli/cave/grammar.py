@@ -41,8 +41,8 @@ def describe(event: Event, level: str, *, rng: np.random.Generator | None = None
 
 
 def frame_of(event: Event, level: str) -> str:
-    """Return the frame of an event's own caption, which is drawn whatever the event is; raises as
-    `describe`.
+    """Return the frame of an event's own caption, which depends on the event by the caption's
+    length alone; raises as `describe`.
     """
     return _say(event, level, None)[0]
 

@@ -35,11 +35,12 @@ MOST_HELD = 8  # trainings of one visitor
 MOST_MEGABYTES = 200
 READING = """The loss falls as the encoders' vectors of one stimulus come
 nearer to each other than to those of other stimuli. It starts where canonical correlation ends,
-unless the start is random. Kept are the adapters by which validation stimuli come first in each
-other's lists, those of the start unless others lead for sure; training ends when they get no
-better. Recall and alignment are theirs, on the {validation:,} validation
-stimuli; what counts are the {test:,} test stimuli below. This curve shows alignment with
-{reference}, measured as it was chosen when the training began: {measured}."""
+unless the start is random. Kept are the adapters by which validation stimuli come highest in each
+other's lists: those of the start unless others lead it by two standard errors, which in up to
+{passes} passes can happen by chance. Training ends after {patience} passes without better ones.
+Recall and alignment are theirs, on the {validation:,} validation stimuli; what counts are the
+{test:,} test stimuli below. This curve shows alignment with {reference}, measured as it was chosen
+when the training began: {measured}."""
 SEEN = """After {last} the best adapters are those of pass {epoch:.0f}:
 validation loss {validation:.3f}, recall at 10 of {recall_10:.2f} (chance {chance:.2f}),
 alignment of {alignment:.3f}."""
@@ -147,6 +148,8 @@ def _draw(at: Place, training: Training, lesson: Lesson, looks: list[Look]) -> N
     exportbar.draw(at, course, figure, key="course", table=rows)
     st.markdown(
         READING.format(
+            passes=DEFAULTS.epochs,
+            patience=DEFAULTS.patience,
             validation=validation,
             test=len(lesson.parts.test),
             measured=frame.plain(question.measured),

@@ -403,6 +403,9 @@ def test_kernels_are_cosines_of_test_stimuli_in_the_order_of_the_reference(study
     assert rows["alignment"].iloc[0] == score_views(views, truth, Measure(k=5))["mean"]
     compared = compare_kernels(lesson, REFERENCE, reference, Measure(k=5), adapters)
     pd.testing.assert_frame_equal(tabulate(compared), table)
+    uneven = reference * np.linspace(1, 9, len(reference), dtype=reference.dtype)[:, None]
+    raw = compare_kernels(lesson, REFERENCE, uneven, Measure(k=5), adapters, products="raw")
+    np.testing.assert_array_equal(raw.stimuli, compared.stimuli)  # ordered by cosines all the same
 
 
 def test_adapters_of_other_data_are_refused_by_what_differs(study: Study) -> None:

@@ -211,8 +211,8 @@ def test_a_training_that_learned_nothing_is_named() -> None:
     )
     sentences = verdict_text(pd.concat([gains(seeds=2), course]))
     assert (
-        "In 1 of 2 trainings no pass led for sure on the validation stimuli: their adapters are"
-        " those that it started from." in sentences
+        "In 1 of 2 trainings no pass led by two standard errors on the validation stimuli: they"
+        " kept the adapters that they started from." in sentences
     )
     course["value"] = 0.0
     assert "no pass led" not in verdict_text(pd.concat([gains(seeds=2), course]))

@@ -14,6 +14,8 @@ from core.errors import InputError
 from core.options import build as build_question
 from core.questions import asking
 from core.questions.adapters.lesson import prepare
+from core.questions.adapters.maps.model import Parts, split
+from core.questions.adapters.nuisances.answer import complete_probes, probe_adapters
 from core.questions.adapters.nuisances.figures import probes
 from core.questions.adapters.nuisances.findings import probe_findings
 from core.questions.adapters.nuisances.labels import factor_labels, nuisance_labels, study_events
@@ -101,10 +103,25 @@ def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
     assert sum(bool(trace.hovertext) for trace in figure.data) == 4
 
 
+def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def remember(space: np.ndarray, _: np.ndarray, parts: Parts) -> np.ndarray:
+        seen.append(space)
+        return np.zeros(len(parts.test))
+
+    monkeypatch.setattr("core.questions.adapters.nuisances.answer.PROBES", {"linear": remember})
+    asked = build_question(AdapterProbes, {**ASKED, "products": "raw"})
+    probe_adapters(complete_probes(asked, study), study, None)
+    assert {space.shape[1] for space in seen} > {ASKED["width"]}
+    for space in seen:
+        np.testing.assert_allclose(np.linalg.norm(space, axis=1), 1, rtol=1e-5)
+
+
 def test_a_neighbor_probe_is_the_literal_count(study: Study, table: pd.DataFrame) -> None:
     lesson = prepare(study, ("vit", "gpt"))
-    from core.questions.adapters.maps.model import split
-
     scene, shares = factor_labels(study_events(study))["scene"], []
     space = lesson.spaces["vit:0"].astype(np.float64)
     for draw in range(1):

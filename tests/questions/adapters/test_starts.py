@@ -51,15 +51,14 @@ def test_before_any_pass_adapters_are_canonical_correlation() -> None:
 def test_weights_are_those_of_the_generalized_eigenproblem(widths: tuple[int, ...]) -> None:
     """Literally: Σⱼ Cᵢⱼ wⱼ = λ Cᵢᵢ wᵢ over the raw centered vectors, at full rank."""
     spaces = [space[PARTS.train].astype(np.float64) for space in world(*widths).values()]
-    rank, m = min(widths), len(widths)
-    whites = [whiten(space, np.arange(len(space))) for space in spaces]
-    kept = [white.of(space)[:, :rank] for white, space in zip(whites, spaces, strict=True)]
-    within = [side.T @ side for side in kept]
-    joint = np.hstack(kept)
-    values, vectors = eigh(joint.T @ joint, block_diag(*within))
-    shared = (values[::-1][:rank] - 1) / (m - 1)
+    raw = [space - space.mean(axis=0) for space in spaces]
+    joint, rank, m = np.hstack(raw), max(widths), len(widths)
+    values, vectors = eigh(joint.T @ joint, block_diag(*(side.T @ side for side in raw)))
+    shared = np.maximum((values[::-1][:rank] - 1) / (m - 1), 0)
     expected = joint @ vectors[:, ::-1][:, :rank] * np.sqrt(len(joint)) * shared**POWER
-    found = sum(side @ w for side, w in zip(kept, correlate(kept, rank), strict=True))
+    white = [whiten(space, np.arange(len(space))).of(space) for space in spaces]
+    assert [side.shape[1] for side in white] == [*widths]
+    found = sum(side @ w for side, w in zip(white, correlate(white, rank), strict=True))
     np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=1e-6, atol=1e-8)
 
 

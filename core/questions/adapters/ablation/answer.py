@@ -10,12 +10,12 @@ from itertools import permutations
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 
 from core.errors import InputError
 from core.progress import Progress
 from core.questions.adapters.ablation.findings import ablation_findings
-from core.questions.adapters.ablation.question import Ablation, Variant
+from core.questions.adapters.ablation.question import MOST_TRIED, Ablation, Variant
 from core.questions.adapters.answer import complete_training, lesson_of
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.course import passes
@@ -37,10 +37,22 @@ Scores = Float64[np.ndarray, "measures"]
 
 def complete_ablation(question: Ablation, study: Study) -> Ablation:
     """Name spaces and pairs; raises as `core.questions.adapters.answer.complete_training`, and
-    InputError for a temperature or a width that no training can follow.
+    InputError for a temperature or a width that no training can follow, and for more than
+    MOST_TRIED of either; repeated ones are dropped.
     """
     if question.seeds < 1:
         raise InputError(f"expected at least one training; got {question.seeds} seeds")
+    question = replace(
+        question,
+        widths=tuple(dict.fromkeys(question.widths)),
+        temperatures=tuple(dict.fromkeys(question.temperatures)),
+    )
+    for name in ("widths", "temperatures"):
+        if (given := len(getattr(question, name))) > MOST_TRIED:
+            raise InputError(
+                f"expected at most {MOST_TRIED} {name} to try; got {given}, each with trainings of"
+                " its own: name fewer"
+            )
     for variant in question.variants():
         settings_of(variant.fitting)
     return complete_training(question, study)
@@ -53,7 +65,10 @@ def ablate(question: Ablation, study: Study, report: Progress | None) -> pd.Data
     mean of all encoders with the reference): choice, setting, measure, value, its change from the
     first row, and beside it CCA and ridge with what the adapters reach over them, each with its
     95 % interval over trainings, whose pairs, order and first weights differ (paired: the same
-    trainings on both sides); seeds. Cosines are compared in every row, whatever the loss compares.
+    trainings on both sides); p of the change (two-sided paired t-test over trainings, NaN below
+    five); kept, the share of trainings that kept their start; seeds. Cosines are compared in every
+    row, whatever the loss compares. Of three encoders or more, the baselines see two at a time:
+    their recall is the mean over pairs, their alignment NaN, since they have no common space.
     """
     first, reference = lesson_of(question, study)
     lessons = [
@@ -67,14 +82,13 @@ def ablate(question: Ablation, study: Study, report: Progress | None) -> pd.Data
     }
     variants, rows, base = list(question.variants()), list[dict[str, object]](), None
     for done, variant in enumerate(variants, start=1):
-        scores = np.array(
-            [
-                _trained(variant, lesson, truth, question.measure, seed=seed, device=study.device)
-                for seed, lesson in enumerate(lessons)
-            ]
-        )
+        trained = [
+            _trained(variant, lesson, truth, question.measure, seed=seed, device=study.device)
+            for seed, lesson in enumerate(lessons)
+        ]
+        scores, kept = (np.array(each) for each in zip(*trained, strict=True))
         base = scores if base is None else base
-        rows += _rows(variant, scores, base, beside)
+        rows += _rows(variant, scores, base, beside, kept=kept)
         if report:
             report(done, len(variants), "ways to train")
     return pd.DataFrame(rows)
@@ -84,36 +98,44 @@ declare(
     Ablation,
     Answer(
         ablate,
-        version=1,
+        version=2,
         complete=complete_ablation,
         findings=ablation_findings,
-        shown=("choice", "setting", "measure", "value", "low", "high", "CCA", "over_CCA", "ridge"),
+        shown=(
+            *("choice", "setting", "measure", "value", "low", "high"),
+            *("CCA", "over_CCA", "ridge", "kept"),
+        ),
     ),
 )
 
 
 def _trained(
     variant: Variant, lesson: Lesson, truth: Space, measure: Measure, *, seed: int, device: str
-) -> Scores:
+) -> tuple[Scores, bool]:
+    """Return recall and alignment of one training, and whether it kept its start."""
     *_, last = passes(lesson, settings_of(variant.fitting), seed=seed, device=device)
     adapters = replace(last.best, products="cosine")
     views = adapters.apply(
         {name: space[lesson.parts.test] for name, space in lesson.spaces.items()}
     )
     recalls = [recall(rank_own(x, y), 10) for x, y in permutations(views.values(), 2)]
-    return np.array([np.mean(recalls), score_views({"": joined(views)}, truth, measure)[""]])
+    alignment = score_views({"": joined(views)}, truth, measure)[""]
+    return np.array([np.mean(recalls), alignment]), last.best_number == 0
 
 
 def _baseline(name: str, lesson: Lesson, truth: Space, measure: Measure) -> Scores:
-    """Return recall and alignment of a method without training, averaged over directions."""
+    """Return recall and alignment of a method without training, averaged over directions; no
+    alignment of more than two encoders.
+    """
     scores = []
     for queries, candidates in permutations(lesson.spaces.values(), 2):
         views = METHODS[name](queries, candidates, lesson.parts)
         x, y = (normalize_rows(view).astype(np.float32) for view in views)
-        alignment = score_views({"": joined({"x": x, "y": y})}, truth, measure)[""]
+        mean = {"": joined({"x": x, "y": y})}
+        alignment = score_views(mean, truth, measure)[""] if len(lesson.spaces) == 2 else np.nan
         scores.append((recall(rank_own(*views), 10), alignment))
-    mean: np.ndarray = np.mean(scores, axis=0)
-    return mean
+    averaged: np.ndarray = np.mean(scores, axis=0)
+    return averaged
 
 
 def _rows(
@@ -121,6 +143,8 @@ def _rows(
     scores: Float64[np.ndarray, "seeds measures"],
     base: Float64[np.ndarray, "seeds measures"],
     beside: Mapping[str, Float64[np.ndarray, "seeds measures"]],
+    *,
+    kept: Bool[np.ndarray, "seeds"],
 ) -> Sequence[dict[str, object]]:
     rows = []
     for place, measure in enumerate(MEASURES):
@@ -134,5 +158,17 @@ def _rows(
             prefix = "" if name == "value" else f"{name}_"
             low, high = mean_interval(each)
             row |= {name: float(each.mean()), f"{prefix}low": low, f"{prefix}high": high}
-        rows.append({**row, "seeds": len(values)})
+        row |= {"p": _p(cells["change"]), "kept": float(kept.mean()), "seeds": len(values)}
+        rows.append(row)
     return rows
+
+
+def _p(changes: Float64[np.ndarray, "seeds"]) -> float:
+    """Return the p-value of a mean of 0; NaN where there is no interval."""
+    if np.isnan(mean_interval(changes)[0]):
+        return np.nan
+    if not changes.std():
+        return float(changes[0] == 0)  # all alike
+    from scipy import stats  # a third of a second
+
+    return float(stats.ttest_1samp(changes, 0).pvalue)

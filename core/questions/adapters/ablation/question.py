@@ -16,7 +16,9 @@ TWO = {
     "offset": (True, False),
     "learned": (True, False),
 }  # choices of one of two
+LOSS = ("direction", "products", "learned", "temperature")  # choices that leave the start alone
 CHOSEN, PROPOSED = "as chosen", "as published"
+MOST_TRIED = 6  # widths, and temperatures: each takes trainings of its own
 
 
 class Variant(NamedTuple):
@@ -40,10 +42,17 @@ class Ablation(OneSet):
         help="trainings of each row; an interval takes five or more",
     )
     widths: tuple[int, ...] = option(
-        (16, 64, 1024), least=1, most=WIDEST, label="Widths", help="widths to try beside"
+        (16, 64, 1024),
+        least=1,
+        most=WIDEST,
+        label="Widths",
+        help=f"widths to try beside, {MOST_TRIED} at most",
     )
     temperatures: tuple[float, ...] = option(
-        (0.02, 0.2, 1.0), label="Temperatures", metavar="T", help="temperatures to try beside"
+        (0.02, 0.2, 1.0),
+        label="Temperatures",
+        metavar="T",
+        help=f"temperatures to try beside, {MOST_TRIED} at most",
     )
 
     def variants(self) -> Iterator[Variant]:

@@ -23,6 +23,7 @@ from core.questions.adapters.course import passes
 from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps.model import Adapters, Parts, joined, settings_of, split
 from core.questions.adapters.measures import score_views
+from core.questions.adapters.question import LEAST
 from core.questions.adapters.retrieval import rank_own, recall
 from core.questions.registry import Answer, declare
 from core.spaces.preprocess import normalize_rows
@@ -35,8 +36,8 @@ Views = Mapping[str, Float[np.ndarray, "n _"]]
 
 
 def complete_composition(question: Composition, study: Study) -> Composition:
-    """Name spaces and pairs; raises InputError for other than one z, and as
-    `core.questions.adapters.answer.complete_training`.
+    """Name spaces and pairs; raises InputError for other than one z and for pairs whose halves are
+    too few, and as `core.questions.adapters.answer.complete_training`.
     """
     if question.seeds < 1:
         raise InputError(f"expected at least one training; got {question.seeds} seeds")
@@ -45,12 +46,20 @@ def complete_composition(question: Composition, study: Study) -> Composition:
             f"composing takes one --x, one --y and one --z; got {len(question.x)},"
             f" {len(question.y)} and {len(question.z)}: name one of each"
         )
-    return complete_training(question, study)
+    complete = complete_training(question, study)
+    if complete.pairs is not None and complete.pairs < 2 * LEAST:
+        raise InputError(
+            f"each adapter learns from half of the pairs, so composing takes {2 * LEAST} or more;"
+            f" got {complete.pairs}"
+        )
+    return complete
 
 
 def compose(question: Composition, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Train x with y on one half of the pairs and y with z on the other, so that no training sees
-    an x beside its z; beside them x with z directly, on a half.
+    """Train x with y on one half of the training and of the validation stimuli and y with z on the
+    other, so that no stimulus shows an x beside its z; beside them x with z directly, on a half.
+    The bridge is the least-squares map of y in the first common space to y in the second, over all
+    training stimuli, without a penalty: it amplifies directions that are weak in the first.
 
     Returns a row per way (direct, composed, and their difference) and measure, on the test
     stimuli: recall_10 between x and z, averaged over directions, and alignment of the mean of both
@@ -77,7 +86,7 @@ def compose(question: Composition, study: Study, report: Progress | None) -> pd.
 
 declare(
     Composition,
-    Answer(compose, version=1, complete=complete_composition, findings=composition_findings),
+    Answer(compose, version=2, complete=complete_composition, findings=composition_findings),
 )
 
 
@@ -86,12 +95,12 @@ def _views(
 ) -> dict[str, tuple[Space, Space]]:
     """Return x and z of the test stimuli in one space, by each way."""
     x, y, z = lesson.spaces
-    first, second = np.array_split(lesson.parts.train, 2)
-    test, taught = lesson.parts.test, lesson.parts.train
+    taught, checked, test = lesson.parts.train, lesson.parts.validation, lesson.parts.test
+    halves = zip(np.array_split(taught, 2), np.array_split(checked, 2), strict=True)
+    first, second = (Parts(*half, test) for half in halves)
 
-    def train(pair: tuple[str, str], rows: Int64[np.ndarray, "_"]) -> Adapters:
-        spaces = {name: lesson.spaces[name] for name in pair}
-        own = Lesson(spaces, Parts(rows, lesson.parts.validation, test))
+    def train(pair: tuple[str, str], parts: Parts) -> Adapters:
+        own = Lesson({name: lesson.spaces[name] for name in pair}, parts)
         *_, last = passes(own, settings_of(question.fitting), seed=seed, device=device)
         return replace(last.best, products="raw")  # to compose maps, not directions
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options import option
-from core.questions.adapters.question import SEEDS, OneSet
+from core.questions.adapters.question import LEAST, SEEDS, OneSet
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,12 @@ class Composition(OneSet):
 
     command: ClassVar[str] = "adapters compose"
 
+    pairs: int | None = option(
+        None,
+        least=2 * LEAST,
+        label="Pairs",
+        help="training pairs, half of them for each adapter (all that test and validation leave)",
+    )
     seeds: int = option(
         SEEDS, least=1, label="Trainings", help="trainings of each way; an interval takes five"
     )

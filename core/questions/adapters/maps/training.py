@@ -29,7 +29,7 @@ class Epoch:
     validation stimuli at once. place: at which a validation stimulus's own vector comes among all,
     the geometric mean, 1 being first. best: the adapters of the lowest place so far, reached after
     best_number passes with the validation loss best_validation; those of the start until a place
-    is lower for sure.
+    is lower by SURE standard errors.
     """
 
     number: int
@@ -57,10 +57,11 @@ def train(
     Vectors are brought into the coordinates of `core.questions.adapters.maps.starts.set_out`,
     mapped by W into the common space and scaled to length 1 (unless products are raw); the loss is
     `joint_infonce`. What is kept is chosen by retrieval of the validation stimuli; leaving the
-    start takes a lead of SURE standard errors, else the best of many passes would lead by chance.
-    Whoever stops iterating stops the training; the last `best` is the answer. spaces: by encoder,
-    the same stimuli in each. seed: of first weights and order. Raises InputError for fewer than two
-    encoders, MetricError for degenerate vectors, TrainingError where the loss is no number.
+    start takes a lead of SURE standard errors, not corrected for how many passes are looked at.
+    Training ends after `patience` passes without better adapters. Whoever stops iterating stops the
+    training; the last `best` is the answer. spaces: by encoder, the same stimuli in each. seed: of
+    first weights and order. Raises InputError for fewer than two encoders, MetricError for
+    degenerate vectors, TrainingError where the loss is no number.
     """
     _check(spaces)
     training = _Training(spaces, parts, settings, seed=seed, device=torch.device(device))

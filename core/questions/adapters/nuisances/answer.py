@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def probe_adapters(question: AdapterProbes, study: Study, report: Progress | Non
     linear: the share of test stimuli that a linear probe gets right. neighbors: the share of the
     NEAR most similar training stimuli that have the test stimulus's class. Both learn from the
     pairs that the adapters learn from. The interval covers other test stimuli, with shares averaged
-    over trainings. Of the reference after and change are NaN.
+    over trainings. Rows have length 1 before and after. Of the reference after and change are NaN.
     """
     lesson, reference = lesson_of(question, study)
     tasks = _tasks(study, [*lesson.spaces, question.ref[0]])
@@ -77,13 +78,13 @@ def probe_adapters(question: AdapterProbes, study: Study, report: Progress | Non
 
 declare(
     AdapterProbes,
-    Answer(probe_adapters, version=1, complete=complete_probes, findings=probe_findings),
+    Answer(probe_adapters, version=2, complete=complete_probes, findings=probe_findings),
 )
 
 
 def _train(lesson: Lesson, question: AdapterProbes, seed: int, device: str) -> Adapters:
     *_, last = passes(lesson, settings_of(question.fitting), seed=seed, device=device)
-    return last.best
+    return replace(last.best, products="cosine")  # rows of length 1, as before the adapters
 
 
 def _tasks(study: Study, names: list[str]) -> dict[str, list[Task]]:
