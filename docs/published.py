@@ -76,7 +76,9 @@ def measure() -> Iterator[tuple[str, str, str, float]]:
                 main([*shlex.split(one.demo), "--json"])
             answer = json.loads(printed.getvalue())
             table = pd.DataFrame(answer if isinstance(answer, list) else answer["rows"])
-            chosen = Finding("", one.what, "", column=one.column, where=one.where, pick=one.pick)
+            chosen = Finding(
+                one.demo, one.what, "", column=one.column, where=one.where, pick=one.pick
+            )
             value, reason = own_value(chosen, table, {})
             if reason:
                 print(f"{work.name}, {one.place}: {reason}", file=sys.stderr)
