@@ -64,8 +64,8 @@ def check_draws(count: int) -> None:
     """Refuse fewer draws than the quantiles of an interval need; raises MetricError."""
     if count < fewest_draws():
         raise MetricError(
-            f"a {100 * LEVEL:g} % interval from quantiles needs at least {fewest_draws()} draws; got"
-            f" {count}"
+            f"a {100 * LEVEL:g} % interval from quantiles needs at least {fewest_draws()} draws;"
+            f" got {count}"
         )
 
 
