@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from core.cli.shared import (
     USER_MISTAKE,
@@ -24,6 +24,7 @@ from core.questions.words import add_options, read_question
 from core.settings import choose_device
 
 if TYPE_CHECKING:
+    from core.embedding.parts import Part
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
 
@@ -106,6 +107,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
     from core.crew.opening import open_crew
     from core.crew.units import Once, Unit
+    from core.embedding.parts import shared_parts
     from core.plans.sizes import memory_of
     from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
@@ -114,25 +116,42 @@ def run_embed(arguments: argparse.Namespace) -> int:
     request, failed = read_question(EmbedRequest, arguments), 0
     _check_name(request)
     _batch_size(request.batch_size)
-    dataset = Once(partial(open_dataset, Store(arguments.store).dataset(request.dataset)))
-    units = [
-        Unit(
-            spec,
-            partial(_embed, arguments.store, dataset, request, spec),
-            partial(memory_of, spec, request.precision),
-        )
-        for spec in dict.fromkeys(request.model)
-    ]
+    card = Store(arguments.store).dataset(request.dataset)
+    dataset = Once(partial(open_dataset, card))
     with open_crew(arguments.on, device=request.device) as crew:
+        units = [
+            Unit(
+                spec,
+                partial(_embed, arguments.store, dataset, request, spec, part),
+                partial(memory_of, spec, request.precision),
+            )
+            for spec in dict.fromkeys(request.model)
+            for part in shared_parts(card.size, alone=crew.alone)
+        ]
         dataset()  # one sentence where it cannot be opened, not one for each model
+        said = _Said()
         for unit, outcome in crew.run(units, report=ConsoleProgress()):
             if isinstance(outcome, PlatoscopeError):
                 about = "" if unit.name in str(outcome) else f"{unit.name}: "
-                print(f"platoscope: {about}{outcome}", file=sys.stderr)
+                said.say(f"platoscope: {about}{outcome}", file=sys.stderr)
                 failed += 1
             else:
-                print(*outcome, sep="\n")
+                said.say(*outcome)
     return USER_MISTAKE if failed else 0
+
+
+class _Said:
+    """The lines that were printed, each once: the parts of a dataset say the same of a model."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+
+    def say(self, *lines: str, file: TextIO | None = None) -> None:
+        """Print the lines that are new."""
+        for line in dict.fromkeys(lines):
+            if line not in self._lines:
+                print(line, file=file)
+        self._lines.update(lines)
 
 
 def _embed(
@@ -140,12 +159,13 @@ def _embed(
     dataset: Callable[[], Dataset],
     request: EmbedRequest,
     spec: str,
+    part: Part,
     report: Progress | None,
 ) -> list[str]:
-    """Embed a dataset with one model at every caption level that is named, and return what the
-    store calls each embedding.
+    """Embed a part of a dataset with one model at every caption level that is named, and return
+    what the store calls each embedding.
     """
-    from core.embedding.runner import Slot, embed
+    from core.embedding.runner import Slot, Task, embed_part
     from core.encoders.catalog import open_encoder
 
     device, slot = choose_device(request.device), Slot(request.name or None)
@@ -157,13 +177,9 @@ def _embed(
         precision=request.precision,
     )
     return [
-        embed(
-            store,
-            dataset(),
-            encoder,
-            level=level,
-            batch_size=_batch_size(request.batch_size),
-            slot=slot,
+        embed_part(
+            Task(store, dataset(), encoder, level, _batch_size(request.batch_size), slot),
+            part,
             report=report,
         ).stem
         for level in request.caption_level or (None,)

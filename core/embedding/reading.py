@@ -33,12 +33,14 @@ class Reading:
     order: Int64[np.ndarray, "n"]
     mark: str = ""
 
-    def batches(self, start: int, size: int) -> Items:
-        """Yield the items of each batch from this place of the order on; close it where not all
-        are wanted.
+    def batches(self, places: range, size: int) -> Items:
+        """Yield the items of each batch at these places of the order; close it where not all are
+        wanted.
         """
-        starts = range(start, len(self.order), size)
-        return self.load([self.order[each : each + size].tolist() for each in starts])
+        order = self.order[places.start : places.stop]
+        return self.load(
+            [order[each : each + size].tolist() for each in range(0, len(order), size)]
+        )
 
 
 def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> Reading:

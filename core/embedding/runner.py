@@ -2,31 +2,30 @@
 
 Each finished batch is on the disk before the next begins; all of them become the file in one bulk
 write. A run that was killed at any moment goes on after its last finished batch, with the same
-batches as if it had never stopped, so that the file is the same.
+batches as if it had never stopped, so that the file is the same. Several processes can encode a
+part of a large dataset each; the last of them writes the file.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection
-from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as change
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from core.embedding.batches import auto_batch_size, check_encoding, encode_fitting
+from core.embedding.batches import auto_batch_size
 from core.embedding.holdings import hold_dataset, is_published, name_data
-from core.embedding.reading import Reading, read_dataset
+from core.embedding.parts import EVERY, Part, encode, parts_of, within
+from core.embedding.reading import read_dataset
 from core.embedding.shards import (
     SavedBatches,
     SavedLayers,
-    Shard,
     discard,
+    finished,
     parts_folder,
-    resume,
-    write_shard,
 )
 from core.encoders.encoder import Encoder, ModelCard, modality_of
 from core.errors import (
@@ -44,6 +43,8 @@ from core.store.schema import dataset_file, embedding_file
 from core.store.versions import VERSIONS
 from core.store.writer import publish_embedding
 
+JOINING = 3600.0  # seconds to wait for another process that writes the file of all parts
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -60,6 +61,23 @@ class Slot:
 OWN_SLOT = Slot()
 
 
+@dataclass(frozen=True)
+class Task:
+    """A dataset that a model is to embed.
+
+    level: the captions that a language model reads (see `core.embedding.texts.read_texts`), the
+    dataset's default where None; other models read no captions. batch_size: items at a time, `auto`
+    as in `auto_batch_size`; halved where they do not fit.
+    """
+
+    store: Path
+    dataset: Dataset
+    encoder: Encoder
+    level: str | None = None
+    batch_size: int | Literal["auto"] = "auto"
+    slot: Slot = OWN_SLOT
+
+
 def embed(
     store: Path,
     dataset: Dataset,
@@ -70,66 +88,49 @@ def embed(
     slot: Slot = OWN_SLOT,
     report: Progress | None = None,
 ) -> Path:
-    """Embed a dataset with a model and return the published file; returns at once where the same
-    recipe is published.
-
-    level: the captions that a language model reads (see `core.embedding.texts.read_texts`), the
-    dataset's default where None; other models read no captions. batch_size: items at a time, `auto`
-    as in `auto_batch_size`; halved where they do not fit. A dataset that the store does not have is
-    added.
+    """Embed a dataset with a model, as `Task` says, and return the published file; returns at once
+    where the same recipe is published. A dataset that the store does not have is added.
 
     Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
     finite, DeviceError where one item does not fit, StoreError where the name is taken by another
     recipe, StoreBusyError where another process embeds it.
     """
+    task = Task(store, dataset, encoder, level, batch_size, slot)
+    return embed_part(task, EVERY, report=report)
+
+
+def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Path:
+    """Encode a part of a dataset, while other processes encode the others, and return the file that
+    who finishes the last part publishes; raises as `embed`.
+    """
+    store, dataset, encoder, slot = task.store, task.dataset, task.encoder, task.slot
     written = _written(store, dataset.card)
-    level = _level(dataset.card, written, encoder.card, level)
+    level = _level(dataset.card, written, encoder.card, task.level)
     card = _named(encoder.card, dataset.card, level, slot.name)
     recipe = _recipe(dataset.card, card, level, encoder.recipe, texts=written.get(str(level)))
-    size = _batch_size(batch_size, encoder)
+    size = _batch_size(task.batch_size, encoder)
     target = embedding_file(store, dataset.card.name, card.name)
+    is_done = partial(is_published, target, recipe, replace=slot.replace)
     hold_dataset(store, dataset, report)
-    if is_published(target, recipe, replace=slot.replace) and not parts_folder(target).exists():
+    if is_done() and not parts_folder(target).exists():
         return target
-    with locked(target):
-        if not is_published(target, recipe, replace=slot.replace):
-            reading = read_dataset(store, dataset, encoder, level)
-            folder = parts_folder(target) / f"{recipe.digest}{reading.mark}"
-            shards = _run(folder, dataset, reading, size=size, report=report)
+    reading = read_dataset(store, dataset, encoder, level)
+    folder = parts_folder(target) / f"{recipe.digest}{reading.mark}"
+    run = partial(encode, target, folder, dataset, reading, size=size, report=report)
+    parts = parts_of(dataset.card.size)
+    if part is not EVERY and not is_done():
+        run(parts[part], report=within(parts[part], report))
+    with locked(target, patience=0.0 if part is EVERY else JOINING):
+        if not is_done():
+            for each in parts if part is EVERY else ():
+                run(each)
+            shards = finished(folder, dataset.card.size)
+            if not shards:  # others are still at their parts
+                return target
             saved, device = SavedBatches(shards, reading.order), str(encoder.device)
             publish_embedding(target, _assemble(saved, dataset.card, card, level, recipe, device))
         discard(target)
     return target
-
-
-def _run(
-    folder: Path,
-    dataset: Dataset,
-    reading: Reading,
-    *,
-    size: int,
-    report: Progress | None,
-) -> list[Shard]:
-    """Encode what no shard holds yet, batch by batch, and return all shards."""
-    encoder, n = reading.encoder, dataset.card.size
-    ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
-    shards = resume(folder)
-    done, limit = (shards[-1].stop, shards[-1].limit) if shards else (0, 0)
-    what = f"{encoder.card.name} over {dataset.card.name}"
-    if report:
-        report(done, n, what)
-    began = time.monotonic()
-    with closing(reading.batches(done, size)) as batches:
-        for start, items in zip(range(done, n, size), batches, strict=True):
-            stop = start + len(items)
-            encoding, limit = encode_fitting(encoder, items, limit=limit)
-            check_encoding(encoder, encoding, ids[start:stop])
-            seconds = time.monotonic() - began
-            shards.append(write_shard(folder, encoding, start=start, limit=limit, seconds=seconds))
-            if report:
-                report(stop, n, what)
-            began = time.monotonic()
-    return shards
 
 
 def _assemble(

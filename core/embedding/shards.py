@@ -58,16 +58,29 @@ def write_shard(
     return Shard(path, start, start + len(encoding.layers[0]), limit, seconds)
 
 
-def resume(folder: Path) -> list[Shard]:
-    """Return the whole shards from the first stimulus on without a gap, and remove all others."""
-    shards: list[Shard] = []
+def resume(folder: Path, part: range) -> tuple[int, int]:
+    """Return up to which stimulus whole shards hold a part without a gap and the last one's limit,
+    and remove all others of the part.
+    """
+    done, limit = part.start, 0
     for path in sorted(folder.glob("*")):
-        shard = _read_shard(path) if path.suffix == ".npz" else None
+        if not path.stem.isdecimal() or int(path.stem) in part:
+            shard = _read_shard(path) if path.suffix == ".npz" else None
+            if shard and shard.start == done and shard.stop <= part.stop:
+                done, limit = shard.stop, shard.limit
+            else:
+                path.unlink()
+    return done, limit
+
+
+def finished(folder: Path, n: int) -> list[Shard]:
+    """Return the shards of all n stimuli in their order, none where some are not there yet."""
+    shards: list[Shard] = []
+    for path in sorted(folder.glob("*.npz")):
+        shard = _read_shard(path)
         if shard and shard.start == (shards[-1].stop if shards else 0):
             shards.append(shard)
-        else:
-            path.unlink()
-    return shards
+    return shards if shards and shards[-1].stop == n else []
 
 
 def discard(target: Path) -> None:

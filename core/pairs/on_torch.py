@@ -235,12 +235,12 @@ def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
     rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
     blocks = zip(*(part.split(rows, dim=1) for part in (*x, *y)), strict=True)
     return _added(
-        _spread(near_x, values_x, n) @ _spread(near_y, values_y, n).T
+        _scatter(near_x, values_x, n) @ _scatter(near_y, values_y, n).T
         for near_x, values_x, near_y, values_y in blocks
     )
 
 
-def _spread(lists: Tensor, values: Tensor, n: int) -> Tensor:
+def _scatter(lists: Tensor, values: Tensor, n: int) -> Tensor:
     """Write each layer's values to the places of their stimuli in rows of zeros; NaN of a layer
     without scores stays.
     """

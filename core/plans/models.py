@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.crew.units import Once, Unit
-from core.embedding.runner import embed
+from core.embedding.parts import Part, shared_parts
+from core.embedding.runner import Task, embed_part
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
@@ -83,22 +85,24 @@ class _Order:
     model: PlannedModel
     levels: Levels
 
-    def embed(self, report: Progress | None) -> None:
-        """Open the model and embed the dataset."""
+    def embed(self, part: Part, report: Progress | None) -> None:
+        """Open the model and embed a part of the dataset."""
         plan, spec = self.plan, self.model.spec
         pooling = plan.pooling if self.group.modality == "language" else "mean"
         device = choose_device(self.device)
         opened = open_encoder(spec, device=device, pooling=pooling, precision=plan.precision)
         encoder = _described(opened, self.group, self.model)
         for level in self.levels:
-            embed(self.store, self.dataset(), encoder, level=level, report=report)
+            task = Task(self.store, self.dataset(), encoder, level)
+            embed_part(task, part, report=report)
 
 
 def _units(run: Run, dataset: Once[Dataset], levels: Levels) -> list[Unit[None]]:
     """Return what embeds each model at the caption levels that are missing; one that is there is
     not opened.
     """
-    members, units = list(run.plan.members(run.only)), dict[str, Unit[None]]()
+    members, units = list(run.plan.members(run.only)), dict[str, list[Unit[None]]]()
+    parts = shared_parts(dataset().card.size, alone=run.crew.alone)
     for at, (group, model) in enumerate(members, start=1):
         wanted: Levels = (None,) if group.modality == "vision" else levels
         missing = tuple(level for level in wanted if run.held(model, level) is None)
@@ -106,8 +110,8 @@ def _units(run: Run, dataset: Once[Dataset], levels: Levels) -> list[Unit[None]]
             order = _Order(run.plan, run.store, run.device, dataset, group, model, missing)
             name = f"model {at} of {len(members)}: {model.spec}"
             weights = partial(memory_of, model.spec, run.plan.precision)
-            units[model.spec] = Unit(name, order.embed, weights)
-    return list(units.values())
+            units[model.spec] = [Unit(name, partial(order.embed, part), weights) for part in parts]
+    return [*chain(*units.values())]
 
 
 def _described(encoder: Any, group: Group, model: PlannedModel) -> Encoder:

@@ -198,7 +198,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed
     halves = np.mean([scores.halves for scores in after], axis=0)
     for kind, base in ((GAIN, _average), (OWN, lambda scores: scores[..., own])):
         gains = toward * (reached - base(alone))
-        spread = _spread(toward * (halves - base(before.halves)), gains, seed=seed)
+        spread = _quantiles_of_mean(toward * (halves - base(before.halves)), gains, seed=seed)
         rows += _gains(kind, whats, gains, gains.mean(axis=0) + spread)
     return rows
 
@@ -226,7 +226,7 @@ def _gains(
     return rows
 
 
-def _spread(
+def _quantiles_of_mean(
     halves: Float64[np.ndarray, "draws whats"],
     gains: Float64[np.ndarray, "seeds whats"],
     *,

@@ -17,7 +17,7 @@ from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
-from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, spread
+from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, scoring_by
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import check_draws, draw_halves, half_interval
@@ -93,7 +93,7 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     )
     observed = score_all(here.score, np.arange(study.size)[None])
     orders = draw_orders(study.size, count=calibration.null, seed=calibration.seed)
-    null = score_all(spread(scoring, study.crew, count=calibration.null, report=report), orders)
+    null = score_all(scoring_by(study.crew, scoring, count=calibration.null, report=report), orders)
     pairs = pd.DataFrame([(a, b) for a in here.x for b in here.y], columns=PAIR)
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
 

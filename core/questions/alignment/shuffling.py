@@ -51,8 +51,8 @@ def prepare_elsewhere(question: Alignment, store: Path, device: str) -> Shufflin
     return prepare_shuffling(question, question.scope.open(Store(store), device=device))
 
 
-def spread(
-    shuffling: Once[Shuffling], crew: Crew, *, count: int, report: Progress | None
+def scoring_by(
+    crew: Crew, shuffling: Once[Shuffling], *, count: int, report: Progress | None
 ) -> Scoring:
     """Return what lets a crew score permutations; count: of those that are reported."""
     done = 0
