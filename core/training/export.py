@@ -25,6 +25,7 @@ from transformers.utils import logging
 from core.errors import TrainingError
 from core.stimuli.cave.events import SEED
 from core.training.configs import IMAGE
+from core.training.heads import TrainedHead, write_head
 from core.training.loop import Run
 from core.training.vision import MEAN, STD
 
@@ -45,9 +46,10 @@ def export(
     card: dict[str, Any],
     *,
     tokenizer: PreTrainedTokenizerBase | None = None,
+    head: TrainedHead | None = None,
 ) -> None:
     """Write a model into `folder`, in place of what was there; a language model comes with its
-    tokenizer.
+    tokenizer, a supervised one with its head.
 
     Raises TrainingError where a weight is not finite in half precision.
     """
@@ -69,6 +71,8 @@ def export(
         logging.disable_progress_bar()
         model.save_pretrained(new)
         tokenizer.save_pretrained(new)
+    if head is not None:
+        write_head(new, head)
     (new / "card.json").write_text(
         json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
