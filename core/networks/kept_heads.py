@@ -28,7 +28,7 @@ from core.progress import tell
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
 from core.store.versions import VERSIONS
-from core.training.heads import read_head
+from core.training.export import read_head
 
 
 def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwork) -> Head:

@@ -34,7 +34,7 @@ from core.networks.vision import VisionNetwork, cut_vision
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.events import events, held_out_signatures
 from core.stimuli.cave.grammar import describe
-from core.training.heads import TrainedHead, write_head
+from core.training.export import TrainedHead, write_head
 
 CPU = torch.device("cpu")
 NAME = "vit-narrow-xs"  # of one task

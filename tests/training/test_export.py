@@ -19,9 +19,8 @@ from core.cli import main
 from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.events import SEED
-from core.training.export import export
+from core.training.export import export, read_head
 from core.training.family import CONFIGS
-from core.training.heads import read_head
 from core.training.pool import Pool
 from core.training.train import make_model, train
 from core.training.vision import normalize

@@ -23,6 +23,7 @@ MAPS = {  # what h is, in the order drawn: its row, and how it is called
     "random": "random",
     "itself, identity": "the upper network with itself",
 }
+FEW = 8  # layers that have room for their names
 WORST = 1.5  # of what is lost: a random map of words loses many times all there is
 LOST = "share of the score above chance that is lost"
 Row = Mapping[Hashable, Any]
@@ -57,8 +58,14 @@ def kinds_of_map(table: pd.DataFrame, mode: Mode) -> go.Figure:
         **cards(_map_card(row) for row in shown.to_dict("records")),
     )
     _add_edges(figure, mode)
-    figure.update_yaxes(autorange="reversed", range=None, showgrid=False)
-    return figure.update_xaxes(title_text=LOST, **in_percent()).figure()
+    figure.update_yaxes(range=[len(shown) - 0.5, -0.8], showgrid=False)
+    return figure.update_xaxes(title_text=LOST, **shares_axis(WORST)).figure()
+
+
+def shares_axis(most: float) -> dict[str, object]:
+    """Return an axis of shares that may lie beyond 100 %, to `most`."""
+    ticks = [place / 4 for place in range(int(4 * most) + 1)]
+    return {"tickvals": ticks, "ticktext": [share_text(tick) for tick in ticks]}
 
 
 def _add_edges(figure: Drawing, mode: Mode) -> None:
@@ -99,8 +106,8 @@ def layer_maps(
     for place, (column, text) in enumerate((("lost", "lost"), ("alignment", "alignment"))):
         at = cell(place, columns)
         _add_map(figure, table, names, column, text, mode, at)
-        figure.update_xaxes(title_text=f"layer of {wrap(plain(titles[1]), 36)}", **_steps(), **at)
-    figure.update_yaxes(title_text=wrap(f"layer of {plain(titles[0])}", 30), **_steps())
+        figure.update_xaxes(title_text=wrap(plain(titles[1]), 36), **_steps(names[1]), **at)
+    figure.update_yaxes(title_text=wrap(plain(titles[0]), 30), **_steps(names[0]))
     _add_path(figure, table, mode, cell(0, columns))
     return figure.update_layout(margin_t=64).figure()
 
@@ -133,7 +140,8 @@ def _add_map(
         xgap=2,
         ygap=2,
         showscale=False,
-        texttemplate="%{z:.0%}" if lost else "%{z:.2f}",
+        text=[[share_text(one) if lost else f"{one:.2f}" for one in row] for row in values],
+        texttemplate="%{text}",
         hovertext=[
             [f"{plain(names[0][x])} × {plain(names[1][y])}" for y in range(len(names[1]))]
             for x in range(len(names[0]))
@@ -149,16 +157,22 @@ def _add_path(figure: Drawing, table: pd.DataFrame, mode: Mode, at: Mapping[str,
         x=path["layer_y"],
         y=path["layer_x"],
         mode="lines+markers",
-        line={"color": INK[mode].ember, "width": 2},
-        marker={"symbol": "circle-open", "size": 34, "line": {"width": 2}},
+        line={"color": INK[mode].text, "width": 2},
+        marker={"symbol": "circle-open", "size": 40, "line": {"width": 2}},
         name="way of least penalty",
         hoverinfo="skip",
         **at,
     )
 
 
-def _steps() -> dict[str, object]:
-    return {"showgrid": False, "dtick": 1}
+def _steps(names: Sequence[str]) -> dict[str, object]:
+    """Return an axis of layers: their names, or of many their numbers."""
+    few = len(names) <= FEW
+    return {
+        "showgrid": False,
+        "tickvals": list(range(0, len(names), 1 if few else len(names) // 8)),
+        **({"ticktext": [plain(name) for name in names]} if few else {}),
+    }
 
 
 def foretelling(table: pd.DataFrame, *, label: str, mode: Mode) -> go.Figure:

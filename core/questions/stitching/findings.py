@@ -39,7 +39,7 @@ def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
         f" {share_text(fitted['lost'])} of what it has above chance"
         f" ({_interval(fitted, 'lost')} over stimuli): its score is {fitted['score']:.3f} in place"
         f" of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
-        f"Without fitting to its task it loses more or less: {listed(others)}."
+        f"Maps that were not fitted to its task lose more: {listed(others)}."
         if others
         else "No other map could be tried.",
         "Stitched to itself by the identity it loses "
