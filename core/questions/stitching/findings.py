@@ -29,7 +29,7 @@ def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
             " can be lost."
         ]
     others = [
-        f"{name} {share_text(rows.loc[name, 'lost'])}"
+        f"{share_text(rows.loc[name, 'lost'])} ({name})"
         for name in ("least squares", "identity", "random")
         if np.isfinite(rows.loc[name, "lost"])
     ]
@@ -39,7 +39,7 @@ def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
         f" {share_text(fitted['lost'])} of what it has above chance"
         f" ({_interval(fitted, 'lost')} over stimuli): its score is {fitted['score']:.3f} in place"
         f" of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
-        f"Maps that were not fitted to its task lose more: {listed(others)}."
+        f"Maps that were not fitted to its task lose {listed(others)}."
         if others
         else "No other map could be tried.",
         "Stitched to itself by the identity it loses "
