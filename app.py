@@ -65,6 +65,12 @@ PAGES = {
     ],
     "Experiments": [
         st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapters"),
+        st.Page(
+            "pages/experiments/stitching.py",
+            title="Stitching",
+            icon=":material/cable:",
+            url_path="stitching",
+        ),
     ],
     "Theory": [
         st.Page(

@@ -79,6 +79,7 @@ from core.questions.stimuli.question import (
     StimulusNeighbors,
     StimulusResiduals,
 )
+from core.questions.stitching.question import Stitch, StitchKinds, StitchMap, StitchTrend
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear, Matrices
@@ -146,6 +147,10 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StimulusNeighbors,
     StimulusResiduals,
     SharedNeighbors,
+    Stitch,
+    StitchKinds,
+    StitchMap,
+    StitchTrend,
     Attention,
     Contrastive,
     DeepLinear,

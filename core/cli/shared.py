@@ -28,6 +28,7 @@ GROUPS = {  # what commands of several words begin with
     "models": "which models are alike?",
     "result": "list or delete what is kept over a dataset",
     "stimuli": "which stimuli do models agree on?",
+    "stitching": "which layers of one network can stand for which of another?",
     "study": "a whole study from one file: a published one, or your own",
     "theory": "worlds in which the hypothesis can be proved, and broken",
 }

@@ -87,6 +87,8 @@ def _is_fresh(one: KeptResult, study: Study, asked: Mapping[str, type[Question]]
             return _same_answer(recipe, study, kind)
         if recipe.kind in ("captions", "imported-scores"):
             return True
+        if recipe.kind == "stitches":
+            return _same_models(recipe, study)
         return _same_model(one, study)
     return False
 
@@ -131,6 +133,12 @@ def _pairs(settings: Mapping[str, Any], *, but: str) -> tuple[tuple[str, Any], .
 
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _same_models(recipe: Recipe, study: Study) -> bool:
+    """Return whether the models of a result are still those that it was made of."""
+    digests: Mapping[str, str] = recipe.choices["models"]
+    return all(study.entry(name).digest == digest for name, digest in digests.items())
 
 
 def _same_model(one: KeptResult, study: Study) -> bool:

@@ -24,6 +24,8 @@ SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; other
     "competence": MEASUREMENT,
     "probe": MEASUREMENT,
     "bits per byte": MEASUREMENT,
+    "head": ("fitted head", "fitted heads"),
+    "stitches": ("table of stitches", "tables of stitches"),
     "imported-scores": ("table of imported scores", "tables of imported scores"),
 }
 

@@ -1,7 +1,8 @@
 """Publish a trained model in the ordinary format of its library, in half precision, with a card
 beside it.
 
-Vision: timm's folder (config.json, model.safetensors); language: a transformers folder with its
+Vision: timm's folder (config.json, model.safetensors), with the head of a supervised model: what it
+was trained to answer, which its features alone do not say. Language: a transformers folder with its
 tokenizer. A folder appears whole.
 """
 
@@ -12,13 +13,18 @@ import json
 import math
 import platform
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from safetensors import safe_open
+from safetensors.torch import save_file
 from timm.models import save_for_hf
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
@@ -26,7 +32,8 @@ from core.errors import TrainingError
 from core.stimuli.cave.events import SEED
 from core.training.configs import IMAGE
 from core.training.loop import Run
-from core.training.vision import MEAN, STD
+from core.training.transfer import Transfer
+from core.training.vision import MEAN, STD, Supervised
 
 _PREPROCESSING = {
     "input_size": (3, IMAGE, IMAGE),
@@ -36,7 +43,17 @@ _PREPROCESSING = {
     "mean": (MEAN,) * 3,
     "std": (STD,) * 3,
 }
+HEAD = "head.safetensors"
 _PACKAGES = ("torch", "timm", "transformers", "numpy", "pillow")
+
+
+@dataclass(frozen=True)
+class TrainedHead:
+    """scores = features W + b, the classes of one task after the other; tasks: their names."""
+
+    weight: Float[Tensor, "d classes"]
+    bias: Float[Tensor, " classes"]
+    tasks: tuple[str, ...]
 
 
 def export(
@@ -45,9 +62,10 @@ def export(
     card: dict[str, Any],
     *,
     tokenizer: PreTrainedTokenizerBase | None = None,
+    head: TrainedHead | None = None,
 ) -> None:
     """Write a model into `folder`, in place of what was there; a language model comes with its
-    tokenizer.
+    tokenizer, a supervised one with its head.
 
     Raises TrainingError where a weight is not finite in half precision.
     """
@@ -69,6 +87,8 @@ def export(
         logging.disable_progress_bar()
         model.save_pretrained(new)
         tokenizer.save_pretrained(new)
+    if head is not None:
+        write_head(new, head)
     (new / "card.json").write_text(
         json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
@@ -99,3 +119,31 @@ def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
             },
         },
     }
+
+
+def head_of(task: nn.Module, tasks: Sequence[str]) -> TrainedHead | None:
+    """Return the head that a vision model was trained with, None for an objective without one.
+
+    tasks: the names of what the model was supervised on.
+    """
+    supervised = task.task if isinstance(task, Transfer) else task
+    if not isinstance(supervised, Supervised):
+        return None
+    layer = supervised.head
+    return TrainedHead(layer.weight.detach().T, layer.bias.detach(), tuple(tasks))
+
+
+def write_head(folder: Path, head: TrainedHead) -> None:
+    """Write a head into a model's folder, in half precision as the weights are."""
+    parts = {"weight": head.weight.half().cpu().contiguous(), "bias": head.bias.half().cpu()}
+    save_file(parts, folder / HEAD, metadata={"tasks": json.dumps(head.tasks)})
+
+
+def read_head(folder: Path) -> TrainedHead | None:
+    """Return the head in a model's folder in single precision, None where there is none."""
+    if not (folder / HEAD).exists():
+        return None
+    with safe_open(folder / HEAD, framework="pt") as file:
+        tasks = tuple(json.loads(file.metadata()["tasks"]))
+        weight, bias = (file.get_tensor(name).float() for name in ("weight", "bias"))
+    return TrainedHead(weight, bias, tasks)

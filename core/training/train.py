@@ -17,7 +17,7 @@ from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.training.configs import Config
 from core.training.distillation import SelfDistillation
-from core.training.export import export, make_card
+from core.training.export import export, head_of, make_card
 from core.training.feeds import open_feed, world_of
 from core.training.language import MaskedToken, NextToken, build_language
 from core.training.loop import Run, Speed, begin, fit
@@ -77,6 +77,7 @@ def _train(
             model,
             make_card(run, model, device=describe_device(device)),
             tokenizer=tokenizer,
+            head=head_of(task, config.options.get("tasks", ())),
         )
         return folder
 

@@ -1,8 +1,9 @@
 """Vision objectives: each is a module that holds a timm `model` and turns a batch into a loss.
 
 A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with
-which are `present`. What an objective needs besides the model (heads, decoder, text tower) is
-thrown away after training. timm's models are typed as Any.
+which are `present`. What an objective needs besides the model (decoder, text tower, projection) is
+thrown away after training; the head of a supervised model is published beside it. timm's models are
+typed as Any.
 """
 
 from __future__ import annotations

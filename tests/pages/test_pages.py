@@ -31,6 +31,7 @@ PAGES = {
     "dispersion": "carry over",
     "captions": "says more",
     "adapters": "linear adapters",
+    "experiments/stitching": "from a layer of another",
     "stimuli": "models agree on",
 }
 

@@ -19,7 +19,7 @@ from core.cli import main
 from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.events import SEED
-from core.training.export import export
+from core.training.export import export, read_head
 from core.training.family import CONFIGS
 from core.training.pool import Pool
 from core.training.train import make_model, train
@@ -56,6 +56,19 @@ def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, na
     assert (card["training"]["data_seed"], card["training"]["steps"]) == (SEED, config.steps)
     assert card["training"]["config"]["rate"] == config.rate
     assert torch.__version__.startswith(card["training"]["versions"]["torch"])
+
+
+def test_a_supervised_model_is_published_with_its_head(pool: Pool, tmp_path: Path) -> None:
+    config = tiny("vit-narrow-xs", rate=0.1)
+    run = {"device": CPU, "runs": tmp_path / "runs", "weights": tmp_path}
+    head = read_head(train(config, pool, **run))
+    assert head is not None
+    assert head.tasks == ("largest kind",)
+    assert head.weight.shape == (48, 16)
+    state = torch.load(tmp_path / "runs" / config.name / "checkpoint.pt", weights_only=True)
+    trained = state["task"]["head.weight"].T
+    assert torch.equal(head.weight, trained.half().float())
+    assert read_head(train(tiny("vit-simclr-xs"), pool, **run)) is None
 
 
 def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) -> None:

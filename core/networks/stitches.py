@@ -1,0 +1,160 @@
+"""Stitches: F = g_{>k'} ∘ h ∘ f_{≤k}, both networks frozen, h affine at every place.
+
+h is fitted on g's task loss by gradient, from the least-squares map between activations or from a
+random one. Sources: Lenc, Vedaldi 2015; Bansal, Nakkiran, Barak 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from core.errors import InputError
+from core.networks.maps import Affine, Moments, identity, least_squares, random_map
+from core.networks.network import TOGETHER, Batch, Network, State, rows_of, size_of, states_at
+from core.networks.places import bring
+from core.networks.tasks import Task
+
+RATE = 3e-3  # of Adam, in units of the standardized states on both sides; down a cosine to 0
+BATCH = 64  # events of a step
+STARTS = ("least squares", "random")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A network with what it reads of the events that h is fitted to, and of those it is scored
+    on.
+    """
+
+    network: Network
+    fitted: Batch
+    scored: Batch
+
+
+@dataclass(frozen=True, eq=False)
+class Seam:
+    """Two networks, a layer of each, and the states of f there, brought to the places of g.
+
+    fitted, scored: states of f over the events of either kind.
+    """
+
+    g: Side
+    task: Task
+    layer: int
+    fitted: State
+    scored: State
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Return the moments of the states on both sides, over all places, or present tokens, of
+        the events that h is fitted to.
+        """
+        there = states_at(self.g.network, self.g.fitted, self.layer)
+        sides = [states.flatten(0, 1) for states in (self.fitted, there)]
+        if "present" in self.g.fitted:
+            sides = [states[self.g.fitted["present"].flatten()] for states in sides]
+        return Moments.of(*sides)
+
+    def starts(self, *, seed: int) -> Mapping[str, Affine]:
+        """Return the maps that need no gradient: least squares, random, and identity where both
+        sides are equally wide.
+        """
+        ways = {
+            "least squares": least_squares(self.moments),
+            "random": random_map(self.moments, seed=seed),
+        }
+        x, y = self.moments.between.shape
+        if x == y:
+            ways["identity"] = identity(x)
+        return {name: h.like(self.fitted) for name, h in ways.items()}
+
+    @torch.no_grad()
+    def score(self, h: Affine) -> Tensor:
+        """Return F's score on each event that is scored."""
+        parts = self.scored.split(TOGETHER)
+        starts = range(0, len(self.scored), TOGETHER)
+        scores = [
+            self._score(h, part, rows_of(self.g.scored, slice(start, start + TOGETHER)))
+            for start, part in zip(starts, parts, strict=True)
+        ]
+        return torch.cat(scores)
+
+    def _score(self, h: Affine, states: State, batch: Batch) -> Tensor:
+        return self.task.score(self.g.network.upper(h(states), self.layer, batch), batch)
+
+    def loss(self, h: Affine, rows: Tensor) -> Tensor:
+        """Return g's loss on some of the events that h is fitted to."""
+        batch = rows_of(self.g.fitted, rows)
+        features = self.g.network.upper(h(self.fitted[rows]), self.layer, batch)
+        return self.task.loss(features, batch)
+
+
+def make_seam(f: Side, layer_f: int, g: Side, layer_g: int, task: Task) -> Seam:
+    """Run f up to its layer over all events; raises InputError for networks that read different
+    things, or cut texts into different tokens.
+    """
+    check_pair(f, g)
+    here, there = f.network.places(layer_f), g.network.places(layer_g)
+    states = [
+        bring(states_at(f.network, batch, layer_f), here, there) for batch in (f.fitted, f.scored)
+    ]
+    return Seam(g, task, layer_g, *states)
+
+
+def check_pair(f: Side, g: Side) -> None:
+    """Raise InputError where no state of f has a place in g."""
+    names = [side.network.card.name for side in (f, g)]
+    if ("tokens" in f.fitted) != ("tokens" in g.fitted):
+        raise InputError(
+            f"{names[0]} and {names[1]} are of two modalities; a stitch stays within one: choose"
+            " two vision models, or two language models"
+        )
+    if "tokens" in f.fitted and not all(
+        torch.equal(getattr(f, kind)["tokens"], getattr(g, kind)["tokens"])
+        for kind in ("fitted", "scored")
+    ):
+        raise InputError(
+            f"{names[0]} and {names[1]} cut the captions into different tokens, so their states"
+            " stand at different places; choose two models of one tokenizer"
+        )
+
+
+def fit_map(seam: Seam, start: Affine, *, steps: int, seed: int, rate: float = RATE) -> Affine:
+    """Return h after so many steps of Adam on g's loss, from a start.
+
+    It is learned in standardized coordinates of both sides, so that one rate suits all models. The
+    events of each step are drawn by the seed. steps: 0 for the start itself.
+    """
+    if not steps:
+        return start
+    inner, outer, center = (part.to(start.weight) for part in _scales(seam.moments))
+    weight = (start.weight * inner[:, None] / outer).requires_grad_(True)
+    bias = ((start.bias + center @ start.weight) / outer).requires_grad_(True)
+
+    def map_now() -> Affine:
+        outward = weight / inner[:, None] * outer
+        return Affine(outward, bias * outer - center @ outward)
+
+    solver = torch.optim.Adam([weight, bias], lr=rate)
+    dice, count = torch.Generator().manual_seed(seed), size_of(seam.g.fitted)
+    for step in range(steps):
+        solver.param_groups[0]["lr"] = rate * (1 + math.cos(math.pi * step / steps)) / 2
+        rows = torch.randint(count, (min(BATCH, count),), generator=dice).to(weight.device)
+        solver.zero_grad()
+        seam.loss(map_now(), rows).backward()
+        solver.step()
+    done = map_now()
+    return Affine(done.weight.detach(), done.bias.detach())
+
+
+def _scales(moments: Moments) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the deviations of both sides, 1 where a unit never changes, and the mean of f's."""
+    inner, outer = (
+        torch.where(scale > 0, scale, 1.0) for scale in (moments.scale_x, moments.scale_y)
+    )
+    return inner, outer, moments.mean_x

@@ -1,0 +1,94 @@
+"""What a network is for, as a loss to fit by and a score to measure: questions about pictures, or
+the next word of a text.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from core.networks.heads import CLASSES, Head, answers_to
+from core.networks.network import Batch
+
+
+@runtime_checkable  # tests check arguments against it
+class Task(Protocol):
+    """A head, and what its answers are worth."""
+
+    def loss(self, features: Tensor, batch: Batch) -> Float[Tensor, ""]:
+        """Return the mean loss over events."""
+
+    def score(self, features: Tensor, batch: Batch) -> Float[Tensor, " b"]:
+        """Return how well each event is answered; 1 is perfect."""
+
+    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        """Return the scores of who sees nothing, and knows how frequent answers are among the
+        events of `known`.
+        """
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Questions about a picture. loss: the mean over questions of the cross-entropy divided by
+    log(number of classes). score: the share of questions that are answered right.
+    """
+
+    head: Head
+
+    def loss(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, ""]:
+        pairs = zip(self.head(features), answers_to(self.head.tasks, batch), strict=True)
+        costs = [F.cross_entropy(row, told) / math.log(row.shape[1]) for row, told in pairs]
+        return torch.stack(costs).mean()
+
+    def score(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, " b"]:
+        pairs = zip(self.head(features), answers_to(self.head.tasks, batch), strict=True)
+        return torch.stack([(row.argmax(1) == told).float() for row, told in pairs]).mean(0)
+
+    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        tasks = self.head.tasks
+        told = zip(tasks, answers_to(tasks, known), answers_to(tasks, batch), strict=True)
+        right = [
+            (torch.bincount(before, minlength=CLASSES[task]).argmax() == now).float()
+            for task, before, now in told
+        ]
+        return torch.stack(right).mean(0)
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """The next token of a caption. loss: mean negative log-likelihood of every token after the
+    first, in nats. score: 1 − bits per byte.
+    """
+
+    head: nn.Module
+    vocabulary: int
+
+    def loss(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, ""]:
+        costs, present = self._costs(features, batch), batch["present"][:, 1:]
+        return costs.sum() / present.sum()
+
+    def score(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, " b"]:
+        return _skill(self._costs(features, batch), batch)
+
+    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        seen = known["tokens"][:, 1:][known["present"][:, 1:]]
+        counts = torch.bincount(seen, minlength=self.vocabulary) + 1.0  # none is impossible
+        costs = -(counts / counts.sum()).log()[batch["tokens"][:, 1:]]
+        return _skill(costs * batch["present"][:, 1:], batch)
+
+    def _costs(self, features: Tensor, batch: Batch) -> Float[Tensor, "b followed"]:
+        """Return the nats of every token after the first, 0 where there is none."""
+        logits = self.head(features[:, :-1]).float()
+        wanted = batch["tokens"][:, 1:]
+        costs = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
+        return costs.view_as(wanted) * batch["present"][:, 1:]
+
+
+def _skill(costs: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, " b"]:
+    return 1 - costs.sum(1) / math.log(2) / batch["bytes"]

@@ -1,0 +1,168 @@
+"""Vision models of timm as networks: steps that run one after another, each of which ends with a
+layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from PIL import Image
+from torch import Tensor
+
+from core.encoders.encoder import ModelCard
+from core.encoders.vision import VisionEncoder
+from core.errors import EncoderError
+from core.networks.network import Batch, State
+from core.networks.places import Places
+from core.stimuli.cave.drawing import draw
+from core.stimuli.cave.events import Event
+from core.training.attributes import answers
+
+Step = Callable[[Tensor], Tensor]
+_CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole
+_HELD = 3  # sets of pictures: of heads, of stitches and of what is scored
+
+
+@dataclass(frozen=True, eq=False)
+class VisionNetwork:
+    """A timm model in steps, the first of which reads pixels.
+
+    finish: from the last state to the features that a head reads. prefix: tokens before the
+    patches, None of a model whose states are feature maps (b, d, h, w).
+    """
+
+    encoder: VisionEncoder
+    steps: tuple[Step, ...]
+    finish: Step
+    prefix: int | None
+
+    @property
+    def card(self) -> ModelCard:
+        return self.encoder.card
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.encoder.device)
+
+    @property
+    def side(self) -> int:
+        """Return how many pixels a picture is high."""
+        return int(self.encoder.recipe["preprocessing"]["input_size"][1])
+
+    def read(self, events: Sequence[Event]) -> Batch:
+        """Draw events at the model's own size and prepare them as it asks."""
+        drawn = _draw_all(tuple(events), self.side)
+        images = torch.stack([self.encoder.prepare(Image.fromarray(one)) for one in drawn])
+        told = torch.from_numpy(np.stack([answers(event) for event in events])).long()
+        return {"images": images.to(self.device), "answers": told.to(self.device)}
+
+    def places(self, layer: int) -> Places:
+        return self._places[layer]
+
+    @cached_property
+    @torch.no_grad()
+    def _places(self) -> list[Places]:
+        state = torch.zeros(1, 3, self.side, self.side, device=self.device)
+        found = []
+        for step in self.steps:
+            state = step(state)
+            found.append(self._place(state))
+        return found
+
+    def _place(self, state: Tensor) -> Places:
+        if self.prefix is None:
+            return Places(0, *state.shape[2:])
+        return Places(self.prefix, *self.encoder.model.patch_embed.grid_size)
+
+    def lower(self, batch: Batch, layer: int) -> State:
+        state = batch["images"]
+        for step in self.steps[: layer + 1]:
+            state = step(state)
+        return state if self.prefix is not None else state.flatten(2).transpose(1, 2)
+
+    def upper(self, state: State, layer: int, batch: Batch) -> Tensor:  # noqa: ARG002 - the state says all
+        if self.prefix is None:
+            here = self.places(layer)
+            state = state.transpose(1, 2).unflatten(2, (here.height, here.width))
+        for step in self.steps[layer + 1 :]:
+            state = step(state)
+        return self.finish(state)
+
+
+def cut_vision(encoder: VisionEncoder) -> VisionNetwork:
+    """Cut a timm model at every layer of its card; raises EncoderError for one that is built in
+    another way than ViT, ResNet and ConvNeXt are.
+    """
+    model = encoder.model.float()
+    for cut in (_cut_transformer, _cut_resnet, _cut_stages):
+        try:
+            network = VisionNetwork(encoder, *cut(model))
+            if len(network.steps) == len(encoder.card.layers) and _is_whole(network):
+                return network
+        except (AttributeError, RuntimeError, TypeError):  # built in another way
+            continue
+    raise EncoderError(
+        f"{encoder.card.name} is a {type(model).__name__}, which cannot be cut into layers here;"
+        " choose a model that is built as ViT, ResNet or ConvNeXt are"
+    )
+
+
+def _cut_transformer(model: Any) -> tuple[tuple[Step, ...], Step, int]:
+    first, *others = model.blocks
+
+    def begin(pixels: Tensor) -> Tensor:
+        tokens = model._pos_embed(model.patch_embed(pixels))
+        return first(model.norm_pre(model.patch_drop(tokens)))
+
+    return (
+        (begin, *others),
+        lambda state: _features(model, model.norm(state)),
+        (model.num_prefix_tokens),
+    )
+
+
+def _cut_resnet(model: Any) -> tuple[tuple[Step, ...], Step, None]:
+    steps = (
+        lambda pixels: model.act1(model.bn1(model.conv1(pixels))),
+        lambda state: model.layer1(model.maxpool(state)),
+        model.layer2,
+        model.layer3,
+        model.layer4,
+    )
+    return steps, lambda state: _features(model, state), None
+
+
+def _cut_stages(model: Any) -> tuple[tuple[Step, ...], Step, None]:
+    first, *others = model.stages
+    steps = (lambda pixels: first(model.stem(pixels)), *others)
+    return steps, lambda state: _features(model, model.norm_pre(state)), None
+
+
+def _features(model: Any, state: Tensor) -> Tensor:
+    features: Tensor = model.forward_head(state, pre_logits=True)
+    return features
+
+
+@torch.no_grad()
+def _is_whole(network: VisionNetwork) -> bool:
+    """Return whether the steps together give what the model gives as a whole."""
+    dice = torch.Generator().manual_seed(0)
+    pixels = torch.randn(2, 3, network.side, network.side, generator=dice).to(network.device)
+    model, last = network.encoder.model, len(network.steps) - 1
+    whole = _features(model, model.forward_features(pixels))
+    batch = {"images": pixels}
+    apart = network.upper(network.lower(batch, last), last, batch)
+    same = whole.shape == apart.shape
+    return same and bool((whole - apart).abs().max() <= _CLOSE * whole.abs().max())
+
+
+@lru_cache(maxsize=_HELD)
+def _draw_all(events: tuple[Event, ...], side: int) -> UInt8[np.ndarray, "n side side 3"]:
+    """Return drawn events; a process that opens several models draws them once."""
+    return np.stack([np.asarray(draw(event, size=side)) for event in events])

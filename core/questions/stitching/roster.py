@@ -1,0 +1,137 @@
+"""Which of a study's vision models are stitched to which, seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import pandas as pd
+
+from core.competence.records import can_measure
+from core.errors import InputError
+from core.study.models import codes_text, reads, trained, usual
+from core.study.study import Study
+
+SUPERVISED = "multitask"
+LABELS = {  # of objectives, in the names of kinds
+    SUPERVISED: "supervised",
+    "SimCLR": "self-supervised",
+    "CLIP": "CLIP",
+}
+OTHER_SEED = "same recipe, other seed"
+SMALL, LARGE = "small → large", "large → small"
+EARLY, LATE = "early → late layer", "late → early layer"
+UNTRAINED = "untrained → supervised"
+
+
+@dataclass(frozen=True)
+class Duo:
+    """x feeds y. depth: at which relative depths, of x and of y; None for the same at every layer
+    of y.
+    """
+
+    kind: str
+    x: str
+    y: str
+    depth: tuple[float, float] | None = None
+
+
+def list_models(study: Study) -> pd.DataFrame:
+    """Return the vision models that can be stitched to each other: usual recipes in all seeds, of
+    the family with the most of them; model, title, objective, group, size, seed, parameters, and
+    untrained models.
+    """
+    models = study.models()
+    models = models[reads(models, "image") & models["varies"].isin(["", "seed"]) & ~models["copy"]]
+    entries = {name: study.entry(name) for name in models["model"]}
+    models = models[[can_measure(entries[name]) for name in models["model"]]]
+    configs = [entries[name].card.training.get("config") or {} for name in models["model"]]
+    models = models.assign(seed=[int(config.get("seed", 0)) for config in configs])
+    commonest = models["family"].mode()
+    return models[models["family"].isin(commonest[:1])].reset_index(drop=True)
+
+
+def stitchable(study: Study) -> list[str]:
+    """Return the models that may be opened and cut: those that were embedded here and see pictures,
+    or code text from left to right.
+    """
+    models = study.models()
+    models = models[reads(models, "image") | codes_text(models)]
+    return [name for name in models["model"] if can_measure(study.entry(name))]
+
+
+def default_pair(study: Study) -> tuple[str, str]:
+    """Return the models that are meant where none are named: the largest supervised one goes on
+    from the largest of another objective, or any two that can be opened.
+
+    Raises InputError where there are not two.
+    """
+    models = usual(list_models(study)).sort_values("parameters", ascending=False, kind="stable")
+    if len(models) < 2:
+        raise InputError(
+            "a stitch needs two trained vision models whose weights are at hand;"
+            f" {study.dataset.name!r} has {len(models)}: embed another, or name --x and --y"
+        )
+    told = models["objective"] == SUPERVISED
+    y = models.loc[told if told.any() else models.index, "model"].iloc[0]
+    objective = models.set_index("model").loc[y, "objective"]
+    others = models[models["objective"] != objective]
+    others = others if len(others) else models[models["model"] != y]
+    preferred = others[others["objective"].isin(list(LABELS))]
+    return str((preferred if len(preferred) else others)["model"].iloc[0]), str(y)
+
+
+def across_objectives(models: pd.DataFrame, objectives: Sequence[str]) -> list[Duo]:
+    """Return every two models of one size and seed and of two of these objectives, both ways."""
+    chosen = trained(models[models["objective"].isin(list(objectives))])
+    duos = []
+    for _, group in chosen.groupby(["size", "seed"], sort=True):
+        for x, y in permutations(group.to_dict("records"), 2):
+            if x["objective"] != y["objective"]:
+                duos.append(Duo(_kind(x["objective"], y["objective"]), x["model"], y["model"]))
+    return duos
+
+
+def across_kinds(models: pd.DataFrame, size: str) -> list[Duo]:
+    """Return what is compared: a model of a size goes on from another seed, another objective,
+    another size, another depth, or untrained weights.
+    """
+    every = trained(models)
+    here = every[every["size"] == size.upper()]
+    told = here[here["objective"] == SUPERVISED].sort_values("seed")
+    duos = list(_other_seeds(told))
+    supervised = LABELS[SUPERVISED]
+    duos += [duo for duo in across_objectives(here, list(LABELS)) if supervised in duo.kind.split()]
+    duos += list(_other_sizes(every[every["objective"] == SUPERVISED], told))
+    blank = models[(models["size"] == size.upper()) & (models["group"] == "untrained")]
+    duos += [Duo(UNTRAINED, x, y) for x in blank["model"] for y in told["model"]]
+    return duos
+
+
+def _other_seeds(told: pd.DataFrame) -> Iterator[Duo]:
+    """Yield each seed going on from the next one, at the same depth, and from its first layer to
+    the last, and back.
+    """
+    names = list(told["model"])
+    if len(names) < 2:
+        return
+    for y, x in zip(names, [*names[1:], names[0]], strict=True):
+        yield Duo(OTHER_SEED, x, y)
+        yield Duo(EARLY, x, y, (0.0, 1.0))
+        yield Duo(LATE, x, y, (1.0, 0.0))
+
+
+def _other_sizes(every: pd.DataFrame, told: pd.DataFrame) -> Iterator[Duo]:
+    """Yield each model with the next smaller one of its recipe and seed, both ways."""
+    for large in told.to_dict("records"):
+        smaller = every[
+            (every["seed"] == large["seed"]) & (every["parameters"] < large["parameters"])
+        ].sort_values("parameters")
+        for small in smaller["model"].tail(1):
+            yield Duo(SMALL, small, large["model"])
+            yield Duo(LARGE, large["model"], small)
+
+
+def _kind(x: str, y: str) -> str:
+    return f"{LABELS.get(x, x)} → {LABELS.get(y, y)}"

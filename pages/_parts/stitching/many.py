@@ -1,0 +1,76 @@
+"""Stitches of many models: which kinds of networks can be stitched, and whether better ones are
+cheaper.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.errors import InputError
+from core.questions.asking import findings_of
+from core.questions.stitching import many_figures
+from core.questions.stitching.question import StitchKinds, StitchTrend
+from pages._parts.stitching import queue
+from pages._shared import exportbar, frame, prose, queries
+from pages._shared.queries import Place
+
+KINDS = """Each small dot is one network that goes on from another, averaged over its layers, each
+fed by the layer at the same relative depth; where a layer is named, one layer alone. Diamonds are
+means over seeds with their 95 % **interval**. **Lost** is the share of what the upper network has
+above chance: at the left line nothing, at the right line all. q says whether a kind differs from
+another seed of one recipe, adjusted for all kinds."""
+TREND = """Each dot is one network that goes on from another of the same size and seed and another
+objective, averaged over its layers: filled with the color of the lower network, ringed with that of
+the upper. The black line joins the means of the sizes. The trend takes seeds and both ways of two
+objectives together and gives each two objectives a mean of their own; **p** is how often a change
+at least as large appears when competence is dealt anew among their sizes."""
+
+
+def show_kinds(at: Place) -> None:
+    """Draw what is lost by kind of pair."""
+    st.header("Which networks can be stitched?", anchor=False)
+    with frame.part():
+        asked = StitchKinds(at.scope)
+        table = _recall(at, asked, "Compare kinds of networks in the background", key="kinds")
+        if table is None:
+            return
+        said = findings_of(asked, table)
+        prose.answer(said[: prose.LEAD])
+        figure = many_figures.kinds(table, _titles(at), frame.mode())
+        exportbar.draw(at, asked, figure, key="kinds", table=table)
+        prose.explain(KINDS, said[prose.LEAD :])
+
+
+def show_trend(at: Place) -> None:
+    """Draw what is lost over competence."""
+    st.header("Are better networks stitched more cheaply?", anchor=False)
+    with frame.part():
+        asked = StitchTrend(at.scope)
+        table = _recall(at, asked, "Follow the trend in the background", key="trend")
+        if table is None:
+            return
+        said = findings_of(asked, table)
+        prose.answer(said[:1])
+        figure = many_figures.trend(table, _titles(at), frame.mode())
+        exportbar.draw(at, asked, figure, key="trend", table=table)
+        prose.explain(TREND, said[1:])
+
+
+def _recall(
+    at: Place, asked: StitchKinds | StitchTrend, label: str, *, key: str
+) -> pd.DataFrame | None:
+    """Return the kept answer; where there is none offer to make it, or say why none can be."""
+    try:
+        table = queries.recall(at, asked)
+    except InputError as error:
+        st.caption(frame.plain(error))
+        return None
+    if table is None:
+        queue.offer(label, asked, key=key)
+    return table
+
+
+def _titles(at: Place) -> dict[str, str]:
+    models = queries.models(at)
+    return dict(zip(models["model"], models["title"], strict=True))

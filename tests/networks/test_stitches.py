@@ -1,0 +1,180 @@
+"""Theorems of stitches: itself loses nothing, a rotated copy is restored, random h is chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import make_language
+
+from core.competence.probes import fit
+from core.encoders.catalog import open_encoder
+from core.errors import InputError
+from core.networks import kept_heads
+from core.networks.heads import (
+    CLASSES,
+    FITTED,
+    PUBLISHED,
+    STRENGTH,
+    Head,
+    answers_to,
+    features_of,
+    fit_head,
+    tasks_of,
+)
+from core.networks.language import LanguageNetwork, cut_language
+from core.networks.maps import identity, random_map
+from core.networks.network import parts_of, states_at
+from core.networks.stitches import Seam, Side, check_pair, fit_map
+from core.networks.tasks import Labels, NextToken, Task
+from core.networks.vision import VisionNetwork, cut_vision
+from core.settings import CAVE_WEIGHTS
+from core.stimuli.cave.events import events, held_out_signatures
+from core.stimuli.cave.grammar import describe
+from core.training.export import TrainedHead, write_head
+
+CPU = torch.device("cpu")
+NAME = "vit-narrow-xs"  # of one task
+
+
+@pytest.fixture(scope="module")
+def network() -> VisionNetwork:
+    spec = f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / NAME}"
+    return cut_vision(open_encoder(spec, device=CPU))
+
+
+@pytest.fixture(scope="module")
+def side(network: VisionNetwork) -> Side:
+    """Return the model with 128 new events and 128 others to be scored on."""
+    new, held = events("tests", 128), events("test", 128)
+    return Side(network, network.read(list(new)), network.read(list(held)))
+
+
+@pytest.fixture(scope="module")
+def head(network: VisionNetwork) -> Head:
+    return fit_head(network, count=256)
+
+
+def seam_of(f: Side, g: Side, task: Task, layer: int) -> Seam:
+    states = (states_at(f.network, batch, layer) for batch in (f.fitted, f.scored))
+    return Seam(g, task, layer, *states)
+
+
+def own(side: Side, task: Task) -> float:
+    features = features_of(side.network, side.scored)
+    return float(task.score(features, side.scored).mean())
+
+
+def rotated(network: VisionNetwork, layer: int) -> VisionNetwork:
+    """Return a network of the very same function whose states at a layer are turned."""
+    width = network.encoder.model.embed_dim
+    turn = torch.linalg.qr(torch.randn(width, width, generator=torch.Generator().manual_seed(3)))[0]
+    steps = list(network.steps)
+    before, after = steps[layer], steps[layer + 1]
+    steps[layer] = lambda state: before(state) @ turn
+    steps[layer + 1] = lambda state: after(state @ turn.T)
+    return replace(network, steps=tuple(steps))
+
+
+def test_a_network_stitched_to_itself_loses_nothing_at_any_layer(side: Side, head: Head) -> None:
+    task = Labels(head)
+    for layer in range(2):
+        seam = seam_of(side, side, task, layer)
+        h = identity(seam.fitted.shape[2])
+        assert float(seam.score(h).mean()) == own(side, task)
+
+
+def test_a_rotated_copy_is_restored_by_least_squares_and_nothing_else(
+    network: VisionNetwork, side: Side, head: Head
+) -> None:
+    task, turned = Labels(head), rotated(network, 0)
+    assert torch.allclose(
+        features_of(turned, side.scored), features_of(network, side.scored), atol=1e-4
+    )
+    seam = seam_of(Side(turned, side.fitted, side.scored), side, task, 0)
+    starts = {name: float(seam.score(h).mean()) for name, h in seam.starts(seed=0).items()}
+    assert starts["least squares"] == pytest.approx(own(side, task), abs=1e-3)
+    chance = float(task.guess(side.fitted, side.scored).mean())
+    assert own(side, task) > chance + 0.05
+    for name in ("random", "identity"):
+        assert starts[name] < chance + 0.02
+    many = [float(seam.score(random_map(seam.moments, seed=seed)).mean()) for seed in range(4)]
+    assert np.mean(many) < chance
+
+
+def test_gradient_lowers_the_loss_from_either_start_and_learns_nothing_else(
+    network: VisionNetwork, side: Side, head: Head
+) -> None:
+    blank = open_encoder(f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / 'vit-clip-xs'}", device=CPU)
+    f, task = Side(cut_vision(blank), side.fitted, side.scored), Labels(head)
+    seam, rows = seam_of(f, side, task, 0), torch.arange(128)
+    before = [parameter.clone() for parameter in network.encoder.model.parameters()]
+    for name in ("least squares", "random"):
+        start = seam.starts(seed=0)[name]
+        assert fit_map(seam, start, steps=0, seed=0) is start
+        fitted = fit_map(seam, start, steps=12, seed=0)
+        assert seam.loss(fitted, rows) < seam.loss(start, rows)
+        again = fit_map(seam, start, steps=12, seed=0)
+        assert torch.equal(fitted.weight, again.weight)
+    after = network.encoder.model.parameters()
+    assert all(torch.equal(*pair) for pair in zip(before, after, strict=True))
+
+
+def test_events_that_a_map_is_fitted_to_are_none_of_the_stores() -> None:
+    new = {event.signature for event in events("stitches 0", 200)}
+    assert new.isdisjoint(held_out_signatures())
+
+
+def test_a_head_is_logistic_regression_task_by_task(network: VisionNetwork, head: Head) -> None:
+    assert head.origin == FITTED
+    assert head.tasks == tasks_of(network.card) == ("largest kind",)
+    batch = network.read(list(events("heads", 256)))
+    features = features_of(network, batch)
+    rows = (features - features.mean(0)) / features.std(0, correction=0)
+    (labels,) = answers_to(head.tasks, batch)
+    weights = fit(rows, labels, classes=CLASSES["largest kind"], strengths=[STRENGTH])[0]
+    oracle = rows @ weights[:-1] + weights[-1]
+    assert torch.allclose(head(features)[0], oracle, atol=1e-2)
+    assert len(parts_of(batch, 100)) == 3
+
+
+def test_a_published_head_is_taken_before_any_is_fitted(
+    network: VisionNetwork, head: Head, tmp_path: Path
+) -> None:
+    write_head(tmp_path, TrainedHead(head.weight, head.bias, head.tasks))
+    card = replace(network.card, spec=f"timm:vit_tiny_patch16_224@{tmp_path}")
+    read = kept_heads.published_head(card)
+    assert read is not None
+    assert read.origin == PUBLISHED
+    assert torch.equal(read.weight, head.weight.half().float())
+    assert kept_heads.published_head(replace(card, spec="timm:resnet18")) is None
+
+
+def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: Path) -> None:
+    encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
+    reader = cut_language(encoder, level="5")
+    batch = reader.read(list(events("tests", 4)))
+    task = NextToken(reader.head, 300)
+    with torch.no_grad():
+        last = len(reader.card.layers) - 1
+        features = reader.upper(reader.lower(batch, last), last, batch)
+    encoding = encoder.encode([describe(event, "5") for event in events("tests", 4)])
+    assert np.allclose(task.score(features, batch), 1 - encoding.bits / encoding.bytes, atol=1e-4)
+    total = (encoding.bits * np.log(2)).sum() / batch["present"][:, 1:].sum()
+    assert float(task.loss(features, batch)) == pytest.approx(float(total), rel=1e-4)
+    assert (task.guess(batch, batch) <= 1).all()
+    mine, others = Side(reader, batch, batch), {**batch, "tokens": batch["tokens"] + 1}
+    check_pair(mine, mine)
+    with pytest.raises(InputError, match="cut the captions into different tokens"):
+        check_pair(Side(reader, others, others), mine)
+
+
+def test_a_stitch_stays_within_a_modality(side: Side, tmp_path: Path) -> None:
+    encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
+    reader: LanguageNetwork = cut_language(encoder, level="5")
+    batch = reader.read(list(events("tests", 2)))
+    with pytest.raises(InputError, match="a stitch stays within one"):
+        check_pair(Side(reader, batch, batch), side)

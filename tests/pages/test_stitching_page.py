@@ -1,0 +1,76 @@
+"""The Stitching page over the smallest shipped models: what is kept is drawn, what is not is
+offered.
+"""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.cli import main
+from core.embedding.runner import embed
+from core.encoders.catalog import open_encoder
+from core.networks import heads, kept_heads
+from core.questions.asking import ask
+from core.questions.stitching.question import Fitting, StitchMap
+from core.settings import CAVE_WEIGHTS
+from core.stimuli.cave.dataset import CaveDataset
+from core.store import Store
+from core.study.study import Study
+from tests.pages.seen import charts, said
+
+NAMES = ("vit-multitask-xs", "vit-clip-xs")
+CHOSEN = {"events": "64", "steps": "2"}
+PAGE = "experiments/stitching"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store that keeps all stitches of two models."""
+    root, dataset = tmp_path_factory.mktemp("stitched"), CaveDataset(size=24)
+    for name in NAMES:
+        spec = f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / name}"
+        embed(root, dataset, open_encoder(spec, device=torch.device("cpu")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_heads, "fit_head", partial(heads.fit_head, count=64))
+        fitting = Fitting(events=64, steps=2)
+        ask(StitchMap(x=NAMES[1], y=NAMES[0], fitting=fitting), Study(Store(root), "cave"))
+    return root
+
+
+def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
+    app = opened(store, PAGE, **CHOSEN)
+    assert not app.exception
+    assert said(app) == ""
+    assert charts(app) == ["one", "layers", "foretold"]
+    assert (app.selectbox(key="x").value, app.selectbox(key="y").value) == NAMES[::-1]
+    texts = " ".join(text.value for text in app.markdown).replace("\\", "")
+    assert f"layer 0 of {NAMES[1]}, {NAMES[0]} loses" in texts
+    assert "4 pairs of layers are too few" in texts
+    captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
+    assert captions.count("no two of these models go together") == 1  # of one seed, for kinds
+    assert "queue-trend" in {button.key for button in app.button}
+    lines = [code.value for code in app.code if code.value.startswith("platoscope stitch")]
+    assert len(lines) == 3
+    for line in dict.fromkeys(lines):
+        assert main([*shlex.split(line)[1:], "--json"]) == 0
+        assert '"lost"' in capsys.readouterr().out
+
+
+def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
+    app = opened(store, PAGE, **CHOSEN, seed="1")
+    assert charts(app) == []
+    keys = {button.key for button in app.button}
+    assert {"stitch", "queue-map", "queue-trend"} <= keys
+    words: list[list[str]] = []
+    monkeypatch.setattr(
+        "pages._parts.library.queued.queue.submit",
+        lambda _, asked: words.append(list(asked)),
+    )
+    app.button(key="queue-map").click().run()
+    assert words[0][:2] == ["stitching", "map"]
+    assert "--seed" in words[0]

@@ -1,0 +1,244 @@
+"""What stitches lose: by hand, by brute force, and over a store of the smallest shipped models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import spearmanr, ttest_ind
+
+from core.embedding.runner import embed
+from core.encoders.catalog import open_encoder
+from core.errors import InputError, MetricError
+from core.networks import heads, kept_heads
+from core.questions.asking import ask, recipe_of
+from core.questions.kept import FRESH, list_results
+from core.questions.stitching import keeping, many, roster
+from core.questions.stitching.findings import (
+    correlate,
+    kind_findings,
+    map_findings,
+    stitch_findings,
+    trend_findings,
+)
+from core.questions.stitching.losses import least_path, same_depth, summarize
+from core.questions.stitching.question import Fitting, Stitch, StitchKinds, StitchMap, StitchTrend
+from core.settings import CAVE_WEIGHTS
+from core.stimuli.cave.dataset import CaveDataset
+from core.store import Store
+from core.study.study import Study
+
+NAMES = ("vit-multitask-xs", "vit-clip-xs")
+QUICK = Fitting(events=64, steps=2)
+
+
+def test_losses_by_hand() -> None:
+    own, guess = np.array([1.0, 0.8, 0.6, 0.6]), np.full(4, 0.5)
+    nothing = summarize(own, own, guess)
+    assert [nothing[name] for name in ("penalty", "lost", "lost_low", "lost_high")] == [0, 0, 0, 0]
+    everything = summarize(guess, own, guess)
+    assert everything["lost"] == everything["lost_low"] == everything["lost_high"] == 1
+    half = summarize((own + guess) / 2, own, guess)
+    assert half["penalty"] == pytest.approx(0.125)
+    assert half["lost"] == pytest.approx(0.5)
+    assert half["penalty_low"] < 0.125 < half["penalty_high"]
+    assert np.isnan(summarize(own, guess, guess)["lost"])
+
+
+def test_the_way_of_least_penalty_is_the_best_of_all_ways() -> None:
+    dice = np.random.default_rng(0)
+    for shape in ((1, 3), (3, 1), (3, 4), (5, 5)):
+        penalties = dice.random(shape)
+        ways = list(combinations_with_replacement(range(shape[0]), shape[1]))
+        costs = [sum(penalties[x, y] for y, x in enumerate(way)) for way in ways]
+        assert tuple(least_path(penalties)) == ways[int(np.argmin(costs))]
+    assert least_path(np.zeros((3, 3))).tolist() == [0, 0, 0]
+    with pytest.raises(InputError, match="stitch the others first"):
+        least_path(np.array([[0.0, np.nan]]))
+    assert same_depth(6, 4) == [(0, 0), (2, 1), (3, 2), (5, 3)]
+    assert same_depth(4, 1) == [(3, 0)]
+
+
+def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return models of three objectives, sizes and seeds, and what pairs of them lose: `rise` more
+    for every tenth of the tasks.
+    """
+    dice = np.random.default_rng(seed)
+    models = pd.DataFrame(
+        [
+            {
+                "model": f"{objective}-{size}#{seed}",
+                "objective": objective,
+                "group": objective,
+                "recipe": f"{objective}-{size}",
+                "copy": False,
+                "size": size,
+                "seed": seed,
+                "parameters": 10.0 ** (4 + place),
+            }
+            for objective in ("multitask", "SimCLR", "CLIP")
+            for place, size in enumerate(("XS", "S", "M"))
+            for seed in range(3)
+        ]
+    )
+    place = {"XS": 0.0, "S": 1.0, "M": 2.0}  # tenths of the tasks
+    duos = roster.across_objectives(models, ("multitask", "SimCLR", "CLIP"))
+    about = models.set_index("model")
+    rows = [
+        {
+            "kind": duo.kind,
+            "x": duo.x,
+            "y": duo.y,
+            "pairs": 2,
+            "lost": 0.5 + rise * place[about.loc[duo.x, "size"]] + dice.normal(0, 0.01),
+            "penalty": 0.1,
+            "least_squares": 0.6,
+            "own": 0.7,
+            "score": 0.6,
+            "chance": 0.5,
+            "objective_x": about.loc[duo.x, "objective"],
+            "objective_y": about.loc[duo.y, "objective"],
+            "size": about.loc[duo.y, "size"],
+            "competence": 0.3 + 0.1 * place[about.loc[duo.y, "size"]],
+        }
+        for duo in duos
+    ]
+    return models, pd.DataFrame(rows)
+
+
+def test_a_trend_over_size_is_found_and_none_is_made_up() -> None:
+    _, rows = family(-0.1)
+    assert len(rows) == 3 * 3 * 6  # sizes, seeds, ordered pairs of objectives
+    table = many.trend_over_competence(rows, draws=199, seed=0)
+    row = table[table["measure"] == "lost"].iloc[0]
+    assert row["rise"] == pytest.approx(-0.1, abs=0.01)
+    assert row["rise_low"] < row["rise"] < row["rise_high"] < 0
+    assert row["p"] <= row["q"] <= 0.05
+    said = trend_findings(StitchTrend(), table)
+    assert "falls: they are stitched more cheaply" in said[0]
+    assert "at size XS (tasks solved 30 %)" in said[0]
+    idle = [
+        many.trend_over_competence(family(0.0, seed)[1], draws=99, seed=0) for seed in range(10)
+    ]
+    said = [trend_findings(StitchTrend(), table)[0] for table in idle]
+    assert np.mean(["It is not shown here" in one for one in said]) >= 0.8
+
+
+def test_kinds_are_judged_beside_another_seed() -> None:
+    models, _ = family(0.0)
+    blank = models.iloc[[0]].assign(model="blank", group="untrained", size="S", objective="none")
+    duos = roster.across_kinds(pd.concat([models, blank]), "s")
+    counts = pd.Series([duo.kind for duo in duos]).value_counts()
+    assert counts.to_dict() == dict.fromkeys(
+        [
+            roster.OTHER_SEED,
+            roster.EARLY,
+            roster.LATE,
+            roster.SMALL,
+            roster.LARGE,
+            roster.UNTRAINED,
+            *(f"{a} → {b}" for a in ("self-supervised", "CLIP") for b in ("supervised",)),
+            *(f"{a} → {b}" for a in ("supervised",) for b in ("self-supervised", "CLIP")),
+        ],
+        3,
+    )
+    lost = {roster.OTHER_SEED: (0.1, 0.11, 0.12), roster.UNTRAINED: (0.8, 0.81, 0.83)}
+    rows = pd.DataFrame(
+        [{"kind": kind, "lost": value} for kind, values in lost.items() for value in values]
+    )
+    table = many.compare_kinds(rows).set_index("kind")
+    row = table.loc[roster.UNTRAINED].iloc[0]
+    assert row["p"] == pytest.approx(ttest_ind(*lost.values(), equal_var=False).pvalue)
+    assert row["mean"] == pytest.approx(np.mean(lost[roster.UNTRAINED]))
+    assert row["low"] < row["mean"] < row["high"]
+    assert np.isnan(table.loc[roster.OTHER_SEED, "p"]).all()
+    said = kind_findings(StitchKinds(), table.reset_index())
+    assert said[0].startswith("A network that goes on from same recipe, other seed loses 11 %")
+    assert "untrained → supervised differ from that" in said[1]
+
+
+def test_alignment_that_foretells_is_said_to() -> None:
+    aligned = np.linspace(0, 1, 12)
+    table = pd.DataFrame({"alignment": aligned, "lost": 1 - aligned**2})
+    assert correlate(table).value == spearmanr(*table.to_numpy().T).statistic == -1
+    named = table.assign(name_x="a", name_y="b", on_path=True, lost_low=0.0, lost_high=1.0)
+    said = map_findings(StitchMap(), named)
+    assert "Better aligned layers lose less (Spearman −1.00" in said[1]
+    few = map_findings(StitchMap(), named[:4])
+    assert "4 pairs of layers are too few" in few[1]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Return a store of the smallest shipped models over 24 held-out events."""
+    quick = partial(heads.fit_head, count=64)
+    root, dataset = tmp_path_factory.mktemp("stitched"), CaveDataset(size=24)
+    device = torch.device("cpu")
+    for name in NAMES:
+        spec = f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / name}"
+        embed(root, dataset, open_encoder(spec, device=device))
+    embed(root, dataset, open_encoder(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", device=device))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_heads, "fit_head", quick)
+        yield Study(Store(root), "cave")
+
+
+def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeypatch) -> None:
+    one = Stitch(fitting=QUICK)
+    table = ask(one, study)
+    assert table["h"].tolist() == [
+        "trained",
+        "least squares",
+        "random",
+        "identity",
+        "itself, identity",
+    ]
+    assert table.set_index("h").loc["itself, identity", "penalty"] == 0
+    said = stitch_findings(Stitch(x=NAMES[1], y=NAMES[0]), table)
+    assert f"layer 0 of {NAMES[1]}, {NAMES[0]} loses" in said[0]
+    assert said[2].endswith("loses nothing, as it must.")
+    told: list[int] = []
+    asked = StitchMap(x=NAMES[1], y=NAMES[0], fitting=QUICK)
+    whole = ask(asked, study, lambda done, *_: told.append(done))
+    assert told == [2, 3, 4]  # the first was kept
+    assert whole[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert whole.loc[0, "lost"] == table.loc[0, "lost"]
+    assert whole["on_path"].sum() == 2
+    assert whole["alignment"].notna().all()
+    monkeypatch.setattr(keeping, "open_bench", None)  # nothing is made again
+    pd.testing.assert_frame_equal(ask(asked, study), whole)
+    states = list_results(study, (Stitch,)).set_index("holds")["state"]
+    assert set(states) == {FRESH}
+    assert f"Fitted head: {NAMES[0]}" in states
+    again = keeping.stitches_recipe(study, *NAMES, QUICK)
+    assert again != keeping.stitches_recipe(study, *NAMES[::-1], QUICK)
+    assert recipe_of(one, study) == recipe_of(one, study)
+
+
+def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
+    for question, sentence in (
+        (Stitch(x=NAMES[0]), "name --x and --y together"),
+        (Stitch(x=NAMES[0], y="nothing"), "no model named 'nothing'"),
+        (Stitch(x=NAMES[0], y="gpt2-xs", fitting=QUICK), "a stitch stays within one"),
+        (StitchTrend(objectives=("CLIP",)), "no two of these models go together"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            ask(question, study)
+    with pytest.raises(MetricError, match=r"has no layer 2, only 0 … 1"):
+        ask(Stitch(layer_x=2), study)
+    assert roster.stitchable(study) == ["gpt2-xs", NAMES[1], NAMES[0]]
+
+
+def test_words_of_one_network_go_on_in_another(study: Study) -> None:
+    itself = ask(Stitch(x="gpt2-xs", y="gpt2-xs", layer_x=0, layer_y=2, fitting=QUICK), study)
+    rows = itself.set_index("h")
+    assert rows.loc["itself, identity", "penalty"] == 0
+    assert rows.loc["random", "score"] < rows.loc["least squares", "score"]
+    assert set(rows["head"]) == {"the language model's own"}
+    assert Path(study.store.root).exists()
