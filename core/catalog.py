@@ -68,6 +68,12 @@ from core.questions.models.question import (
     ModelTable,
 )
 from core.questions.overview.question import Overview
+from core.questions.prefix.question import (
+    PrefixBits,
+    PrefixCaptions,
+    PrefixPair,
+    WithoutImage,
+)
 from core.questions.published.question import PublishedValues
 from core.questions.question import Question
 from core.questions.score.question import Score
@@ -79,6 +85,7 @@ from core.questions.stimuli.question import (
     StimulusNeighbors,
     StimulusResiduals,
 )
+from core.questions.swapping.question import Swap
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear, Matrices
@@ -138,6 +145,8 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelProfiles,
     ModelTable,
     Overview,
+    PrefixBits,
+    PrefixCaptions,
     PublishedValues,
     Score,
     StimulusList,
@@ -146,6 +155,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StimulusNeighbors,
     StimulusResiduals,
     SharedNeighbors,
+    Swap,
     Attention,
     Contrastive,
     DeepLinear,
@@ -158,4 +168,6 @@ ANSWERED: tuple[type[Question], ...] = (
     ModelLayout,
     ModelColors,
     ModelCaptions,
+    PrefixPair,
+    WithoutImage,
 )
