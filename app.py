@@ -65,6 +65,12 @@ PAGES = {
     ],
     "Experiments": [
         st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapters"),
+        st.Page(
+            "pages/experiments/reading.py",
+            title="Reading across",
+            icon=":material/translate:",
+            url_path="reading",
+        ),
     ],
     "Theory": [
         st.Page(

@@ -26,6 +26,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.store", "core.metrics"),
     ("core.embedding", "core.statistics"),
     ("core.competence",),
+    ("core.networks",),
     ("core.study",),
     ("core.figures",),
     ("core.questions",),

@@ -31,6 +31,7 @@ PAGES = {
     "dispersion": "carry over",
     "captions": "says more",
     "adapters": "linear adapters",
+    "experiments/reading": "read another",
     "stimuli": "models agree on",
 }
 

@@ -21,8 +21,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.prefix.findings import bits_findings, caption_findings
-from core.questions.prefix.lessons import choose_level
-from core.questions.prefix.pairs import measure_pair, measure_without, texts_of
+from core.questions.prefix.lessons import choose_level, texts_of
 from core.questions.prefix.question import PrefixBits, PrefixCaptions, PrefixPair, WithoutImage
 from core.questions.prefix.truth import count_named, first_caption
 from core.questions.registry import Answer, declare
@@ -203,8 +202,22 @@ def complete_pair(question: Q, study: Study) -> Q:
     return replace(question, x=whole.x[0], y=whole.y[0], lessons=whole.lessons)
 
 
-declare(PrefixPair, Answer(measure_pair, version=1, complete=complete_pair))
-declare(WithoutImage, Answer(measure_without, version=1))
+def measure_one(question: PrefixPair, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Train maps between two models and measure them; see `measure_pair`."""
+    from core.questions.prefix.pairs import measure_pair  # timm takes seconds
+
+    return measure_pair(question, study, report)
+
+
+def measure_plain(question: WithoutImage, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Train prefixes without images and measure them; see `measure_without`."""
+    from core.questions.prefix.pairs import measure_without  # as above
+
+    return measure_without(question, study, report)
+
+
+declare(PrefixPair, Answer(measure_one, version=1, complete=complete_pair))
+declare(WithoutImage, Answer(measure_plain, version=1))
 
 
 def show_captions(question: PrefixCaptions, study: Study, report: Progress | None) -> pd.DataFrame:

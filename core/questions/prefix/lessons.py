@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from jaxtyping import Int64
@@ -20,7 +21,7 @@ from core.stimuli.catalog import open_dataset
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import event_rng, events
 from core.stimuli.cave.grammar import describe
-from core.stimuli.dataset import check_captions, check_images
+from core.stimuli.dataset import Dataset, check_captions, check_images
 from core.study.stimuli import studied_indices
 from core.study.study import Study
 
@@ -81,12 +82,21 @@ def measured(study: Study, lessons: Lessons) -> tuple[Int64[np.ndarray, " n"], T
     return rows, _of_dataset(study, lessons.level, rows)
 
 
+def texts_of(study: Study, lessons: Lessons) -> Sequence[str]:
+    """Return the captions that are measured, in the order of `measured`."""
+    return measured(study, lessons)[1].captions(0)
+
+
 def _of_dataset(study: Study, level: str, rows: Int64[np.ndarray, " n"]) -> Told:
     texts = read_texts(study.store, study.dataset.name, level)
-    dataset = open_dataset(study.dataset)
+
+    @cache
+    def dataset() -> Dataset:
+        return open_dataset(study.dataset)
+
     return Told(
         len(rows),
-        lambda row: dataset.image(int(rows[row])),
+        lambda row: dataset().image(int(rows[row])),
         lambda _: [texts[row][0] for row in rows],
     )
 

@@ -4,7 +4,7 @@ write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -196,8 +196,3 @@ def _telling(report: Progress | None, what: str) -> Callable[[int, int], None]:
             report(done, total, what)
 
     return tell
-
-
-def texts_of(study: Study, lessons: Lessons) -> Sequence[str]:
-    """Return the captions that are measured, in the order of `measured`."""
-    return measured(study, lessons)[1].captions(0)

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float64
 from core.errors import InputError
 from core.progress import Progress
 from core.questions.registry import Answer, declare
-from core.questions.swapping.findings import swap_findings
+from core.questions.swapping.findings import MEAN, OVERALL, swap_findings
 from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import Swap
 from core.questions.swapping.trials import Trials, run_trials
@@ -23,8 +23,7 @@ from core.statistics.intervals import mean_interval
 from core.study.spaces import default_spaces, find_space, find_spaces, language_beside
 from core.study.study import Study
 
-OVERALL = "all factors"
-MEAN = "mean"  # over the pairs of a kind, in the place of both spaces
+ANCHORS = 256
 ACROSS = "across modalities"
 COLUMNS = (
     "way",
@@ -62,13 +61,14 @@ def complete_swap(question: Swap, study: Study) -> Swap:
             " embed another model"
         )
     left = study.size - -(-study.size // question.folds)
-    if question.anchors > left:
+    anchors = min(ANCHORS, left) if question.anchors is None else question.anchors
+    if anchors > left:
         raise InputError(
-            f"{question.anchors} anchors are expected among the stimuli that a probe learns from;"
+            f"{anchors} anchors are expected among the stimuli that a probe learns from;"
             f" of {study.size} in {question.folds} folds these are {left}: use fewer --anchors"
         )
     factors = tuple(factor_classes(study, question.factors))
-    return replace(question, spaces=spaces, factors=factors)
+    return replace(question, spaces=spaces, factors=factors, anchors=anchors)
 
 
 def _usual_spaces(study: Study) -> list[str]:
@@ -92,6 +92,7 @@ def swap(question: Swap, study: Study, report: Progress | None) -> pd.DataFrame:
     spaces = [
         study.spaces(place.model)[place.layer] for place in find_spaces(study, question.spaces)
     ]
+    assert question.anchors is not None
     trials = run_trials(
         spaces,
         list(classes.values()),

@@ -12,7 +12,8 @@ from core.questions.sentences import listed
 from core.questions.swapping.question import Swap
 
 SURE = 0.05
-OVERALL, MEAN = "all factors", "mean"
+OVERALL = "all factors"
+MEAN = "mean"  # over the pairs of a kind, in the place of both spaces
 WAYS = {
     "orthogonal": "turned onto its space by one orthogonal map",
     "relative": "by cosines with the same anchors",

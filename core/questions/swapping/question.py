@@ -31,8 +31,12 @@ class Swap(StudyQuestion):
         metavar="F",
         help="factors that probes tell (all of 2 to 20 values that are known of every stimulus)",
     )
-    anchors: int = option(
-        256, least=LEAST, label="Anchors", help="stimuli by which two spaces are joined"
+    anchors: int | None = option(
+        None,
+        least=LEAST,
+        label="Anchors",
+        help="stimuli by which two spaces are joined (256, or what a fold leaves where that is"
+        " less)",
     )
     folds: int = option(
         4, least=2, most=20, label="Folds", help="parts of the stimuli, each of them tested once"
