@@ -15,11 +15,11 @@ from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.swapping.findings import MEAN, OVERALL, swap_findings
 from core.questions.swapping.labels import factor_classes
-from core.questions.swapping.question import Swap
+from core.questions.swapping.question import LEAST, Swap
 from core.questions.swapping.trials import Trials, run_trials
 from core.questions.swapping.ways import WAYS
+from core.statistics.crossed import crossed_mean
 from core.statistics.discoveries import adjust
-from core.statistics.intervals import mean_interval
 from core.study.spaces import default_spaces, find_space, find_spaces, language_beside
 from core.study.study import Study
 
@@ -51,7 +51,7 @@ def complete_swap(question: Swap, study: Study) -> Swap:
     """Name spaces and factors where none are named.
 
     Raises UnknownNameError and MetricError for spaces, UnknownNameError and InputError for factors,
-    InputError for a single space and for more anchors than a fold leaves.
+    InputError for a single space and for too few or too many anchors.
     """
     named = question.spaces or _usual_spaces(study)
     spaces = tuple(map(str, find_spaces(study, named)))
@@ -61,11 +61,12 @@ def complete_swap(question: Swap, study: Study) -> Swap:
             " embed another model"
         )
     left = study.size - -(-study.size // question.folds)
-    anchors = min(ANCHORS, left) if question.anchors is None else question.anchors
-    if anchors > left:
+    anchors = min(ANCHORS, left // 3) if question.anchors is None else question.anchors
+    if not LEAST <= anchors <= left // 2:
         raise InputError(
-            f"{anchors} anchors are expected among the stimuli that a probe learns from;"
-            f" of {study.size} in {question.folds} folds these are {left}: use fewer --anchors"
+            f"anchors are expected to be {LEAST} or more, and half of the stimuli outside a fold at"
+            f" most, since the others teach the probes; got {anchors} of {left}: choose other"
+            " --anchors or more stimuli"
         )
     factors = tuple(factor_classes(study, question.factors))
     return replace(question, spaces=spaces, factors=factors, anchors=anchors)
@@ -170,10 +171,18 @@ def _mean(several: Sequence[Bool[np.ndarray, "f n"]]) -> Float64[np.ndarray, "f 
     return mean
 
 
-def _figures(right: Shares, own: Shares, host: Shares, null: Shares, *, tested: bool) -> Row:
+def _figures(
+    right: Shares,
+    own: Shares,
+    host: Shares,
+    null: Float64[np.ndarray, " permutations"],
+    *,
+    tested: bool,
+) -> Row:
     score, chance, best = float(right.mean()), float(null.mean()), float(host.mean())
-    low, high = mean_interval(right)
-    beats = mean_interval(host)[0] > chance
+    _, low, high, _ = crossed_mean(right[None])
+    least = crossed_mean(host[None]).low  # NaN where all are right, or none
+    beats = best > chance and not least <= chance
     reached = int((null >= score).sum())
     return {
         "score": score,

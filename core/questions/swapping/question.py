@@ -35,8 +35,8 @@ class Swap(StudyQuestion):
         None,
         least=LEAST,
         label="Anchors",
-        help="stimuli by which two spaces are joined (256, or what a fold leaves where that is"
-        " less)",
+        help="stimuli by which two spaces are joined; they teach no probe (256, or a third of those"
+        " outside a fold where that is less)",
     )
     folds: int = option(
         4, least=2, most=20, label="Folds", help="parts of the stimuli, each of them tested once"

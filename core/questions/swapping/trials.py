@@ -57,8 +57,9 @@ def run_trials(
 ) -> Trials:
     """Fit a probe of every factor in every space, and use it in every other, by every way.
 
-    Each stimulus is tested once, by probes that learned from the other folds. spaces: over the same
-    stimuli. labels: classes from 0, by factor.
+    Each stimulus is tested once, by probes that learned from the other folds. Anchors teach no
+    probe: what a probe remembers of them by chance, the map that they make would find again, even
+    between unrelated spaces. spaces: over the same stimuli. labels: classes from 0, by factor.
     """
     n, dice = len(labels[0]), np.random.default_rng(seed)
     pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
@@ -66,9 +67,8 @@ def run_trials(
     right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
     null = {key: np.zeros((permutations, len(labels))) for key in keys if key[1] != key[2]}
     truth = np.stack(labels)
-    for fold, parts in enumerate(_folds(dice.permutation(n), folds)):
-        known = np.concatenate([parts.train, parts.validation])
-        joined = dice.choice(known, size=anchors, replace=False)
+    for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
+        known = np.concatenate([joined, parts.train, parts.validation])
         orders = [dice.permutation(anchors) for _ in range(permutations)]
         held = [hold(space, known, joined) for space in spaces]
         for host, one in enumerate(held):
@@ -124,10 +124,13 @@ def fit_probes(rows: Read, labels: Sequence[Labels], parts: Split) -> Probes:
     return Probes(weights[:-1], weights[-1], tuple(each.shape[1] for each in chosen))
 
 
-def _folds(order: Rows, count: int) -> Iterator[Split]:
-    """Yield each part of the stimuli as the test, and what of the others trains and validates."""
+def _folds(order: Rows, count: int, anchors: int) -> Iterator[tuple[Rows, Split]]:
+    """Yield each part of the stimuli as the test, with the anchors among the others and what of
+    the rest trains and validates.
+    """
     parts = np.array_split(order, count)
     for place, test in enumerate(parts):
-        known = np.concatenate([part for other, part in enumerate(parts) if other != place])
+        others = np.concatenate([part for other, part in enumerate(parts) if other != place])
+        known = others[anchors:]
         validates = len(known) // _VALIDATES
-        yield Split(known[validates:], known[:validates], np.sort(test))
+        yield others[:anchors], Split(known[validates:], known[:validates], np.sort(test))

@@ -43,7 +43,7 @@ def world():
 @pytest.fixture(scope="module")
 def trials(world):
     labels, *spaces = world
-    return run_trials(spaces, labels, anchors=60, folds=3, permutations=39, seed=0)
+    return run_trials(spaces, labels, anchors=50, folds=2, permutations=19, seed=0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -67,7 +67,7 @@ def test_each_stimulus_is_tested_by_probes_that_never_saw_it(world):
     _, space, *_ = world
     noise = [np.random.default_rng(5).integers(0, 2, N)]
     wide = np.random.default_rng(6).normal(size=(N, 300)).astype(np.float32)
-    right = run_trials([space, wide], noise, anchors=20, folds=3, permutations=1, seed=0).right
+    right = run_trials([space, wide], noise, anchors=20, folds=2, permutations=1, seed=0).right
     for key in right:
         assert right[key].mean() == pytest.approx(0.5, abs=0.12)
 
@@ -105,7 +105,7 @@ def test_the_strength_is_chosen_by_validation(world):
 def asked(tmp_path_factory):
     root = build(tmp_path_factory.mktemp("swapped"), PaintedDataset(60), **SMALL)
     study = Study(Store(root), "cave")
-    question = Swap(spaces=("vit-mae-m", "vit-clip-m", "gpt-2-m:2"), permutations=19, folds=3)
+    question = Swap(spaces=("vit-mae-m", "vit-clip-m", "gpt-2-m:2"), permutations=19, folds=2)
     return study, question, ask(question, study)
 
 
@@ -117,7 +117,7 @@ def test_every_pair_stands_beside_chance_its_home_and_its_hosts_own(asked):
     overall = table[table["factor"] == "all factors"]
     pairs = overall[overall["probe"] != "mean"]
     assert set(pairs["kind"]) == {"within vision", "across modalities"}
-    np.testing.assert_array_less(pairs["low"], pairs["score"])
+    assert not (pairs["low"] >= pairs["score"]).any()
     assert (pairs["p"] >= 1 / 20).all()
     assert (pairs["q"] >= pairs["p"]).all()
     for way in WAYS:
@@ -146,7 +146,7 @@ def test_what_cannot_be_swapped_is_refused(asked):
     study, question, _ = asked
     with pytest.raises(UnknownNameError, match="factor that a probe can tell named 'colour'"):
         ask(Swap(spaces=question.spaces, factors=("colour",)), study)
-    with pytest.raises(InputError, match="99 anchors are expected"):
+    with pytest.raises(InputError, match="got 99 of 45"):
         ask(Swap(spaces=question.spaces, anchors=99), study)
     with pytest.raises(InputError, match="two models or more; got 1"):
         ask(Swap(spaces=("gpt-2-m",)), study)
