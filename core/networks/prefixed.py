@@ -42,48 +42,27 @@ class ImagePrefix(nn.Module):
         spread = rows.std(0, correction=0)
         self.register_buffer("middle", rows.mean(0))
         self.register_buffer("spread", spread.masked_fill(spread <= 1e-6 * rows.abs().amax(0), 1.0))
-        self.units = Units(words)
+        self.register_buffer("word_middle", words.mean(0))
+        self.register_buffer("word_spread", words.std(0))
         first = torch.randn(seen.shape[2], words.shape[1], generator=dice) / seen.shape[2] ** 0.5
         self.weight = nn.Parameter(first.to(words))
         self.bias = nn.Parameter(torch.zeros_like(self.weight[0]))
 
     def forward(self, seen: Seen) -> Prefix:
         standardized = (seen - self.middle) / self.spread
-        prefix: Tensor = self.units(standardized @ self.weight + self.bias)
+        made = standardized @ self.weight + self.bias
+        prefix: Tensor = self.word_middle + self.word_spread * made
         return prefix
 
 
-class FixedPrefix(nn.Module):
-    """Vectors that are learned and the same before every text: a prefix without an image.
+def noise(length: int, width: int, *, seed: int) -> Float[Tensor, "1 length width"]:
+    """Return an image that shows nothing: normal noise as the tokens of a vision model.
 
-    length: as many as an image has tokens. words: as of `ImagePrefix`.
+    Learned with it before every text, a map of the same kind finds the best prefix without an
+    image: just as long, and just as well trained.
     """
-
-    def __init__(
-        self, length: int, words: Float[Tensor, "vocabulary width"], dice: torch.Generator
-    ) -> None:
-        super().__init__()
-        self.units = Units(words)
-        self.vectors = nn.Parameter(torch.randn(length, words.shape[1], generator=dice).to(words))
-
-    def forward(self, seen: Seen) -> Prefix:
-        prefix: Tensor = self.units(self.vectors.expand(len(seen), -1, -1))
-        return prefix
-
-
-class Units(nn.Module):
-    """From standardized vectors to such as word embeddings are: each feature has their mean and
-    spread.
-    """
-
-    def __init__(self, words: Float[Tensor, "vocabulary width"]) -> None:
-        super().__init__()
-        self.register_buffer("middle", words.mean(0))
-        self.register_buffer("spread", words.std(0))
-
-    def forward(self, vectors: Prefix) -> Prefix:
-        prefix: Tensor = self.middle + self.spread * vectors
-        return prefix
+    dice = torch.Generator().manual_seed(seed)
+    return torch.randn(1, length, width, generator=dice)
 
 
 def word_vectors(encoder: LanguageEncoder) -> Float[Tensor, "vocabulary width"]:

@@ -124,14 +124,13 @@ def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.D
                 rows.append({"x": x, "y": y, "reason": str(error)})
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
     table["q"] = adjust(table["p"].to_numpy(float))
-    return _beside(table, question, study).assign(reason=table["reason"].fillna(""))
+    return _beside(table, question, study)
 
 
 def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progress | None) -> Row:
     scope, lessons = question.scope, question.lessons
     pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
-    length = int(pair["tokens"].iloc[0])
-    plain = ask(WithoutImage(scope, x, length, lessons), study, report)
+    plain = ask(_without(question, x, y, pair, study), study, report)
     bits: dict[str, Table] = {
         name: _wide(table, name)
         for table, name in ((pair, "own"), (pair, "other"), (plain, "without"))
@@ -151,10 +150,21 @@ def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progres
         "misled_low": misled.low,
         "misled_high": misled.high,
         "per_caption": float((bits["without"] - bits["own"]).mean()),
-        "tokens": length,
+        "tokens": int(pair["tokens"].iloc[0]),
         "trainings": lessons.seeds,
         "captions": sizes.shape[1],
+        "reason": "",
     }
+
+
+def _without(
+    question: PrefixBits | PrefixCaptions, x: str, y: str, pair: pd.DataFrame, study: Study
+) -> WithoutImage:
+    """Return the question about a prefix without an image that a pair is set against: as long, from
+    tokens as wide.
+    """
+    length, width = int(pair["tokens"].iloc[0]), study.entry(y).dims[-1]
+    return WithoutImage(question.scope, x, length, width, question.lessons)
 
 
 def _wide(table: pd.DataFrame, name: str) -> Table:
@@ -231,8 +241,7 @@ def show_captions(question: PrefixCaptions, study: Study, report: Progress | Non
     lessons = question.lessons
     asked = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
     pair = ask(asked, study, report)
-    length = int(pair["tokens"].iloc[0])
-    plain = ask(WithoutImage(question.scope, question.x, length, lessons), study, report)
+    plain = ask(_without(question, question.x, question.y, pair, study), study, report)
     first = pair[pair["training"] == 0]
     table = pd.DataFrame(
         {

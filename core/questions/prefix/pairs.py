@@ -6,24 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Int64
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.competence.opened import reopen
 from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError
 from core.networks.prefixed import (
-    FixedPrefix,
     ImagePrefix,
     Seen,
     Tokens,
     need_causal,
+    noise,
     see,
     tokenize,
     word_vectors,
@@ -38,8 +38,6 @@ from core.study.study import Study
 
 TOGETHER = 64  # images that are seen, or texts that are written, at a time
 ROOM = 1.25  # of what is written, times the longest caption
-
-P = TypeVar("P", bound=nn.Module)
 
 
 class Exam(NamedTuple):
@@ -96,21 +94,23 @@ def measure_pair(question: PrefixPair, study: Study, report: Progress | None) ->
 
 def measure_without(question: WithoutImage, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, without (bits of the caption behind
-    a prefix that was learned without an image), bytes, and what the first training writes.
+    a prefix that was learned with one picture of noise in the place of every image), bytes, and
+    what the first training writes.
     """
     lessons, length = question.lessons, question.tokens
     school = School(_language(question.x, study), lessons, report)
     indices, told = measured(study, lessons)
     exam = _exam(school.language, indices, told, length=length)
-    nothing = torch.empty(len(indices), length, 0, device=school.language.device)
+    nothing = noise(length, question.width, seed=lessons.seed).to(school.language.device)
+    seen = nothing.expand(len(indices), -1, -1)
+    make = partial(ImagePrefix, nothing, word_vectors(school.language))
     tables = []
     for training in range(lessons.seeds):
         lesson = taught(study, lessons, training=training)
-        shown = nothing.new_empty(lesson.rows, length, 0)
-        make = partial(FixedPrefix, length, word_vectors(school.language))
+        shown = nothing.expand(lesson.rows, -1, -1)
         prefix = _trained(school, training, lesson, shown, make)
-        costs = code_all(school.language, prefix, nothing, exam.tokens, exam.front)
-        written = _write(school.language, prefix, nothing[:1], exam)[0] if training == 0 else ""
+        costs = code_all(school.language, prefix, seen, exam.tokens, exam.front)
+        written = _write(school.language, prefix, nothing, exam)[0] if training == 0 else ""
         tables.append(exam.table(training, without=costs).assign(written=written))
     return pd.concat(tables, ignore_index=True)
 
@@ -152,8 +152,8 @@ def _trained(
     training: int,
     lesson: Told,
     shown: Seen,
-    make: Callable[[torch.Generator], P],
-) -> P:
+    make: Callable[[torch.Generator], ImagePrefix],
+) -> ImagePrefix:
     """Return a prefix that one training has made. make: the untrained one, from a seed's dice."""
     lessons, language = school.lessons, school.language
     seed = np.random.SeedSequence([lessons.seed, training]).generate_state(1)[0]
@@ -169,7 +169,7 @@ def _trained(
     )
 
 
-def _write(encoder: LanguageEncoder, prefix: nn.Module, seen: Seen, exam: Exam) -> list[str]:
+def _write(encoder: LanguageEncoder, prefix: ImagePrefix, seen: Seen, exam: Exam) -> list[str]:
     longest = max(map(len, exam.tokens)) - exam.front
     room = round(ROOM * longest)
     if encoder.limit is not None:

@@ -106,6 +106,7 @@ class WithoutImage(StudyQuestion):
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     tokens: int = option(1, least=1, label="Tokens", help="length of the prefix")
+    width: int = option(1, least=1, label="Width", help="dimensions of the vision model's tokens")
     lessons: Lessons = part(Lessons)
 
     def models(self) -> tuple[str, ...]:

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from core.encoders.language.encoder import LanguageEncoder
 from core.errors import TrainingError
-from core.networks.prefixed import Seen, Tokens, code_after, tokenize
+from core.networks.prefixed import ImagePrefix, Seen, Tokens, code_after, tokenize
 
 BATCH = 32
 RATE = 0.03  # in units of the spread of word embeddings
 WARMUP = 0.05  # of all steps
 HELD_OUT = 8  # one picture of so many validates
 
-P = TypeVar("P", bound=nn.Module)
-
 
 def train(
     encoder: LanguageEncoder,
-    prefix: P,
+    prefix: ImagePrefix,
     seen: Seen,
     captions: Callable[[int], Sequence[str]],
     *,
     passes: int,
     dice: torch.Generator,
     report: Callable[[int, int], None],
-) -> P:
+) -> ImagePrefix:
     """Train a prefix by AdamW, its rate down a cosine, and return it as it was after the pass that
     codes the validation captions best.
 
@@ -71,7 +68,7 @@ def train(
 
 @torch.no_grad()
 def code_all(
-    encoder: LanguageEncoder, prefix: nn.Module, seen: Seen, tokens: Tokens, front: int
+    encoder: LanguageEncoder, prefix: ImagePrefix, seen: Seen, tokens: Tokens, front: int
 ) -> Tensor:
     """Return the bits of each text behind the prefix of its image, on the CPU."""
     parts = range(0, len(seen), BATCH)
@@ -84,7 +81,7 @@ def code_all(
 
 
 def _loss(
-    encoder: LanguageEncoder, prefix: nn.Module, seen: Seen, tokens: Tokens, front: int
+    encoder: LanguageEncoder, prefix: ImagePrefix, seen: Seen, tokens: Tokens, front: int
 ) -> Tensor:
     """Return the bits per token of a batch."""
     coded = sum(len(each) - front for each in tokens)

@@ -21,9 +21,9 @@ from pages._shared.tiles import Clicks, Note
 
 READING = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
 by one linear map to where a frozen language model has its words. Only the map learns, from the
-likelihood of captions of images that are measured nowhere. Dots are the caption's bits per byte
+likelihood of captions of other images than those measured. Dots are the caption's bits per byte
 behind its own image, crosses behind another stimulus's image by the same map, strokes behind a
-prefix as long that was learned without any image: what a prefix does as such is not the image's.
+prefix as long, learned with noise for images: what a prefix does as such is not the image's.
 The bar is the 95 % **interval** of what the image saves, over other stimuli and other trainings.
 Below, the same savings stand against the pair's **alignment** and against both models'
 **competence**."""

@@ -16,7 +16,7 @@ from tiny_models import make_language
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, UnknownNameError
-from core.networks.prefixed import FixedPrefix, ImagePrefix, tokenize, word_vectors
+from core.networks.prefixed import ImagePrefix, noise, tokenize, word_vectors
 from core.questions.asking import ask, findings_of
 from core.questions.prefix import figures
 from core.questions.prefix.lessons import choose_level, measured, taught
@@ -58,10 +58,11 @@ def told(tmp_path_factory):
     captions = [f"{'abcd'[kind]}{'wxyz'[kind]}" for kind in kinds]
     words, taught_ = word_vectors(encoder), seen[:256]
     shuffled = taught_[torch.randperm(256, generator=dice)]
+    nothing = noise(3, 10, seed=0).expand(320, -1, -1)
     made = {
         "image": (ImagePrefix(taught_, words, dice), taught_),
         "shuffled": (ImagePrefix(shuffled, words, dice), shuffled),
-        "none": (FixedPrefix(3, words, dice), taught_),
+        "none": (ImagePrefix(nothing[:1], words, dice), nothing[:256]),
     }
     tokens, front = tokenize(encoder, captions[256:], length=3)
     bits = {}
@@ -75,7 +76,8 @@ def told(tmp_path_factory):
             dice=torch.Generator().manual_seed(1),
             report=lambda *_: None,
         )
-        bits[name] = code_all(encoder, prefix, seen[256:], tokens, front).numpy()
+        measured_ = nothing[256:] if name == "none" else seen[256:]
+        bits[name] = code_all(encoder, prefix, measured_, tokens, front).numpy()
     bits["other"] = code_all(
         encoder, made["image"][0], seen[256:].roll(1, 0), tokens, front
     ).numpy()
@@ -166,7 +168,7 @@ def test_a_pair_that_cannot_be_opened_says_why_and_leaves_the_others(tmp_path):
     question = PrefixBits(x=("gpt-2-m",), y=("vit-mae-m",), lessons=TINY)
     table = ask(question, study)
     assert np.isnan(table["saved"].iloc[0])
-    assert "gpt-2-m" in table["reason"].iloc[0]
+    assert "is not in the cache folder" in table["reason"].iloc[0]
     assert "No pair could be measured" in findings_of(question, table)[0]
     assert "No pair could be measured" in figures.bits(table, {}, "light").layout.meta["title"]
 
@@ -239,7 +241,7 @@ def test_findings_say_whichever_way_it_goes():
 def test_figures_show_every_pair():
     table = bits_table(np.array([[0.1, 0.02], [0.05, 0.0]]))
     titles = {name: name.upper() for name in (*table["x"], *table["y"])}
-    models = pd.DataFrame({"model": titles, "title": titles.values(), "group": "CLIP"})
+    models = pd.DataFrame({"model": list(titles), "title": titles.values(), "group": "CLIP"})
     for narrow in (False, True):
         drawn = figures.bits(table, titles, "light", narrow=narrow)
         named = [tuple(pair) for one in drawn.data for pair in one.customdata or ()]
