@@ -71,6 +71,12 @@ PAGES = {
             icon=":material/cable:",
             url_path="stitching",
         ),
+        st.Page(
+            "pages/experiments/reading.py",
+            title="Reading across",
+            icon=":material/translate:",
+            url_path="reading",
+        ),
     ],
     "Theory": [
         st.Page(

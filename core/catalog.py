@@ -68,6 +68,12 @@ from core.questions.models.question import (
     ModelTable,
 )
 from core.questions.overview.question import Overview
+from core.questions.prefix.question import (
+    PrefixBits,
+    PrefixCaptions,
+    PrefixPair,
+    WithoutImage,
+)
 from core.questions.published.question import PublishedValues
 from core.questions.question import Question
 from core.questions.score.question import Score
@@ -80,6 +86,7 @@ from core.questions.stimuli.question import (
     StimulusResiduals,
 )
 from core.questions.stitching.question import Stitch, StitchKinds, StitchMap, StitchTrend
+from core.questions.swapping.question import Swap
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear, Matrices
@@ -139,6 +146,8 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelProfiles,
     ModelTable,
     Overview,
+    PrefixBits,
+    PrefixCaptions,
     PublishedValues,
     Score,
     StimulusList,
@@ -151,6 +160,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StitchKinds,
     StitchMap,
     StitchTrend,
+    Swap,
     Attention,
     Contrastive,
     DeepLinear,
@@ -163,4 +173,6 @@ ANSWERED: tuple[type[Question], ...] = (
     ModelLayout,
     ModelColors,
     ModelCaptions,
+    PrefixPair,
+    WithoutImage,
 )

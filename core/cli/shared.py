@@ -26,6 +26,7 @@ GROUPS = {  # what commands of several words begin with
     "metrics": "does the answer depend on the metric?",
     "model": "list, rename or delete models",
     "models": "which models are alike?",
+    "prefix": "can a language model read an image through one linear map?",
     "result": "list or delete what is kept over a dataset",
     "stimuli": "which stimuli do models agree on?",
     "stitching": "which layers of one network can stand for which of another?",

@@ -121,6 +121,19 @@ def default_language(study: Study) -> list[str]:
     return finished_models(study, "caption")
 
 
+def language_beside(study: Study, others: Sequence[str]) -> list[str]:
+    """Return the largest language model of each family that finished its usual training, of the
+    sizes that the others have where there are such.
+    """
+    models = study.models().set_index("model")
+    finished = models.loc[default_language(study)].sort_values("parameters", kind="stable")
+    same = finished[
+        finished["size"].isin(models.loc[list(others), "size"]) & (finished["size"] != "")
+    ]
+    chosen = (finished if same.empty else same).reset_index()
+    return list(chosen.groupby("family", sort=True)["model"].last())
+
+
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
     """Return a row per space `model:layer`: space, model, layer (its name), title, group,
     parameters.

@@ -25,6 +25,7 @@ PAGES = {
     "/dispersion": "carry over",
     "/captions": "says more",
     "/adapters": "linear adapters",
+    "/reading": "read another",
     "/color": "geometry of color",
     "/stimuli": "models agree on",
     "/theory-contrastive": "sees in pieces",

@@ -32,6 +32,7 @@ PAGES = {
     "captions": "says more",
     "adapters": "linear adapters",
     "experiments/stitching": "from a layer of another",
+    "experiments/reading": "read another",
     "stimuli": "models agree on",
 }
 

@@ -1,0 +1,1 @@
+"""Networks put together from parts of others, all of them frozen but what joins them."""

@@ -1,0 +1,175 @@
+"""A frozen causal language model that reads vectors before a text, such as an image's.
+
+    prefix = A v + b for each token v of a frozen vision model, in the place of word embeddings
+
+Nothing but A and b is trained. Source: Merullo, Castricato, Eickhoff, Pavlick 2023 (a linear map
+from images to a language model's input); Koh, Salakhutdinov, Fried 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from PIL.Image import Image
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.encoders.language.encoder import LanguageEncoder, pad
+from core.encoders.vision import VisionEncoder, has_class_token
+from core.errors import EncoderError
+
+Tokens = Sequence[Sequence[int]]
+Prefix = Float[Tensor, "batch length width"]
+Seen = Float[Tensor, "batch length _"]  # what a vision model makes of images, token by token
+
+
+class ImagePrefix(nn.Module):
+    """One affine map from a vision model's tokens to word embeddings, the same at every place.
+
+    seen: tokens that are to be read; each feature is standardized by them. words: the language
+    model's word embeddings; the prefix is learned in units of their mean and spread.
+    """
+
+    def __init__(
+        self, seen: Seen, words: Float[Tensor, "vocabulary width"], dice: torch.Generator
+    ) -> None:
+        super().__init__()
+        rows = seen.flatten(0, 1)
+        spread = rows.std(0, correction=0)
+        self.register_buffer("middle", rows.mean(0))
+        self.register_buffer("spread", spread.masked_fill(spread <= 1e-6 * rows.abs().amax(0), 1.0))
+        self.register_buffer("word_middle", words.mean(0))
+        self.register_buffer("word_spread", words.std(0))
+        first = torch.randn(seen.shape[2], words.shape[1], generator=dice) / seen.shape[2] ** 0.5
+        self.weight = nn.Parameter(first.to(words))
+        self.bias = nn.Parameter(torch.zeros_like(self.weight[0]))
+
+    def forward(self, seen: Seen) -> Prefix:
+        standardized = (seen - self.middle) / self.spread
+        made = standardized @ self.weight + self.bias
+        prefix: Tensor = self.word_middle + self.word_spread * made
+        return prefix
+
+
+def noise(length: int, width: int, *, seed: int) -> Float[Tensor, "1 length width"]:
+    """Return an image that shows nothing: normal noise as the tokens of a vision model.
+
+    Learned with it before every text, a map of the same kind finds the best prefix without an
+    image: just as long, and just as well trained.
+    """
+    dice = torch.Generator().manual_seed(seed)
+    return torch.randn(1, length, width, generator=dice)
+
+
+def word_vectors(encoder: LanguageEncoder) -> Float[Tensor, "vocabulary width"]:
+    """Return the language model's word embeddings in float32."""
+    words: Tensor = encoder.model.get_input_embeddings().weight.detach().float()
+    return words
+
+
+def need_causal(encoder: LanguageEncoder) -> None:
+    """Raise EncoderError for a model that does not predict the next token."""
+    if not encoder.readout.is_causal:
+        raise EncoderError(
+            f"{encoder.card.name} does not predict the next token, so it can code no caption after"
+            " an image; name a causal language model"
+        )
+
+
+@torch.no_grad()  # tensors of inference mode could not teach a map
+def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
+    """Return the tokens of each image after the last block, before the final norm: the class token
+    first where the model has one and reads it, then patches or places of the feature map by rows.
+    """
+    pixels = torch.stack([encoder.prepare(image) for image in images])
+    pixels = pixels.to(encoder.device, encoder.arithmetic.weights)
+    look: dict[str, Any] = {"indices": 1, "norm": False, "intermediates_only": True}
+    with encoder.arithmetic.forward_on(encoder.device):
+        if has_class_token(encoder.model) and not encoder.of_patches:
+            ((patches, first),) = encoder.model.forward_intermediates(
+                pixels, return_prefix_tokens=True, output_fmt="NLC", **look
+            )
+            return torch.cat([first, patches], dim=1).float()
+        (places,) = encoder.model.forward_intermediates(pixels, output_fmt="NCHW", **look)
+    return places.float().flatten(2).transpose(1, 2)
+
+
+def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:
+    """Return the token ids of texts, and how many special tokens stand in front of each.
+
+    length: of the prefix. Raises EncoderError for a text that has no room behind it.
+    """
+    read = encoder.tokenizer(list(texts), return_special_tokens_mask=True)
+    room = None if encoder.limit is None else encoder.limit - length
+    longest = max(map(len, read["input_ids"]))
+    if room is not None and longest > room:
+        raise EncoderError(
+            f"{encoder.card.name} reads {encoder.limit} tokens at most, and an image of {length}"
+            f" tokens and a caption of {longest} are more; take shorter captions, or a vision model"
+            " of fewer tokens"
+        )
+    masks = read["special_tokens_mask"]
+    front = min(next((place for place, mark in enumerate(mask) if not mark), 0) for mask in masks)
+    return read["input_ids"], front
+
+
+def code_after(
+    encoder: LanguageEncoder, prefix: Prefix, tokens: Tokens, front: int
+) -> Float[Tensor, " batch"]:
+    """Return the bits of each text behind a prefix: −Σ log₂ p(token | prefix and those before it).
+
+    Gradients reach the prefix. front: special tokens that stand before each text and cost nothing.
+    """
+    ids, mask = (part.to(encoder.device) for part in pad(tokens))
+    model, length = encoder.model, prefix.shape[1]
+    words = model.get_input_embeddings()(ids)
+    vectors = torch.cat([prefix.to(words.dtype), words], dim=1)
+    seen = torch.cat([torch.ones_like(mask[:, :1]).expand(-1, length), mask], dim=1)
+    with encoder.arithmetic.forward_on(encoder.device):
+        if encoder.readout.blocks:
+            body = model.base_model(inputs_embeds=vectors, attention_mask=seen)
+            states = body.last_hidden_state[:, length + front - 1 : -1]
+            logits = model.get_output_embeddings()(states)
+        else:
+            output = model(inputs_embeds=vectors, attention_mask=seen)
+            logits = output.logits[:, length + front - 1 : -1]
+    wanted: Int[Tensor, "batch coded"] = ids[:, front:]
+    costs = F.cross_entropy(logits.float().transpose(1, 2), wanted, reduction="none")
+    return (costs * mask[:, front:]).sum(1) / log(2)
+
+
+@torch.no_grad()
+def write_after(
+    encoder: LanguageEncoder, prefix: Prefix, start: Sequence[int], *, most: int
+) -> list[str]:
+    """Return what the model writes behind each prefix, the likeliest token each time, until it ends
+    the text or has written `most` tokens.
+
+    start: the special tokens that stand before a text.
+    """
+    model, end = encoder.model, encoder.tokenizer.eos_token_id
+    first = torch.tensor([list(start)] * len(prefix), dtype=torch.long, device=encoder.device)
+    words = model.get_input_embeddings()(first)
+    read: dict[str, Any] = {"inputs_embeds": torch.cat([prefix.to(words.dtype), words], dim=1)}
+    written: list[Tensor] = []
+    ended = torch.zeros(len(prefix), dtype=torch.bool, device=encoder.device)
+    for _ in range(most):
+        with encoder.arithmetic.forward_on(encoder.device):
+            output = model(**read, use_cache=True)
+        written.append(output.logits[:, -1].argmax(1))
+        ended |= written[-1] == (-1 if end is None else end)
+        if ended.all():
+            break
+        read = {"input_ids": written[-1][:, None], "past_key_values": output.past_key_values}
+    rows = torch.stack(written, dim=1).tolist()
+    return [str(_decode(encoder, row, end)) for row in rows]
+
+
+def _decode(encoder: LanguageEncoder, ids: list[int], end: int | None) -> str:
+    kept = ids[: ids.index(end)] if end in ids else ids
+    text: str = encoder.tokenizer.decode(kept, skip_special_tokens=True)
+    return text

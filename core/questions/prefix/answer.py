@@ -1,0 +1,282 @@
+"""How many bits of a caption a frozen vision model tells a frozen language model through one linear
+map, and what the language model writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+
+from core.competence.opened import entries_to_measure
+from core.competence.records import can_measure
+from core.errors import InputError, PlatoscopeError
+from core.modalities import Item
+from core.progress import Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.prefix.findings import bits_findings, caption_findings
+from core.questions.prefix.lessons import choose_level, texts_of
+from core.questions.prefix.question import PrefixBits, PrefixCaptions, PrefixPair, WithoutImage
+from core.questions.prefix.truth import count_named, first_caption
+from core.questions.registry import Answer, declare
+from core.statistics.crossed import crossed_mean
+from core.statistics.discoveries import adjust
+from core.study.spaces import default_spaces, language_beside
+from core.study.study import Study
+
+COLUMNS = (
+    "x",
+    "y",
+    "own",
+    "other",
+    "without",
+    "saved",
+    "low",
+    "high",
+    "p",
+    "q",
+    "misled",
+    "misled_low",
+    "misled_high",
+    "per_caption",
+    "alignment",
+    "competence",
+    "solved",
+    "tokens",
+    "trainings",
+    "captions",
+    "reason",
+)
+
+Q = TypeVar("Q", PrefixCaptions, PrefixPair)
+Row = dict[str, Any]
+Table = Float64[np.ndarray, "trainings n"]
+
+
+def complete_bits(question: PrefixBits, study: Study) -> PrefixBits:
+    """Name models and caption level where none are named.
+
+    Raises UnknownNameError for the level and models, InputError for models that cannot be opened
+    again, for language models that do not predict text, and where the store has no models to name.
+    """
+    level = choose_level(study, question.lessons.level)
+    y = _named(study, question.y, "image") or _usual_vision(study)
+    x = _named(study, question.x, "caption") or _usual_language(study, y)
+    if not x or not y:
+        raise InputError(
+            "an image prefix needs a causal language model and a vision model that can be opened"
+            f" again, over {study.dataset.name!r}; embed one of each (platoscope embed)"
+        )
+    _need_causal(study, x)
+    return replace(question, x=x, y=y, lessons=replace(question.lessons, level=level))
+
+
+def _named(study: Study, names: Sequence[str], item: Item) -> tuple[str, ...]:
+    if names:
+        entries_to_measure(study.store, study.dataset.name, names, item)
+    return tuple(dict.fromkeys(names))
+
+
+def _need_causal(study: Study, names: Sequence[str]) -> None:
+    for name in names:
+        if study.store.text_costs(study.dataset.name, name) is None:
+            raise InputError(
+                f"{name} does not predict text from left to right, so it can code no caption after"
+                " an image; name a causal language model"
+            )
+
+
+def _usual_vision(study: Study) -> tuple[str, ...]:
+    names = [space.rpartition(":")[0] for space in default_spaces(study)]
+    return tuple(name for name in names if can_measure(study.entry(name)))
+
+
+def _usual_language(study: Study, y: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name in language_beside(study, y)
+        if can_measure(study.entry(name))
+        and study.store.text_costs(study.dataset.name, name) is not None
+    )
+
+
+def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return a row per pair with COLUMNS, in bits per byte of the caption, means over captions.
+
+    own, other, without: behind its own image, behind another stimulus's image by the same map, and
+    behind a prefix as long that was learned without images. saved: without − own, positive where
+    the image helps; misled: other − without. Intervals, p: see `crossed_mean`; q: p adjusted over
+    the pairs. per_caption: saved, in bits of a whole caption. NaN with a reason for a pair that
+    cannot be measured.
+    """
+    rows = []
+    for x in question.x:
+        for y in question.y:
+            try:
+                rows.append({"x": x, "y": y, **_measure(question, x, y, study, report)})
+            except PlatoscopeError as error:
+                rows.append({"x": x, "y": y, "reason": str(error)})
+    table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    table["q"] = adjust(table["p"].to_numpy(float))
+    return _beside(table, question, study)
+
+
+def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progress | None) -> Row:
+    scope, lessons = question.scope, question.lessons
+    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
+    plain = ask(_without(question, x, y, pair, study), study, report)
+    bits: dict[str, Table] = {
+        name: _wide(table, name)
+        for table, name in ((pair, "own"), (pair, "other"), (plain, "without"))
+    }
+    sizes = _wide(pair, "bytes")
+    saved, misled = (
+        crossed_mean((one - other) / sizes)
+        for one, other in ((bits["without"], bits["own"]), (bits["other"], bits["without"]))
+    )
+    return {
+        **{name: float((each / sizes).mean()) for name, each in bits.items()},
+        "saved": saved.value,
+        "low": saved.low,
+        "high": saved.high,
+        "p": saved.p,
+        "misled": misled.value,
+        "misled_low": misled.low,
+        "misled_high": misled.high,
+        "per_caption": float((bits["without"] - bits["own"]).mean()),
+        "tokens": int(pair["tokens"].iloc[0]),
+        "trainings": lessons.seeds,
+        "captions": sizes.shape[1],
+        "reason": "",
+    }
+
+
+def _without(
+    question: PrefixBits | PrefixCaptions, x: str, y: str, pair: pd.DataFrame, study: Study
+) -> WithoutImage:
+    """Return the question about a prefix without an image that a pair is set against: as long, from
+    tokens as wide.
+    """
+    length, width = int(pair["tokens"].iloc[0]), study.entry(y).dims[-1]
+    return WithoutImage(question.scope, x, length, width, question.lessons)
+
+
+def _wide(table: pd.DataFrame, name: str) -> Table:
+    """Return a column as a matrix, a row per training."""
+    wide: np.ndarray = table[name].to_numpy(float).reshape(table["training"].nunique(), -1)
+    return wide
+
+
+def _beside(table: pd.DataFrame, question: PrefixBits, study: Study) -> pd.DataFrame:
+    """Put beside each pair its alignment, and how competent both models are."""
+    aligned = ask(Alignment(question.scope, x=question.x, y=question.y, axis=""), study)
+    scores = aligned.set_index(["model_x", "model_y"])["score"]
+    skills = study.competence().set_index("model")["value"]
+    solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"]
+    pairs = pd.MultiIndex.from_frame(table[["x", "y"]])
+    return table.assign(
+        alignment=scores.reindex(pairs).to_numpy(),
+        competence=skills.reindex(table["x"]).to_numpy(),
+        solved=solved.reindex(table["y"]).to_numpy(),
+    )
+
+
+declare(
+    PrefixBits,
+    Answer(
+        compare,
+        version=1,
+        complete=complete_bits,
+        needs=(PrefixPair, WithoutImage, Alignment, TasksSolved),
+        findings=bits_findings,
+        shown=COLUMNS[:10] + COLUMNS[13:17],
+    ),
+)
+
+
+def complete_pair(question: Q, study: Study) -> Q:
+    """Name both models and the caption level; raises as `complete_bits`."""
+    both = PrefixBits(
+        question.scope,
+        x=(question.x,) if question.x else (),
+        y=(question.y,) if question.y else (),
+        lessons=question.lessons,
+    )
+    whole = complete_bits(both, study)
+    return replace(question, x=whole.x[0], y=whole.y[0], lessons=whole.lessons)
+
+
+def measure_one(question: PrefixPair, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Train maps between two models and measure them; see `measure_pair`."""
+    from core.questions.prefix.pairs import measure_pair  # timm takes seconds
+
+    return measure_pair(question, study, report)
+
+
+def measure_plain(question: WithoutImage, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Train prefixes without images and measure them; see `measure_without`."""
+    from core.questions.prefix.pairs import measure_without  # as above
+
+    return measure_without(question, study, report)
+
+
+declare(PrefixPair, Answer(measure_one, version=1, complete=complete_pair))
+declare(WithoutImage, Answer(measure_plain, version=1))
+
+
+def show_captions(question: PrefixCaptions, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return a row per measured stimulus: index, caption, what the first training writes behind its
+    image (written) and without an image, the likeliest token each time.
+
+    Of the Cave texts are cut after their first caption, and named, there and elsewhere count the
+    things that it names, those that are in the image, and those that are in the image of the
+    stimulus before it, which is chance.
+    """
+    lessons = question.lessons
+    asked = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
+    pair = ask(asked, study, report)
+    plain = ask(_without(question, question.x, question.y, pair, study), study, report)
+    first = pair[pair["training"] == 0]
+    table = pd.DataFrame(
+        {
+            "index": first["index"].to_numpy(),
+            "caption": list(texts_of(study, lessons)),
+            "written": first["written"].to_list(),
+            "without": plain["written"].iloc[0],
+        }
+    )
+    return _with_truth(table, study) if study.dataset.has_probes else table
+
+
+def _with_truth(table: pd.DataFrame, study: Study) -> pd.DataFrame:
+    cut = table.assign(**{name: table[name].map(first_caption) for name in ("written", "without")})
+    stimuli = study.store.stimuli(study.dataset.name)
+    columns = [name for name in stimuli if str(name).startswith("kind_")]
+    kinds = [set(row) for row in stimuli.loc[cut["index"], columns].astype(str).to_numpy()]
+    counts = [count_named(text, own) for text, own in zip(cut["written"], kinds, strict=True)]
+    others = [
+        count_named(text, kinds[place - 1]).there for place, text in enumerate(cut["written"])
+    ]
+    return cut.assign(
+        named=[one.phrases for one in counts],
+        there=[one.there for one in counts],
+        elsewhere=others,
+    )
+
+
+declare(
+    PrefixCaptions,
+    Answer(
+        show_captions,
+        version=1,
+        complete=complete_pair,
+        needs=(PrefixPair, WithoutImage),
+        findings=caption_findings,
+    ),
+)

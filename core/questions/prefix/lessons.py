@@ -1,0 +1,110 @@
+"""Pictures with captions that teach a prefix, and those that it is measured on: never the same.
+
+Of the Cave, new events teach, by seed, and the studied stimuli measure. Of another dataset, a
+quarter of the studied stimuli measure, and others teach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from jaxtyping import Int64
+from PIL.Image import Image
+
+from core.embedding.texts import read_texts
+from core.errors import InputError, UnknownNameError
+from core.questions.prefix.question import LEAST, Lessons
+from core.stimuli.catalog import open_dataset
+from core.stimuli.cave.drawing import draw
+from core.stimuli.cave.events import event_rng, events
+from core.stimuli.cave.grammar import describe
+from core.stimuli.dataset import Dataset, check_captions, check_images
+from core.study.stimuli import studied_indices
+from core.study.study import Study
+
+
+@dataclass(frozen=True)
+class Told:
+    """Pictures with captions. picture: of a row. captions: of all rows, in the words of a pass."""
+
+    rows: int
+    picture: Callable[[int], Image]
+    captions: Callable[[int], Sequence[str]]
+
+
+def choose_level(study: Study, level: str) -> str:
+    """Return the caption level that is coded, the dataset's first where none is named; raises
+    UnknownNameError, and StimuliError for a dataset without captions or without images.
+    """
+    check_captions(study.dataset)
+    check_images(study.dataset)
+    if level and level not in study.dataset.levels:
+        raise UnknownNameError("caption level", level, study.dataset.levels)
+    return level or study.dataset.levels[0]
+
+
+def taught(study: Study, lessons: Lessons, *, training: int) -> Told:
+    """Return what one training learns from; raises InputError where it would be too little."""
+    if study.dataset.has_probes:
+        drawn = list(events(f"prefix {lessons.seed} {training}", lessons.events))
+
+        def captions(number: int) -> list[str]:
+            words = f"pass {number}"
+            return [
+                describe(event, lessons.level, rng=event_rng(event, purpose=words))
+                for event in drawn
+            ]
+
+        return Told(len(drawn), lambda row: draw(drawn[row]), captions)
+    learned = _parts(study, lessons.seed)[0][: lessons.events]
+    if len(learned) < LEAST:
+        raise InputError(
+            f"a prefix is trained on {LEAST} stimuli or more, beside the quarter that it is"
+            f" measured on; {study.dataset.name!r} leaves {len(learned)}: study more stimuli"
+        )
+    return _of_dataset(study, lessons.level, learned)
+
+
+def measured(study: Study, lessons: Lessons) -> tuple[Int64[np.ndarray, " n"], Told]:
+    """Return the indices in the dataset of the stimuli that measure, and what they show and
+    say.
+    """
+    whole = study.dataset.has_probes
+    rows = studied_indices(study) if whole else _parts(study, lessons.seed)[1]
+    if len(rows) < 2:
+        raise InputError(
+            "a caption is coded behind its own image and behind another's, so at least 2 stimuli"
+            f" are measured; got {len(rows)}: study more"
+        )
+    return rows, _of_dataset(study, lessons.level, rows)
+
+
+def texts_of(study: Study, lessons: Lessons) -> Sequence[str]:
+    """Return the captions that are measured, in the order of `measured`."""
+    return measured(study, lessons)[1].captions(0)
+
+
+def _of_dataset(study: Study, level: str, rows: Int64[np.ndarray, " n"]) -> Told:
+    texts = read_texts(study.store, study.dataset.name, level)
+
+    @cache
+    def dataset() -> Dataset:
+        return open_dataset(study.dataset)
+
+    return Told(
+        len(rows),
+        lambda row: dataset().image(int(rows[row])),
+        lambda _: [texts[row][0] for row in rows],
+    )
+
+
+def _parts(
+    study: Study, seed: int
+) -> tuple[Int64[np.ndarray, " learned"], Int64[np.ndarray, " measured"]]:
+    """Return which studied stimuli teach and which measure, a quarter of all."""
+    order = np.random.default_rng(seed).permutation(studied_indices(study))
+    quarter = len(order) // 4
+    return order[quarter:], np.sort(order[:quarter])

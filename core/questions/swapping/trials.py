@@ -1,0 +1,136 @@
+"""Probes at home and abroad, fold by fold: on which stimuli they are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, Float64, Int64
+
+from core.competence.probes import STRENGTHS, Split, fit
+from core.progress import Progress
+from core.questions.swapping.ways import WAYS, Held, Read, Rows, hold
+
+_VALIDATES = 4  # one known stimulus of so many chooses a probe's strength
+
+Labels = Int64[np.ndarray, " n"]
+Right = Bool[np.ndarray, "factors n"]
+
+
+class Probes(NamedTuple):
+    """Probes of several factors side by side. classes: of each, in the columns of weights."""
+
+    weights: Float32[np.ndarray, "d _"]
+    bias: Float32[np.ndarray, " _"]
+    classes: tuple[int, ...]
+
+    def answer(self, rows: Read) -> Int64[np.ndarray, "factors rows"]:
+        """Return the class of each factor that is likeliest for each row."""
+        scores = rows @ self.weights + self.bias
+        parts = np.split(scores, np.cumsum(self.classes)[:-1], axis=1)
+        return np.stack([part.argmax(axis=1) for part in parts])
+
+
+class Trials(NamedTuple):
+    """What probes get right of each stimulus, by way, space whose probe it is, and space that it is
+    used on.
+
+    right: with anchors paired as they are; at home where both spaces are one. null: shares of right
+    answers with anchors paired at random, by permutation and factor, means over folds.
+    """
+
+    right: Mapping[tuple[str, int, int], Right]
+    null: Mapping[tuple[str, int, int], Float64[np.ndarray, "permutations factors"]]
+
+
+def run_trials(
+    spaces: Sequence[Float[np.ndarray, "n _"]],
+    labels: Sequence[Labels],
+    *,
+    anchors: int,
+    folds: int,
+    permutations: int,
+    seed: int,
+    report: Progress | None = None,
+) -> Trials:
+    """Fit a probe of every factor in every space, and use it in every other, by every way.
+
+    Each stimulus is tested once, by probes that learned from the other folds. Anchors teach no
+    probe: what a probe remembers of them by chance, the map that they make would find again, even
+    between unrelated spaces. spaces: over the same stimuli. labels: classes from 0, by factor.
+    """
+    n, dice = len(labels[0]), np.random.default_rng(seed)
+    pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
+    keys = [(way, *pair) for way in WAYS for pair in pairs]
+    right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
+    null = {key: np.zeros((permutations, len(labels))) for key in keys if key[1] != key[2]}
+    truth = np.stack(labels)
+    for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
+        known = np.concatenate([joined, parts.train, parts.validation])
+        orders = [dice.permutation(anchors) for _ in range(permutations)]
+        held = [hold(space, known, joined) for space in spaces]
+        for host, one in enumerate(held):
+            probes = {name: fit_probes(way.home(one), labels, parts) for name, way in WAYS.items()}
+            for way, guest in ((way, guest) for way in WAYS for guest in range(len(spaces))):
+                key = way, host, guest
+                right[key][:, parts.test] = _right(
+                    probes[way], way, held[guest], one, np.arange(anchors), parts.test, truth
+                )
+                for draw, order in enumerate(orders if guest != host else ()):
+                    answers = _right(probes[way], way, held[guest], one, order, parts.test, truth)
+                    null[key][draw] += answers.sum(axis=1) / n
+            if report:
+                report(fold * len(spaces) + host + 1, folds * len(spaces), "probes swapped")
+    return Trials(right, null)
+
+
+def _right(
+    probes: Probes,
+    way: str,
+    guest: Held,
+    host: Held,
+    order: Rows,
+    rows: Rows,
+    truth: Int64[np.ndarray, "factors n"],
+) -> Bool[np.ndarray, "factors rows"]:
+    """Return on which of some stimuli of a guest the host's probes are right."""
+    read = (
+        WAYS[way].home(host)[rows] if guest is host else WAYS[way].abroad(guest, host, order, rows)
+    )
+    right: np.ndarray = probes.answer(read) == truth[:, rows]
+    return right
+
+
+def fit_probes(rows: Read, labels: Sequence[Labels], parts: Split) -> Probes:
+    """Fit a linear probe of each factor; of STRENGTHS that which is right most often on validation,
+    the strongest of equals.
+    """
+    told, strong_first = torch.from_numpy(rows), sorted(STRENGTHS, reverse=True)
+    chosen = []
+    for each in labels:
+        targets = torch.from_numpy(each)
+        tried = fit(
+            told[parts.train],
+            targets[parts.train],
+            classes=int(each.max()) + 1,
+            strengths=strong_first,
+        )
+        scores = told[parts.validation] @ tried[:, :-1] + tried[:, -1:]
+        best = int((scores.argmax(-1) == targets[parts.validation]).sum(1).argmax())
+        chosen.append(tried[best].numpy())
+    weights = np.concatenate(chosen, axis=1)
+    return Probes(weights[:-1], weights[-1], tuple(each.shape[1] for each in chosen))
+
+
+def _folds(order: Rows, count: int, anchors: int) -> Iterator[tuple[Rows, Split]]:
+    """Yield each part of the stimuli as the test, with the anchors among the others and what of
+    the rest trains and validates.
+    """
+    parts = np.array_split(order, count)
+    for place, test in enumerate(parts):
+        others = np.concatenate([part for other, part in enumerate(parts) if other != place])
+        known = others[anchors:]
+        validates = len(known) // _VALIDATES
+        yield others[:anchors], Split(known[validates:], known[:validates], np.sort(test))

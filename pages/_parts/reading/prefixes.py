@@ -1,0 +1,124 @@
+"""What language models read of images through one linear map: trained as a job, since it takes
+minutes, and drawn once it is kept.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.options import build
+from core.questions.asking import findings_of
+from core.questions.prefix import figures
+from core.questions.prefix.question import PrefixBits, PrefixCaptions
+from core.questions.words import to_words
+from core.study.models import codes_text, reads
+from pages._parts.library import queued
+from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries
+from pages._shared.address import bind, fragment
+from pages._shared.queries import Place
+from pages._shared.tiles import Clicks, Note
+
+READING = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
+by one linear map to where a frozen language model has its words. Only the map learns, from the
+likelihood of captions of other images than those measured. Dots are the caption's bits per byte
+behind its own image, crosses behind another stimulus's image by the same map, strokes behind a
+prefix as long, learned with noise for images: what a prefix does as such is not the image's.
+The bar is the 95 % **interval** of what the image saves, over other stimuli and other trainings.
+Below, the same savings stand against the pair's **alignment** and against both models'
+**competence**."""
+SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
+time, by the map of the first training. The stimuli are the first of those that are measured; none
+was picked by hand."""
+OFFER = """These maps have not been trained yet. A job trains {count}, in about a minute for a small
+model on two cores, and the page draws them once they are done."""
+OPTIONS = controls.options_by_name(PrefixBits)
+MOST = {"events": 100_000, "passes": 100, "seeds": 20, "seed": 2**31 - 1}
+SHOWN = 12  # stimuli with what is written behind them
+
+
+def pick(at: Place) -> PrefixBits:
+    """Choose the models, and how maps are trained."""
+    models = queries.models(at)
+    x = controls.pick_models(OPTIONS["x"], models[codes_text(models)], usual=3)
+    y = controls.pick_models(OPTIONS["y"], models[reads(models, "image")], usual=4)
+    with bar.more():
+        numbers = {name: controls.pick_number(OPTIONS[name], most) for name, most in MOST.items()}
+        levels = ["", *queries.card(at).levels]
+        level = controls.pick_choice(OPTIONS["level"], levels, labels=_level_names(levels))
+        shuffled = controls.pick_switch(OPTIONS["shuffled"])
+    chosen = {"x": x, "y": y, "level": level, "shuffled": shuffled, **numbers}
+    return build(PrefixBits, {"dataset": at.dataset, **chosen})
+
+
+def _level_names(levels: list[str]) -> dict[str, str]:
+    return {level: level or "the first" for level in levels}
+
+
+def show(at: Place, question: PrefixBits) -> None:
+    """Draw what images save, or offer the job that measures it."""
+    st.header("Can a language model read an image?", anchor=False)
+    with frame.part():
+        table = queries.recall(at, question)
+        if table is None:
+            _offer(question)
+            return
+        titles = queries.models(at).set_index("model")["title"].to_dict()
+        said = findings_of(question, table.replace({"x": titles, "y": titles}))
+        prose.answer(said[: prose.LEAD])
+        look = {"mode": frame.mode(), "narrow": frame.narrow()}
+        figure = figures.bits(table, titles, **look)
+        exportbar.draw_models(at, question, figure, key="bits", table=table)
+        figure = figures.beside(table, queries.models(at), **look)
+        exportbar.draw_models(at, question, figure, key="saved", table=table)
+        prose.explain(READING, said[prose.LEAD :])
+        _show_samples(at, question, table)
+
+
+def _offer(question: PrefixBits) -> None:
+    """Offer the job that trains the maps, and follow it."""
+    trainings = question.lessons.seeds
+    count = "each map once" if trainings == 1 else f"each map {trainings} times"
+    st.markdown(OFFER.format(count=count))
+    queued.offer("Train the maps", to_words(question), disabled=False, after=lambda: None)
+    queued.follow()
+    st.code(frame.question_command(question), language="bash", wrap_lines=True)
+    prose.explain(READING)
+
+
+@fragment
+def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
+    """Draw what one language model writes behind images."""
+    known = table[table["saved"].notna()]
+    if known.empty:
+        return
+    titles = queries.models(at).set_index("model")["title"].to_dict()
+    pairs = {
+        f"{y} > {x}": f"{titles[y]} → {titles[x]}"
+        for x, y in zip(known["x"], known["y"], strict=True)
+    }
+    first = known.loc[known["saved"].idxmax()]
+    chosen = st.selectbox(
+        "What it writes behind images",
+        list(pairs),
+        format_func=pairs.get,
+        **bind("writes", f"{first['y']} > {first['x']}", pairs),
+    )
+    y, x = chosen.split(" > ")
+    asked = PrefixCaptions(question.scope, x, y, question.shuffled, question.lessons)
+    with frame.part():
+        told = queries.ask(at, asked)
+        prose.answer(findings_of(asked, told)[: prose.LEAD])
+        written = dict(zip(told["index"], told["written"], strict=True))
+        indices = [int(index) for index in told["index"][:SHOWN]]
+        gallery.grid(
+            at,
+            indices,
+            key="written",
+            width=150,
+            note=lambda index: Note(text=written[index]),
+            clicks=Clicks(None),
+        )
+        st.caption(f"Without an image it always writes: “{frame.plain(told['without'].iloc[0])}”")
+        exportbar.draw_table(at, asked, told, key="written-table")
+        st.markdown(SAMPLES)

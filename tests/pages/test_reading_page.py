@@ -1,0 +1,74 @@
+"""The page Reading across: maps that are trained as a job, and probes that are swapped at once."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.questions.asking import ask
+from core.questions.prefix.question import PrefixBits, PrefixPair, WithoutImage
+from core.questions.registry import ANSWERS, answer_of
+from core.store import Store
+from core.study.study import Study
+from tests.pages.seen import charts, said, tiles
+from tests.pages.world import SMALL, PaintedDataset, build
+
+PAGE = "experiments/reading"
+PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
+
+
+@pytest.fixture
+def store(tmp_path, small):
+    return shutil.copytree(small(40), tmp_path / "store")
+
+
+def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store):
+    app = opened(store, PAGE)
+    assert not app.exception
+    assert not said(app)
+    assert "Can one model read another?" in app.title[0].value
+    assert charts(app) == ["swapped", "told"]
+    assert app.button(key="queue").label == "Train the maps"
+    assert app.code[0].value.startswith("platoscope prefix bits")
+    assert any("With another model's probe" in text.value for text in app.markdown)
+
+
+def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, monkeypatch):
+    for kind, make in ((PrefixPair, fake_pair), (WithoutImage, fake_without)):
+        monkeypatch.setitem(ANSWERS, kind, replace(answer_of(kind), make=make))
+    ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
+    app = opened(store, PAGE, **PAIR)
+    assert not app.exception
+    assert not said(app)
+    assert charts(app) == ["bits", "saved", "swapped", "told"]
+    words = " ".join(text.value for text in app.markdown).replace("\\", "")
+    assert "the image saves bits of the caption in 2 of 2 pairs" in words
+    assert [tile["note"]["text"] for tile in tiles(app, "written")] == ["a disk"] * 12
+
+
+def fake_pair(question, study, _):
+    rows = fake_without(question, study, None)
+    skill = 8 if question.y == "vit-clip-m" else 4
+    costs = {"own": rows["without"] - skill, "other": rows["without"] + 2}
+    return rows.drop(columns="without").assign(**costs, tokens=4, written="a disk")
+
+
+def fake_without(question, study, _):
+    noise = np.random.default_rng(len(question.x)).random((question.lessons.seeds, study.size))
+    tables = [
+        {"training": training, "index": np.arange(study.size), "without": 60 + each}
+        for training, each in enumerate(noise)
+    ]
+    return pd.concat(map(pd.DataFrame, tables)).assign(bytes=100, written="a thing")
+
+
+def test_one_model_alone_is_told_what_is_missing(opened, tmp_path):
+    build(tmp_path, PaintedDataset(20), vision=SMALL["vision"][:1], language=[], reality=False)
+    app = opened(tmp_path, PAGE)
+    assert not app.exception
+    assert "embed one of each" in said(app)
+    assert "a probe is swapped between two models or more" in said(app)

@@ -1,0 +1,256 @@
+"""What an image tells a language model: theorems over images that say the caption, and sentences
+whichever way it goes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tiny_models import make_language
+
+from core.embedding.runner import embed
+from core.encoders.catalog import open_encoder
+from core.errors import InputError, UnknownNameError
+from core.networks.prefixed import ImagePrefix, noise, tokenize, word_vectors
+from core.questions.asking import ask, findings_of
+from core.questions.prefix import figures
+from core.questions.prefix.lessons import choose_level, measured, taught
+from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
+from core.questions.prefix.training import code_all, train
+from core.questions.prefix.truth import count_named, first_caption
+from core.settings import CAVE_WEIGHTS
+from core.stimuli.cave.dataset import CaveDataset
+from core.stimuli.cave.events import events
+from core.stimuli.folder import FolderDataset
+from core.store import Store
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+CPU = torch.device("cpu")
+TINY = Lessons(events=16, passes=1, seeds=2)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """Return what four kinds of captions cost behind prefixes that learned from images which say
+    the kind, from shuffled ones, and from none: bits per caption of new images, by prefix.
+    """
+    encoder = open_encoder(
+        f"hf:{make_language(tmp_path_factory.mktemp('said') / 'gpt2', 'gpt2')}", device=CPU
+    )
+    dice = torch.Generator().manual_seed(0)
+    kinds = torch.randint(4, (320,), generator=dice)
+    looks = torch.randn(4, 3, 10, generator=dice)
+    seen = looks[kinds] + 0.3 * torch.randn(320, 3, 10, generator=dice)
+    captions = [f"{'abcd'[kind]}{'wxyz'[kind]}" for kind in kinds]
+    words, taught_ = word_vectors(encoder), seen[:256]
+    shuffled = taught_[torch.randperm(256, generator=dice)]
+    nothing = noise(3, 10, seed=0).expand(320, -1, -1)
+    made = {
+        "image": (ImagePrefix(taught_, words, dice), taught_),
+        "shuffled": (ImagePrefix(shuffled, words, dice), shuffled),
+        "none": (ImagePrefix(nothing[:1], words, dice), nothing[:256]),
+    }
+    tokens, front = tokenize(encoder, captions[256:], length=3)
+    bits = {}
+    for name, (prefix, shown) in made.items():
+        train(
+            encoder,
+            prefix,
+            shown,
+            lambda _: captions[:256],
+            passes=12,
+            dice=torch.Generator().manual_seed(1),
+            report=lambda *_: None,
+        )
+        measured_ = nothing[256:] if name == "none" else seen[256:]
+        bits[name] = code_all(encoder, prefix, measured_, tokens, front).numpy()
+    bits["other"] = code_all(
+        encoder, made["image"][0], seen[256:].roll(1, 0), tokens, front
+    ).numpy()
+    return bits
+
+
+def test_an_image_that_says_the_caption_saves_its_bits(told):
+    saved = told["none"] - told["image"]
+    assert saved.mean() > 1  # of the two bits that one kind of four takes
+    assert told["other"].mean() > told["none"].mean()
+
+
+def test_a_map_trained_on_shuffled_images_tells_no_more_than_no_image(told):
+    saved = told["none"] - told["shuffled"]
+    error = saved.std(ddof=1) / len(saved) ** 0.5
+    assert saved.mean() < 2 * error
+    assert abs(saved.mean()) < 0.3
+
+
+@pytest.fixture(scope="module")
+def cave(tmp_path_factory):
+    """Return a study of 24 stimuli with two shipped models of each modality, the smallest."""
+    root, dataset = tmp_path_factory.mktemp("cave"), CaveDataset(24)
+    for name in ("gpt2-xs", "bloom-xs"):
+        embed(root, dataset, open_encoder(f"hf:{CAVE_WEIGHTS / name}", device=CPU))
+    for name in ("vit-clip-xs", "vit-mae-xs"):
+        embed(root, dataset, open_encoder(spec_of(name), device=CPU))
+    return Study(Store(root), "cave")
+
+
+def spec_of(name: str) -> str:
+    folder = CAVE_WEIGHTS / name
+    return f"timm:{json.loads((folder / 'config.json').read_text())['architecture']}@{folder}"
+
+
+def test_pairs_of_the_cave_are_measured_and_kept(cave, monkeypatch):
+    question = PrefixBits(x=("gpt2-xs",), y=("vit-clip-xs",), lessons=TINY)
+    table = ask(question, cave)
+    row = table.iloc[0]
+    assert row["reason"] == ""
+    assert (row["tokens"], row["trainings"], row["captions"]) == (37, 2, 24)
+    assert row["saved"] == pytest.approx(row["without"] - row["own"])
+    assert row["misled"] == pytest.approx(row["other"] - row["without"])
+    assert row["low"] < row["saved"] < row["high"]
+    monkeypatch.setattr("core.questions.prefix.pairs.train", None)  # nothing is trained anew
+    told = ask(PrefixCaptions(x="gpt2-xs", y="vit-clip-xs", lessons=TINY), cave)
+    assert (
+        told["caption"].tolist()
+        == cave.store.captions("cave").query("level == '20'")["text"].tolist()
+    )
+    assert (told["there"] <= told["named"]).all()
+    assert len(findings_of(PrefixCaptions(), told)) in (1, 2)
+
+
+def test_models_and_level_are_named_where_none_are(cave):
+    from core.questions.prefix.answer import complete_bits
+
+    whole = complete_bits(PrefixBits(), cave)
+    assert whole.x == ("bloom-xs", "gpt2-xs")
+    assert whole.y == ("vit-mae-xs", "vit-clip-xs")
+    assert whole.lessons.level == "20"
+    with pytest.raises(UnknownNameError, match="no caption level named '30'"):
+        choose_level(cave, "30")
+    with pytest.raises(InputError, match="not a language model that can be opened"):
+        complete_bits(PrefixBits(x=("vit-mae-xs",)), cave)
+
+
+def test_what_teaches_is_never_what_measures(cave, tmp_path):
+    lessons = Lessons(events=64, level="20")
+    one, other = (taught(cave, lessons, training=training) for training in (0, 1))
+    assert one.captions(0) != other.captions(0)
+    assert one.captions(0) != one.captions(1)  # other words for the same events
+    scored = {event.signature for event in events("test", 24)}
+    assert scored.isdisjoint(event.signature for event in events("prefix 0 0", 64))
+    indices, exam = measured(cave, lessons)
+    assert (len(indices), exam.rows) == (24, 24)
+    folder = Study(Store(build(tmp_path, PaintedDataset(40, name="own"), **SMALL)), "own")
+    monkey = {**vars(folder.dataset), "source": {"kind": "folder"}}
+    folder.dataset = type(folder.dataset)(**monkey)
+    indices, exam = measured(folder, lessons)
+    learned = taught(folder, lessons, training=0)
+    assert (exam.rows, learned.rows) == (10, 30)
+    assert set(learned.captions(0)).isdisjoint(exam.captions(0))
+
+
+def test_a_pair_that_cannot_be_opened_says_why_and_leaves_the_others(tmp_path):
+    study = Study(Store(build(tmp_path, PaintedDataset(30), **SMALL)), "cave")
+    question = PrefixBits(x=("gpt-2-m",), y=("vit-mae-m",), lessons=TINY)
+    table = ask(question, study)
+    assert np.isnan(table["saved"].iloc[0])
+    assert "is not in the cache folder" in table["reason"].iloc[0]
+    assert "No pair could be measured" in findings_of(question, table)[0]
+    assert "No pair could be measured" in figures.bits(table, {}, "light").layout.meta["title"]
+
+
+def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stories, flickr):
+    captions = pd.read_csv(flickr / "captions.csv").query("caption_index == 0")
+    chosen = captions.iloc[random.Random(0).sample(range(len(captions)), 48)]
+    folder = tmp_path / "photos"
+    (folder / "images").mkdir(parents=True)
+    for name in chosen["image"]:
+        (folder / "images" / name).symlink_to(flickr / "images" / name)
+    rows = chosen[["image", "caption"]].assign(image="images/" + chosen["image"])
+    rows.to_csv(folder / "table.csv", index=False)
+    dataset = FolderDataset.open(folder, name="photos", table=folder / "table.csv")
+    store = tmp_path / "store"
+    for spec in (f"hf:{stories}", spec_of("vit-clip-xs")):
+        embed(store, dataset, open_encoder(spec, device=CPU))
+    study = Study(Store(store), "photos")
+    x, y = (study.readers(item)[0] for item in ("caption", "image"))
+    row = ask(PrefixBits(x=(x,), y=(y,), lessons=TINY), study).iloc[0]
+    assert row["reason"] == ""
+    assert row["captions"] == 12
+    assert np.isfinite([row["own"], row["other"], row["without"]]).all()
+
+
+def bits_table(saved: np.ndarray) -> pd.DataFrame:
+    """Return rows of PrefixBits over a grid, sure where they are not 0."""
+    rows = [
+        {
+            "x": f"x{i}",
+            "y": f"y{j}",
+            "own": 0.6 - value,
+            "other": 0.65,
+            "without": 0.6,
+            "saved": value,
+            "low": value - 0.01,
+            "high": value + 0.01,
+            "p": 0.001 if value else 0.9,
+            "q": 0.002 if value else 0.9,
+            "misled": 0.05,
+            "misled_low": 0.04,
+            "misled_high": 0.06,
+            "per_caption": 100 * value,
+            "alignment": 0.2 + value,
+            "competence": 0.4 + 0.01 * i,
+            "solved": 0.5 + 0.01 * j,
+            "reason": "",
+        }
+        for (i, j), value in np.ndenumerate(saved)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_findings_say_whichever_way_it_goes():
+    falling = np.array(
+        [[0.1, 0.08, 0.06, 0.04], [0.09, 0.07, 0.05, 0.03], [0.085, 0.065, 0.045, 0.02]]
+    )
+    said = findings_of(PrefixBits(), bits_table(falling))
+    assert "saves bits of the caption in 12 of 12 pairs (q ≤ 0.05); most, +0.100" in said[0]
+    assert "10.0 bits per caption" in said[0]
+    assert "Another stimulus's image costs +0.050" in said[1]
+    assert "goes up with the alignment of the pair (ρ = +1.00" in said[2]
+    nothing = findings_of(PrefixBits(shuffled=True), bits_table(np.zeros((1, 2))))
+    assert nothing[0].startswith("In none of 2 pairs is an image shown to save bits")
+    assert "a check of chance" in nothing[1]
+    hurt = findings_of(PrefixBits(), bits_table(np.full((1, 1), -0.1)))
+    assert "costs bits in 1" in hurt[0]
+
+
+def test_figures_show_every_pair():
+    table = bits_table(np.array([[0.1, 0.02], [0.05, 0.0]]))
+    titles = {name: name.upper() for name in (*table["x"], *table["y"])}
+    models = pd.DataFrame({"model": list(titles), "title": titles.values(), "group": "CLIP"})
+    for narrow in (False, True):
+        drawn = figures.bits(table, titles, "light", narrow=narrow)
+        named = [tuple(pair) for one in drawn.data for pair in one.customdata or ()]
+        assert named == list(zip(table["x"], table["y"], strict=True))
+        assert len(figures.beside(table, models, "dark", narrow=narrow).data) > 3
+
+
+def test_what_a_caption_names_is_looked_for_in_the_event():
+    caption = "There are a toy, a vehicle and a plant."
+    assert count_named(caption, {"ball", "tree"}) == (3, 2)
+    assert count_named("The The The", {"ball"}) == (0, 0)
+    assert first_caption(f" {caption} and then some") == caption
