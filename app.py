@@ -65,6 +65,18 @@ PAGES = {
     ],
     "Experiments": [
         st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapters"),
+        st.Page(
+            "pages/experiments/neurons.py",
+            title="Neurons",
+            icon=":material/neurology:",
+            url_path="neurons",
+        ),
+        st.Page(
+            "pages/experiments/translation.py",
+            title="Translation",
+            icon=":material/translate:",
+            url_path="translation",
+        ),
     ],
     "Theory": [
         st.Page(

@@ -67,6 +67,12 @@ from core.questions.models.question import (
     ModelProfiles,
     ModelTable,
 )
+from core.questions.neurons.question import (
+    NeuronPairs,
+    NeuronShare,
+    NeuronStimuli,
+    NeuronTrend,
+)
 from core.questions.overview.question import Overview
 from core.questions.published.question import PublishedValues
 from core.questions.question import Question
@@ -78,6 +84,11 @@ from core.questions.stimuli.question import (
     StimulusMap,
     StimulusNeighbors,
     StimulusResiduals,
+)
+from core.questions.translation.question import (
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
 )
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
@@ -137,6 +148,10 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelPairs,
     ModelProfiles,
     ModelTable,
+    NeuronPairs,
+    NeuronShare,
+    NeuronStimuli,
+    NeuronTrend,
     Overview,
     PublishedValues,
     Score,
@@ -146,6 +161,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StimulusNeighbors,
     StimulusResiduals,
     SharedNeighbors,
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
     Attention,
     Contrastive,
     DeepLinear,

@@ -26,10 +26,12 @@ GROUPS = {  # what commands of several words begin with
     "metrics": "does the answer depend on the metric?",
     "model": "list, rename or delete models",
     "models": "which models are alike?",
+    "neurons": "which single units of models recur in others?",
     "result": "list or delete what is kept over a dataset",
     "stimuli": "which stimuli do models agree on?",
     "study": "a whole study from one file: a published one, or your own",
     "theory": "worlds in which the hypothesis can be proved, and broken",
+    "translation": "can models be translated into each other with no pairs given?",
 }
 
 

@@ -25,6 +25,8 @@ PAGES = {
     "/dispersion": "carry over",
     "/captions": "says more",
     "/adapters": "linear adapters",
+    "/neurons": "neurons recur",
+    "/translation": "no pairs given",
     "/color": "geometry of color",
     "/stimuli": "models agree on",
     "/theory-contrastive": "sees in pieces",

@@ -33,6 +33,8 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
     ("stimuli", {"view": "map"}),
     ("stimuli", {"view": "map", "map": "pca"}),
     ("stimuli", {"stimulus": "5"}),
+    ("experiments/neurons", {"null": "19"}),
+    ("experiments/translation", {"method": "qap", "size": "16", "starts": "1", "draws": "1"}),
 ]
 
 

@@ -31,6 +31,8 @@ PAGES = {
     "dispersion": "carry over",
     "captions": "says more",
     "adapters": "linear adapters",
+    "experiments/neurons": "neurons recur",
+    "experiments/translation": "no pairs given",
     "stimuli": "models agree on",
 }
 
