@@ -66,9 +66,7 @@ def _seconds(at: Place, names: Sequence[str], mining: Mining) -> float:
     """Return about how long the pairs of these models take."""
     study, models = queries.study(at), usual(queries.models(at))
     chosen = names or models.loc[~is_reality(models), "model"]
-    counts = [sum(study.entry(name).dims) for name in chosen]
-    products = (sum(counts) ** 2 - sum(count**2 for count in counts)) // 2
-    return foresee(products, study.size, mining)
+    return foresee([study.entry(name).dims for name in chosen], study.size, mining)
 
 
 frame.draw("Do single neurons recur across models?", show)

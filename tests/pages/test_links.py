@@ -61,7 +61,6 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
     ),
     ("color", {"source": ["pixels:cave", "gpt-2-m"], "radius": "2.0", "dims": "2"}),
     ("stimuli", {"stimulus": "5", "k": "7", "a": "gpt-2-m", "layer_a": "1", "b": "vit-mae-m"}),
-    ("experiments/neurons", {"models": NAMED, "layers": "last", "null": "29", "rotations": "1"}),
 ]
 
 

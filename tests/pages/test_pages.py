@@ -15,6 +15,7 @@ from core.recipe import Recipe
 from core.store import Embedding, write_embedding
 from core.store.versions import VERSIONS
 from core.study.selections import encode
+from pages._parts.experiments import patience
 from tests.pages import printed
 from tests.pages.seen import charts, said, tiles
 from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
@@ -37,6 +38,12 @@ PAGES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch) -> None:
+    """Offer what takes long instead of computing it; other tests do."""
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+
+
 def assert_calm(app: AppTest, page: str) -> None:
     assert not app.exception
     assert PAGES[page] in app.title[0].value
@@ -50,7 +57,9 @@ def test_every_page_draws_the_demo(opened, demo, page):
         "competence",
         "captions",
         "convergence",
-    )  # nothing was measured or retold here, and they say how
+        "experiments/neurons",
+        "experiments/translation",
+    )  # nothing was measured, retold or computed here, and they say how
     assert app.selectbox(key="dataset").value == "cave"
 
 

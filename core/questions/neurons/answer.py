@@ -12,11 +12,19 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError, MetricError
+from core.figures.numbers import time_text
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.neurons.findings import pair_findings, share_findings, trend_findings
-from core.questions.neurons.mining import Recurrence, check_layers, chosen_layers, mine, reader
+from core.questions.neurons.mining import (
+    Recurrence,
+    check_layers,
+    chosen_layers,
+    foresee,
+    mine,
+    reader,
+)
 from core.questions.neurons.pairs import tabulate_pairs, tabulate_stimuli
 from core.questions.neurons.question import (
     NeuronPairs,
@@ -85,9 +93,11 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
     recipes = trainings["recipe"].to_numpy()
     kin = kinship(trainings) | (recipes[:, None] == recipes)
     pairs, rows = list(combinations(range(len(names)), 2)), []
+    takes = time_text(foresee([study.entry(name).dims for name in names], study.size, mining))
+    what = f"pairs of models, about {takes} in all"
     for done, (x, y) in enumerate(pairs):
         if report:
-            report(done, len(pairs), "pairs of models")
+            report(done, len(pairs), what)
         found = mine(read(names[x]), read(names[y]), mining)
         units = [read(names[place]).units.count for place in (x, y)]
         rows.append(
@@ -95,7 +105,7 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
             | {"kin": bool(kin[x, y])}
         )
     if report:
-        report(len(pairs), len(pairs), "pairs of models")
+        report(len(pairs), len(pairs), what)
     return pd.DataFrame(rows, columns=list(SHARES))
 
 

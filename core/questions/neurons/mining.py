@@ -126,14 +126,21 @@ def shuffled_partners(x: Units, y: Units, *, seed: int) -> Partners:
     return find_partners(x, Units(y.values[order], y.layers, y.numbers))
 
 
-def foresee(products: int, stimuli: int, mining: Mining) -> float:
-    """Return about how many seconds it takes to correlate so many pairs of units, at the pace that
-    this machine has now.
+def foresee(models: Sequence[Sequence[int]], stimuli: int, mining: Mining) -> float:
+    """Return about how many seconds it takes to mine every two of these models, at the pace that
+    this machine has now. models: of each the widths of its layers.
     """
+    counts = [_count_units(widths, mining.layers) for widths in models]
+    pairs = (sum(counts) ** 2 - sum(count**2 for count in counts)) / 2
     values = np.random.default_rng(0).random((stimuli, PROBE), dtype=np.float32)
     units = Units(values, np.zeros(PROBE, dtype=np.int64), np.arange(PROBE))
     find_partners(units, units)  # wakes the threads
     began = time.perf_counter()
     find_partners(units, units)
     pace = (time.perf_counter() - began) / PROBE**2
-    return pace * products * (1 + mining.null + mining.rotations)
+    return pace * pairs * (1 + mining.null + mining.rotations)
+
+
+def _count_units(widths: Sequence[int], layers: str) -> int:
+    """Return about how many units the layers have that are looked at."""
+    return sum(widths) if layers == ALL_LAYERS else max(widths)

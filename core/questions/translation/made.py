@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from jaxtyping import Float64
 from core.questions.translation.measuring import measure_pairs
 from core.questions.translation.question import Latent, Matching
 
-DIMS = 16  # of what a machine is timed with
+DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
 
 Made = Float64[np.ndarray, "n d"]
 
@@ -45,8 +46,10 @@ def seconds_for(size: int, matching: Matching) -> float:
     """Return about how many seconds it takes to measure one pair of spaces over all draws, at the
     pace that this machine has now.
     """
-    pair = made_spaces(size, DIMS, 1.0, np.random.default_rng(0), latent="skewed")
-    measure_pairs([pair], matching)  # imports what it needs
-    began = time.perf_counter()
-    measure_pairs([pair], matching)
-    return (time.perf_counter() - began) * matching.draws
+    spent = {}
+    for n in (min(size, FEW), size):  # the first imports what it needs
+        pair = made_spaces(n, DIMS, 1.0, np.random.default_rng(0), latent="skewed")
+        began = time.perf_counter()
+        measure_pairs([pair], replace(matching, k=min(matching.k, n - 1)))
+        spent[n] = time.perf_counter() - began
+    return spent[size] * matching.draws

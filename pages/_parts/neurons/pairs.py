@@ -110,8 +110,7 @@ def _pick_models(at: Place, models: pd.DataFrame) -> tuple[str, str]:
 
 def _seconds(at: Place, a: str, b: str, mining: Mining) -> float:
     study = queries.study(at)
-    units = [sum(study.entry(name).dims) for name in (a, b)]
-    return foresee(units[0] * units[1], study.size, mining)
+    return foresee([study.entry(name).dims for name in (a, b)], study.size, mining)
 
 
 def _show_pairs(
