@@ -18,7 +18,7 @@ from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 LEAST = 2  # models
-SHARES = """Each mark is a model: the share of its units that **recur** in models of other
+SHARES = """Each mark is a model: the share of its units that recur in models of other
 recipes, of the most that could, over its competence. A **unit** is one feature of one layer; it
 recurs in another model if both units are each other's most correlated over the stimuli, and the
 correlation is beyond what the best of all pairs reaches with shuffled stimuli (p ≤ 0.05). Hollow

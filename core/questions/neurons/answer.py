@@ -134,7 +134,13 @@ def _median(values: np.ndarray) -> float:
 
 declare(
     NeuronShare,
-    Answer(share_units, version=1, complete=complete_models, findings=share_findings),
+    Answer(
+        share_units,
+        version=1,
+        complete=complete_models,
+        findings=share_findings,
+        hidden=("rotated_low", "rotated_high", "threshold", "kin"),
+    ),
 )
 
 
@@ -163,6 +169,7 @@ declare(
         needs=(NeuronShare, TasksSolved),
         findings=trend_findings,
         kept=never,
+        shown=("measure", "modality", "partners", "title", "competence", "value", "rise", "q"),
     ),
 )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -89,44 +90,44 @@ def _add_line(
     """Draw a line of recipes: its models by competence, and what random bases give each."""
     rows = rows.sort_values("competence")
     group = groups[rows["model"].iloc[0]]
-    color = hue(group, mode)
-    look = {"legendgroup": group, "showlegend": False}
-    texts = [
-        hover_card(
-            f"<b>{plain(row['title'])}</b>",
-            f"{share_text(row['value'], 1)} of its units recur,"
-            f" {share_text(row['rotated'], 1)} {TURNED}",
-            f"mean over {row['models']} partners; competence {row['competence']:.3f}",
-            ids=str(row["model"]),
-        )
-        for row in rows.to_dict("records")
-    ]
+    hollow = {"symbol": "circle-open", "color": INK[mode].chance, "size": 8}
     figure.add_scatter(
         x=rows["competence"],
         y=rows["rotated"],
         mode="markers",
-        marker={"symbol": "circle-open", "color": INK[mode].chance, "size": 8},
+        marker=hollow,
         hoverinfo="skip",
         legendgroup=TURNED,
         showlegend=False,
         **at,
     )
-    mark = symbol(group, find_modality(rows["modality"].iloc[0]))
+    marker = {
+        "color": hue(group, mode),
+        "symbol": symbol(group, find_modality(rows["modality"].iloc[0])),
+        "size": [marker_size(count) for count in rows["parameters"]],
+        "line": {"color": INK[mode].paper, "width": 1},
+    }
     figure.add_scatter(
         x=rows["competence"],
         y=rows["value"],
         mode="lines+markers",
-        line={"color": color, "width": 1.5},
-        marker={
-            "color": color,
-            "symbol": mark,
-            "size": [marker_size(count) for count in rows["parameters"]],
-            "line": {"color": INK[mode].paper, "width": 1},
-        },
+        line={"color": hue(group, mode), "width": 1.5},
+        marker=marker,
         customdata=[[name] for name in rows["model"]],
-        **cards(texts),
-        **look,
+        legendgroup=group,
+        showlegend=False,
+        **cards(_model_card(row) for row in rows.to_dict("records")),
         **at,
+    )
+
+
+def _model_card(row: Mapping[Hashable, Any]) -> str:
+    return hover_card(
+        f"<b>{plain(row['title'])}</b>",
+        f"{share_text(row['value'], 1)} of its units recur,"
+        f" {share_text(row['rotated'], 1)} {TURNED}",
+        f"mean over {row['models']} partners; competence {row['competence']:.3f}",
+        ids=str(row["model"]),
     )
 
 
@@ -170,9 +171,9 @@ def correlations(
     return figure.update_yaxes(title_text="correlation over the stimuli").figure()
 
 
-def _pair_card(row: Mapping[str, object], layers: Sequence[Sequence[str]]) -> str:
+def _pair_card(row: Mapping[Hashable, Any], layers: Sequence[Sequence[str]]) -> str:
     first, second = (
-        f"{plain(names[int(str(row[f'layer_{side}']))])}, unit {row[f'unit_{side}']}"
+        f"{plain(names[int(row[f'layer_{side}'])])}, unit {row[f'unit_{side}']}"
         for side, names in zip("xy", layers, strict=True)
     )
     beyond = "recurs beyond chance" if row["recurs"] else "within chance"

@@ -26,7 +26,7 @@ def share_findings(_: NeuronShare, table: pd.DataFrame) -> list[str]:
         return ["Only models of one recipe or descent are here, so nothing is compared."]
     beyond = apart["share"] - apart["rotated"]
     low, high = mean_interval(_by_model(apart, beyond))
-    more = "" if not np.isfinite(low) else f", 95 % interval {_points(low)} to {_points(high)}"
+    more = "" if not np.isfinite(low) else f", 95 % interval {_range(low, high)}"
     return [
         f"Of the units that could, {share_text(apart['share'].mean())} recur in another model on"
         f" average, {share_text(apart['share'].min())} to {share_text(apart['share'].max())} over"
@@ -90,8 +90,8 @@ def _trend(row: dict) -> str:
 
 
 def _numbers(row: dict) -> str:
-    low, high = _points(row["rise_low"] / 10), _points(row["rise_high"] / 10)
-    interval = f", 95 % interval {low} to {high}" if np.isfinite(row["rise_low"]) else ""
+    span = _range(row["rise_low"] / 10, row["rise_high"] / 10)
+    interval = f", 95 % interval {span}" if np.isfinite(row["rise_low"]) else ""
     return (
         f"{_points(row['rise'] / 10)} per 0.1 of competence{interval}, {p_text(row['q'], 'q')},"
         f" {row['recipes']:.0f} recipes"
@@ -132,3 +132,8 @@ def _layers_said(pairs: pd.DataFrame) -> str:
 def _points(share: float) -> str:
     """Return a difference of shares in percentage points."""
     return f"{100 * share:+.1f} points".replace("-", "−")
+
+
+def _range(low: float, high: float) -> str:
+    """Return an interval of differences of shares, in percentage points."""
+    return f"{100 * low:+.1f} to {100 * high:+.1f}".replace("-", "−")

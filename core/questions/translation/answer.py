@@ -39,6 +39,7 @@ from core.study.study import Study
 from core.study.trainings import describe_trainings, kinship
 
 SIZES = (16, 32, 64, 128)
+HIDDEN = ("draws", "rank_low", "rank_high", "chance_low", "chance_high", "p")
 MOST_NOISE = 1.5  # of the sweep; the latent's own spread is 1
 ONE_RECIPE, DESCENT, REALITY, ACROSS = "one recipe", "descent", "reality", "across modalities"
 
@@ -100,7 +101,13 @@ def _read(study: Study, place: Layer) -> Float32[np.ndarray, "n _"]:
 
 declare(
     Translation,
-    Answer(translate, version=1, complete=complete_translation, findings=translation_findings),
+    Answer(
+        translate,
+        version=1,
+        complete=complete_translation,
+        findings=translation_findings,
+        hidden=HIDDEN,
+    ),
 )
 
 
@@ -177,7 +184,7 @@ declare(
         version=1,
         complete=complete_pairs,
         findings=pairs_findings,
-        hidden=("low", "high", "rank_low", "rank_high", "chance_low", "chance_high", "draws"),
+        hidden=("low", "high", *HIDDEN),
     ),
 )
 
@@ -212,5 +219,5 @@ def sweep(question: TranslationSweep, _: Study, report: Progress | None) -> pd.D
 
 declare(
     TranslationSweep,
-    Answer(sweep, version=1, complete=complete_sweep, findings=sweep_findings),
+    Answer(sweep, version=1, complete=complete_sweep, findings=sweep_findings, hidden=HIDDEN),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -89,11 +90,11 @@ def _add_curve(
     )
 
 
-def _card(row: Mapping[str, object], *first: str) -> str:
+def _card(row: Mapping[Hashable, Any], *first: str) -> str:
     return hover_card(
         *first,
         f"<b>{share_text(row['top1'], 1)}</b> of partners found, {METHODS[str(row['method'])]}",
-        f"chance {share_text(row['chance'], 1)}, {p_text(float(str(row['q'])), 'q')}",
+        f"chance {share_text(row['chance'], 1)}, {p_text(row['q'], 'q')}",
         f"rank {row['rank']:.2f}, alignment {row['alignment']:.2f}",
         f"kernels agree {row['agreement']:.2f}, with the true partners {row['agreement_true']:.2f}",
         ids=f"{row['n']} stimuli, {row['draws']} draws",

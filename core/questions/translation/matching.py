@@ -23,9 +23,8 @@ from core.errors import InputError
 from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 
-COOLING = (1.0, 0.3, 0.1, 0.03, 0.01)  # of the entropy, where squared kernel entries have mean 1
-SWEEPS = 30  # of the entropic problem at each temperature
-SCALINGS = 50  # of rows and columns in a sweep; a thousand find the same, ten times as slowly
+COOLING = (1.0, 0.3, 0.1, 0.03)  # of the entropy, where squared kernel entries have mean 1
+SWEEPS, SCALINGS = 12, 20  # of a problem at each entropy; more starts are worth more than these
 BACKENDS = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
 Kernel = Float64[np.ndarray, "n n"]

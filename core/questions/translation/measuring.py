@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.knn import mutual_knn
@@ -118,8 +118,8 @@ def _measured(kernels: Sequence[tuple], matched: Sequence[Int64[np.ndarray, " n"
         [partner_rank(a, b, each, truth) for (a, b), each in zip(kernels, matched, strict=True)]
     )
     agreed = [agreement(a, b, each) for (a, b), each in zip(kernels, matched, strict=True)]
-    low, high = mean_interval(hits / n)
-    rank_low, rank_high = mean_interval(ranks)
+    low, high = _interval(hits / n)
+    rank_low, rank_high = _interval(ranks)
     return {
         "found": int(hits.sum()),
         "top1": float(hits.mean() / n),
@@ -131,6 +131,12 @@ def _measured(kernels: Sequence[tuple], matched: Sequence[Int64[np.ndarray, " n"
         "agreement": float(np.mean(agreed)),
         "p": chance_of(int(hits.sum()), n, len(matched)),
     }
+
+
+def _interval(shares: Float64[np.ndarray, " draws"]) -> tuple[float, float]:
+    """Return the interval of the mean of shares over draws, within 0 … 1."""
+    low, high = np.clip(mean_interval(shares), 0, 1)
+    return float(low), float(high)
 
 
 def _aligned(x: Space, y: Space, k: int) -> float:

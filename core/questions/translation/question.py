@@ -24,7 +24,7 @@ class Matching:
         " assignment from several starts",
     )
     starts: int = option(
-        5,
+        10,
         least=1,
         most=1000,
         label="Random starts",
