@@ -33,12 +33,14 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     frame.need_stimuli(at)
     with bar.controls_bar():
+        models = usual(queries.models(at))
         names = controls.pick_models(
-            controls.option_named(NeuronShare, "models"), usual(queries.models(at))
+            controls.option_named(NeuronShare, "models"), models[~is_reality(models)]
         )
         layers = pairs.pick_layers()
         with bar.more():
             mining = pairs.pick_mining(layers)
+    patience.follow()
     show_shares(at, names, mining)
     pairs.show(at, mining)
 

@@ -50,6 +50,7 @@ def show(at: Place) -> None:
         matching = _pick_matching(size)
     if not has_transport():
         st.caption(frame.plain(MISSING))
+    patience.follow()
     show_alignment(at, size, matching)
     two.show(at, matching)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +11,7 @@ from core.figures.numbers import time_text
 from core.questions.question import StudyQuestion
 from core.questions.words import to_words
 from pages._parts.library import queued
-from pages._shared import frame, queries
+from pages._shared import address, frame, queries
 from pages._shared.queries import Place
 
 PATIENCE = 10.0  # seconds that a visitor waits unasked
@@ -44,9 +44,19 @@ def ask(at: Place, question: StudyQuestion, seconds: Callable[[], float]) -> pd.
             "Queue it as a job",
             icon=":material/playlist_add:",
             key=f"job-{wanted}",
-            on_click=queued.submit,
+            on_click=_queue,
             args=(to_words(question),),
         )
     st.code(frame.question_command(question), language="bash", wrap_lines=True)
-    queued.follow()
     return None
+
+
+def _queue(words: Sequence[str]) -> None:
+    """Queue a command in answer to a click, and draw the whole page, which follows it."""
+    queued.submit(words)
+    address.redraw_page()
+
+
+def follow() -> None:
+    """Draw how far the job is that was queued last, once on a page."""
+    queued.follow()
