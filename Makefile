@@ -9,14 +9,14 @@ TORCH_INDEX ?=
 PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
-CLUSTER := .venv/.cluster
+EXTRAS := .venv/.extras
 
 .PHONY: app test lint docs bench screenshots clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
-test: $(READY) $(CLUSTER) lint
+test: $(READY) $(EXTRAS) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile
 
 lint: $(READY)
@@ -33,9 +33,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	@touch $(READY)
 
-$(CLUSTER): $(READY)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[cluster]'
-	@touch $(CLUSTER)
+$(EXTRAS): $(READY)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[cluster,translation]'
+	@touch $(EXTRAS)
 
 docs: $(READY)
 	$(BIN)/python -m docs.reference

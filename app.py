@@ -77,6 +77,18 @@ PAGES = {
             icon=":material/translate:",
             url_path="reading",
         ),
+        st.Page(
+            "pages/experiments/neurons.py",
+            title="Neurons",
+            icon=":material/neurology:",
+            url_path="neurons",
+        ),
+        st.Page(
+            "pages/experiments/translation.py",
+            title="Translation",
+            icon=":material/translate:",
+            url_path="translation",
+        ),
     ],
     "Theory": [
         st.Page(

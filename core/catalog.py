@@ -67,6 +67,12 @@ from core.questions.models.question import (
     ModelProfiles,
     ModelTable,
 )
+from core.questions.neurons.question import (
+    NeuronPairs,
+    NeuronShare,
+    NeuronStimuli,
+    NeuronTrend,
+)
 from core.questions.overview.question import Overview
 from core.questions.prefix.question import (
     PrefixBits,
@@ -87,6 +93,11 @@ from core.questions.stimuli.question import (
 )
 from core.questions.stitching.question import Stitch, StitchKinds, StitchMap, StitchTrend
 from core.questions.swapping.question import Swap
+from core.questions.translation.question import (
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
+)
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
 from core.theory.deep_linear.question import DeepLinear, Matrices
@@ -145,6 +156,10 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelPairs,
     ModelProfiles,
     ModelTable,
+    NeuronPairs,
+    NeuronShare,
+    NeuronStimuli,
+    NeuronTrend,
     Overview,
     PrefixBits,
     PrefixCaptions,
@@ -161,6 +176,9 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     StitchMap,
     StitchTrend,
     Swap,
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
     Attention,
     Contrastive,
     DeepLinear,

@@ -27,11 +27,13 @@ GROUPS = {  # what commands of several words begin with
     "model": "list, rename or delete models",
     "models": "which models are alike?",
     "prefix": "can a language model read an image through one linear map?",
+    "neurons": "which single units of models recur in others?",
     "result": "list or delete what is kept over a dataset",
     "stimuli": "which stimuli do models agree on?",
     "stitching": "which layers of one network can stand for which of another?",
     "study": "a whole study from one file: a published one, or your own",
     "theory": "worlds in which the hypothesis can be proved, and broken",
+    "translation": "can models be translated into each other with no pairs given?",
 }
 
 

@@ -26,6 +26,8 @@ PAGES = {
     "/captions": "says more",
     "/adapters": "linear adapters",
     "/reading": "read another",
+    "/neurons": "neurons recur",
+    "/translation": "no pairs given",
     "/color": "geometry of color",
     "/stimuli": "models agree on",
     "/theory-contrastive": "sees in pieces",

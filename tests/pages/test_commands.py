@@ -16,11 +16,13 @@ from core.questions.dispersion.question import Trial
 from core.questions.question import Question
 from core.questions.words import read_question
 from pages._parts.dispersion import pick
+from pages._parts.experiments import patience
 from pages._shared import queries
 from tests.pages.measured import measure
 from tests.pages.world import PaintedDataset, build
 
-VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that draws its plots
+MINED = ["gpt-2-m", "vit-clip-m", "vit-mae-m"]
+VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that draws its plots
     ("alignment", {}),
     ("competence", {}),
     ("convergence", {"by": "size"}),
@@ -33,6 +35,8 @@ VIEWS: list[tuple[str, dict[str, str]]] = [  # pages, each with an address that 
     ("stimuli", {"view": "map"}),
     ("stimuli", {"view": "map", "map": "pca"}),
     ("stimuli", {"stimulus": "5"}),
+    ("experiments/neurons", {"models": MINED, "null": "19", "rotations": "1"}),
+    ("experiments/translation", {"method": "qap", "size": "12", "starts": "1", "draws": "1"}),
 ]
 
 
@@ -41,6 +45,7 @@ def _few_draws(monkeypatch) -> None:
     """Draw fewer random sets and halves: the page prints how many."""
     monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
     monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
+    monkeypatch.setattr(patience, "PATIENCE", float("inf"))
 
 
 @pytest.fixture(scope="module")

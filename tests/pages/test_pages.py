@@ -15,6 +15,7 @@ from core.recipe import Recipe
 from core.store import Embedding, write_embedding
 from core.store.versions import VERSIONS
 from core.study.selections import encode
+from pages._parts.experiments import patience
 from tests.pages import printed
 from tests.pages.seen import charts, said, tiles
 from tests.pages.world import NASTY, SMALL, VISION, PaintedDataset, build
@@ -33,8 +34,16 @@ PAGES = {
     "adapters": "linear adapters",
     "experiments/stitching": "from a layer of another",
     "experiments/reading": "read another",
+    "experiments/neurons": "neurons recur",
+    "experiments/translation": "no pairs given",
     "stimuli": "models agree on",
 }
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch) -> None:
+    """Offer what takes long instead of computing it; other tests do."""
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
 
 
 def assert_calm(app: AppTest, page: str) -> None:
@@ -50,7 +59,9 @@ def test_every_page_draws_the_demo(opened, demo, page):
         "competence",
         "captions",
         "convergence",
-    )  # nothing was measured or retold here, and they say how
+        "experiments/neurons",
+        "experiments/translation",
+    )  # nothing was measured, retold or computed here, and they say how
     assert app.selectbox(key="dataset").value == "cave"
 
 

@@ -1,0 +1,223 @@
+"""Translation with no pairs given: over numbers of stimuli, pairs of models and made spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+
+from core.errors import InputError
+from core.progress import Progress
+from core.questions.registry import Answer, declare
+from core.questions.translation.findings import (
+    pairs_findings,
+    sweep_findings,
+    translation_findings,
+)
+from core.questions.translation.made import made_spaces
+from core.questions.translation.measuring import (
+    COLUMNS,
+    check_sizes,
+    draw_sets,
+    measure_pairs,
+    methods_of,
+)
+from core.questions.translation.question import (
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
+)
+from core.statistics.discoveries import adjust
+from core.study.models import UNTRAINED, is_reality, trained, usual
+from core.study.roster import known_worlds
+from core.study.spaces import Layer, find_space, find_spaces, largest_models
+from core.study.study import Study
+from core.study.trainings import describe_trainings, kinship
+
+SIZES = (16, 32, 64, 128)
+HIDDEN = ("draws", "rank_low", "rank_high", "chance_low", "chance_high", "p")
+MOST_NOISE = 1.5  # of the sweep; the latent's own spread is 1
+ONE_RECIPE, DESCENT, REALITY, ACROSS = "one recipe", "descent", "reality", "across modalities"
+
+
+def complete_translation(question: Translation, study: Study) -> Translation:
+    """Name the two largest vision models of two objectives where none are named, else two usual
+    models, and all layers.
+
+    Raises UnknownNameError for spaces, MetricError for one space twice and for sizes, InputError
+    where there are no two models and for a method that is not installed.
+    """
+    methods_of(question.matching)
+    sizes = usual_sizes(question, study.size)
+    check_sizes(sizes, study.size, question.matching.k)
+    models = usual(study.models())
+    usual_names = [*largest_models(study), *models.loc[~is_reality(models), "model"]]
+    named = [find_space(study, one).model for one in (question.a, question.b) if one]
+    others = [one for one in dict.fromkeys(usual_names) if one not in named]
+    if len(others) < 2 - len(named):
+        raise InputError("a translation takes two models; embed another one, or name two")
+    first = question.a or others.pop(0)
+    second = question.b or others.pop(0)
+    a, b = find_spaces(study, [first, second])
+    return replace(question, a=str(a), b=str(b), sizes=sizes)
+
+
+def usual_sizes(question: Translation, stimuli: int) -> tuple[int, ...]:
+    """Return the numbers of stimuli that are matched, rising: where none is named those of SIZES
+    that there are, and that have neighbors, or else all stimuli.
+    """
+    fitting = [size for size in SIZES if question.matching.k < size <= stimuli]
+    return tuple(sorted(set(question.sizes or fitting or [stimuli])))
+
+
+def translate(question: Translation, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return a row per number of stimuli and method with COLUMNS, see
+    `core.questions.translation.measuring.measure_pairs`; q: p adjusted for all rows.
+    """
+    matching = question.matching
+    x, y = (_read(study, find_space(study, name)) for name in (question.a, question.b))
+    rows = []
+    for done, size in enumerate(question.sizes):
+        if report:
+            report(done, len(question.sizes), "numbers of stimuli")
+        sets = draw_sets(len(x), size, draws=matching.draws, seed=matching.seed)
+        rows += measure_pairs([(x[one], y[one]) for one in sets], matching)
+    if report:
+        report(len(question.sizes), len(question.sizes), "numbers of stimuli")
+    return _adjusted(pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(q=adjust(table["p"].to_numpy(float)))
+
+
+def _read(study: Study, place: Layer) -> Float32[np.ndarray, "n _"]:
+    return study.spaces(place.model)[place.layer]
+
+
+declare(
+    Translation,
+    Answer(
+        translate,
+        version=1,
+        complete=complete_translation,
+        findings=translation_findings,
+        hidden=HIDDEN,
+    ),
+)
+
+
+def complete_pairs(question: TranslationPairs, study: Study) -> TranslationPairs:
+    """Name the spaces that are meant where none are named, and all layers; raises as
+    `complete_translation`.
+    """
+    methods_of(question.matching)
+    check_sizes([question.size], study.size, question.matching.k)
+    spaces = find_spaces(study, question.spaces or usual_models(study))
+    if len(spaces) < 2:
+        raise InputError(f"two spaces or more expected; got {len(spaces)}: name or embed another")
+    return replace(question, spaces=tuple(map(str, spaces)))
+
+
+def usual_models(study: Study) -> list[str]:
+    """Return the largest model of each objective and family in all its seeds, and reality."""
+    models = study.models()
+    largest = usual(models).sort_values("parameters", kind="stable").groupby("group").last()
+    seeds = trained(models)
+    seeds = seeds[seeds["varies"].isin(["", "seed"]) & (seeds["group"] != UNTRAINED)]
+    names = seeds.loc[seeds["recipe"].isin(largest["recipe"]) & ~is_reality(seeds), "model"]
+    return [*names, *known_worlds(study)]
+
+
+def translate_pairs(
+    question: TranslationPairs, study: Study, report: Progress | None
+) -> pd.DataFrame:
+    """Return a row per pair of spaces and method: space_x, space_y, kind (what the two have in
+    common: one recipe, descent, a modality, or none) and the columns of `translate`.
+    """
+    places = find_spaces(study, question.spaces)
+    matching, held = question.matching, {place: _read(study, place) for place in places}
+    sets = list(draw_sets(study.size, question.size, draws=matching.draws, seed=matching.seed))
+    kinds = dict(_kinds(study, places))
+    tables = []
+    for done, pair in enumerate(pairs := list(combinations(places, 2))):
+        if report:
+            report(done, len(pairs), "pairs of spaces")
+        x, y = (held[place] for place in pair)
+        rows = pd.DataFrame(measure_pairs([(x[one], y[one]) for one in sets], matching))
+        about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
+        tables.append(rows.assign(**about))
+    if report:
+        report(len(pairs), len(pairs), "pairs of spaces")
+    table = pd.concat(tables, ignore_index=True)
+    return _adjusted(table[["space_x", "space_y", "kind", *COLUMNS]])
+
+
+def _kinds(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Layer, Layer], str]]:
+    """Yield what the two models of each pair have in common."""
+    trainings = describe_trainings(study)
+    row = {name: number for number, name in enumerate(trainings["model"])}
+    recipe = dict(zip(trainings["model"], trainings["recipe"], strict=True))
+    kin = kinship(trainings)
+    modality = study.models().set_index("model")["modality"]
+    for x, y in combinations(places, 2):
+        both = x.model in row and y.model in row
+        if x.model == y.model or (both and recipe[x.model] == recipe[y.model]):
+            yield (x, y), ONE_RECIPE
+        elif both and kin[row[x.model], row[y.model]]:
+            yield (x, y), DESCENT
+        elif REALITY in (x.model, y.model):
+            yield (x, y), f"with {REALITY}"
+        else:
+            modalities = {modality[x.model], modality[y.model]}
+            yield (x, y), modalities.pop() if len(modalities) == 1 else ACROSS
+
+
+declare(
+    TranslationPairs,
+    Answer(
+        translate_pairs,
+        version=1,
+        complete=complete_pairs,
+        findings=pairs_findings,
+        hidden=("low", "high", *HIDDEN),
+    ),
+)
+
+
+def complete_sweep(question: TranslationSweep, _: Study) -> TranslationSweep:
+    """Return the question; raises MetricError for its size, InputError for a method that is not
+    installed.
+    """
+    methods_of(question.matching)
+    check_sizes([question.size], question.size, question.matching.k)
+    return question
+
+
+def sweep(question: TranslationSweep, _: Study, report: Progress | None) -> pd.DataFrame:
+    """Return a row per amount of private noise and method: noise, its standard deviation where the
+    latent's is 1, and the columns of `translate`.
+    """
+    matching, tables = question.matching, []
+    for step, noise in enumerate(np.linspace(0, MOST_NOISE, question.steps)):
+        if report:
+            report(step, question.steps, "amounts of noise")
+        rng = np.random.default_rng([matching.seed, step])
+        pairs = [
+            made_spaces(question.size, question.dims, float(noise), rng, latent=question.latent)
+            for _ in range(matching.draws)
+        ]
+        tables.append(pd.DataFrame(measure_pairs(pairs, matching)).assign(noise=noise))
+    if report:
+        report(question.steps, question.steps, "amounts of noise")
+    return _adjusted(pd.concat(tables, ignore_index=True)[["noise", *COLUMNS]])
+
+
+declare(
+    TranslationSweep,
+    Answer(sweep, version=1, complete=complete_sweep, findings=sweep_findings, hidden=HIDDEN),
+)

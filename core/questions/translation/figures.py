@@ -1,0 +1,192 @@
+"""Translation with no pairs given, as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.figures.drawing import Drawing
+from core.figures.marks import SILENT, cards, in_percent, interval, logarithmic
+from core.figures.numbers import p_text, share_text
+from core.figures.panels import cell, grid, per_row
+from core.figures.theme import (
+    INK,
+    Mode,
+    clear,
+    dotted,
+    hover_card,
+    hue,
+    plain,
+    reason,
+    wrap,
+)
+
+METHODS = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
+DASHES = {"gw": "solid", "qap": "dash"}
+KINDS = ("one recipe", "descent", "vision", "language", "across modalities", "with reality")
+MARKS = dict(
+    zip(
+        KINDS,
+        ("star", "diamond", "circle", "square", "triangle-up", "x"),
+        strict=True,
+    )
+)
+HUES = ("MAE", "CLIP", "SimCLR", "multitask", "LLaMA", "GPT-2")  # one of the palette's for a kind
+
+
+def over_size(table: pd.DataFrame, mode: Mode, *, narrow: bool = False) -> go.Figure:
+    """Draw how many partners are found, and how high the true one stands, over the number of
+    stimuli, with intervals over draws and what chance gives.
+
+    table: rows of `Translation`.
+    """
+    heads = ("<b>Partners found</b>", "<b>Rank of the true partner</b>")
+    columns = per_row(2, narrow)
+    figure = grid(heads, mode, narrow=narrow, height=330, gap=0.12)
+    figure.update_yaxes(matches=None, showticklabels=True)
+    sizes = sorted(set(table["n"]))
+    _add_chance(figure, table.drop_duplicates("n").sort_values("n"), mode, cell(0, columns))
+    look = {"mode": "lines", "line": dotted(mode), **SILENT}
+    figure.add_scatter(x=sizes, y=[0.5] * len(sizes), **look, **cell(1, columns))
+    for method, rows in table.groupby("method", sort=False):
+        for place, name in enumerate(("top1", "rank")):
+            _add_curve(figure, str(method), rows.sort_values("n"), name, mode, cell(place, columns))
+    figure.update_xaxes(**logarithmic(sizes), title_text="stimuli")
+    figure.update_yaxes(title_text="share of partners", **in_percent(), **cell(0, columns))
+    figure.update_yaxes(title_text="1 is first, 0.5 chance", **cell(1, columns))
+    return figure.update_layout(meta={"title": "Translation over the number of stimuli"}).figure()
+
+
+def _add_chance(figure: Drawing, rows: pd.DataFrame, mode: Mode, at: Mapping[str, int]) -> None:
+    """Draw the exact interval of random matchings as a band, and their mean."""
+    around = [*rows["n"], *rows["n"][::-1]]
+    edge = [*rows["chance_high"], *rows["chance_low"][::-1]]
+    band = {"fill": "toself", "fillcolor": clear(INK[mode].chance, 0.25), "mode": "none"}
+    figure.add_scatter(x=around, y=edge, **band, **SILENT, **at)
+    look = {"mode": "lines", "line": dotted(mode), "name": "chance, with its exact interval"}
+    figure.add_scatter(x=rows["n"], y=rows["chance"], **look, hoverinfo="skip", **at)
+
+
+def _add_curve(
+    figure: Drawing, method: str, rows: pd.DataFrame, name: str, mode: Mode, at: Mapping[str, int]
+) -> None:
+    color = INK[mode].ember if method == "gw" else INK[mode].text
+    low, high = ("low", "high") if name == "top1" else ("rank_low", "rank_high")
+    figure.add_scatter(
+        x=rows["n"],
+        y=rows[name],
+        mode="lines+markers",
+        line={"color": color, "width": 2, "dash": DASHES[method]},
+        marker={"color": color, "size": 8},
+        error_y=interval(rows[name], rows[low], rows[high], thickness=1.2, width=3),
+        name=METHODS[method],
+        legendgroup=method,
+        showlegend=name == "top1",
+        **cards(_card(row) for row in rows.to_dict("records")),
+        **at,
+    )
+
+
+def _card(row: Mapping[Hashable, Any], *first: str) -> str:
+    return hover_card(
+        *first,
+        f"<b>{share_text(row['top1'], 1)}</b> of partners found, {METHODS[str(row['method'])]}",
+        f"chance {share_text(row['chance'], 1)}, {p_text(row['q'], 'q')}",
+        f"rank {row['rank']:.2f}, alignment {row['alignment']:.2f}",
+        f"kernels agree {row['agreement']:.2f}, with the true partners {row['agreement_true']:.2f}",
+        ids=f"{row['n']} stimuli, {row['draws']} draws",
+    )
+
+
+def over_alignment(
+    curve: pd.DataFrame | None,
+    pairs: pd.DataFrame | None,
+    titles: Mapping[str, str],
+    mode: Mode,
+    *,
+    narrow: bool = False,
+) -> go.Figure:
+    """Draw how many partners are found over alignment, a panel per method: made spaces as a line
+    with intervals, pairs of models as marks by what they have in common.
+
+    curve: rows of `TranslationSweep`. pairs: of `TranslationPairs`. Either may be missing. titles:
+    what spaces are called.
+    """
+    tables = [table for table in (curve, pairs) if table is not None]
+    if not tables:
+        return reason("Neither made spaces nor pairs of models were matched yet.", mode)
+    methods = list(dict.fromkeys(method for table in tables for method in table["method"]))
+    heads = [f"<b>{METHODS[method][:1].upper()}{METHODS[method][1:]}</b>" for method in methods]
+    figure = grid(heads, mode, narrow=narrow, height=400, gap=0.06)
+    columns = per_row(len(methods), narrow)
+    for place, method in enumerate(methods):
+        at = cell(place, columns)
+        if curve is not None:
+            _add_made(figure, curve[curve["method"] == method], mode, at, named=not place)
+        if pairs is not None:
+            _add_pairs(figure, pairs[pairs["method"] == method], titles, mode, at, named=not place)
+        figure.update_xaxes(title_text=wrap("alignment (mutual k-NN of the same stimuli)"), **at)
+    figure.update_yaxes(range=[-0.04, 1.06], **in_percent())
+    figure.update_yaxes(title_text="share of partners found", col=1)
+    return figure.update_layout(meta={"title": "Translation over alignment"}).figure()
+
+
+def _add_made(
+    figure: Drawing, rows: pd.DataFrame, mode: Mode, at: Mapping[str, int], *, named: bool
+) -> None:
+    rows = rows.sort_values("alignment")
+    ends = [0.0, 1.0]
+    chance = rows["chance"].iloc[0]
+    figure.add_scatter(x=ends, y=[chance] * 2, mode="lines", line=dotted(mode), **SILENT, **at)
+    figure.add_scatter(
+        x=rows["alignment"],
+        y=rows["top1"],
+        mode="lines+markers",
+        line={"color": INK[mode].text, "width": 2},
+        marker={"color": INK[mode].text, "size": 6},
+        error_y=interval(rows["top1"], rows["low"], rows["high"], thickness=1.2, width=3),
+        name="made spaces",
+        legendgroup="made spaces",
+        showlegend=named,
+        **cards(_card(row, f"private noise {row['noise']:.2f}") for row in rows.to_dict("records")),
+        **at,
+    )
+
+
+def _add_pairs(
+    figure: Drawing,
+    rows: pd.DataFrame,
+    titles: Mapping[str, str],
+    mode: Mode,
+    at: Mapping[str, int],
+    *,
+    named: bool,
+) -> None:
+    for kind, color in zip(KINDS, HUES, strict=True):
+        some = rows[rows["kind"] == kind]
+        if some.empty:
+            continue
+        names = [
+            f"<b>{plain(titles.get(x, x))}</b> and <b>{plain(titles.get(y, y))}</b>"
+            for x, y in zip(some["space_x"], some["space_y"], strict=True)
+        ]
+        figure.add_scatter(
+            x=some["alignment"],
+            y=some["top1"],
+            mode="markers",
+            marker={
+                "symbol": MARKS[kind],
+                "color": clear(hue(color, mode), 0.75),
+                "size": 10 if kind == "one recipe" else 7,
+            },
+            name=kind,
+            legendgroup=kind,
+            showlegend=named,
+            **cards(
+                _card(row, name) for row, name in zip(some.to_dict("records"), names, strict=True)
+            ),
+            **at,
+        )

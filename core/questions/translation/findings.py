@@ -1,0 +1,163 @@
+"""Whether two models can be translated with no pairs given, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.figures.numbers import counted, p_text, share_text
+from core.questions.sentences import listed
+from core.questions.translation.dyads import correlate_pairs
+from core.questions.translation.question import (
+    Translation,
+    TranslationPairs,
+    TranslationSweep,
+)
+from core.statistics.correlations import Correlation
+
+SURE = 0.05
+HALF = 0.5  # of the partners, from which on a translation is said to work
+NAMES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
+Row = Mapping[Hashable, Any]
+
+
+def translation_findings(_: Translation, table: pd.DataFrame) -> list[str]:
+    """Say at how many stimuli partners are found beyond chance, and what a better search could."""
+    said = [_best(rows) for _, rows in table.groupby("method", sort=False)]
+    return [*said, _search(table), "q is p adjusted for all sizes and methods."]
+
+
+def _best(rows: pd.DataFrame) -> str:
+    """Say of a method what it finds, at its best size."""
+    sure = rows[rows["q"] <= SURE]
+    best = rows.loc[rows["top1"].idxmax()]
+    name = NAMES[str(best["method"])]
+    if sure.empty:
+        return (
+            f"{name[:1].upper()}{name[1:]} finds no more partners than chance: at most"
+            f" {share_text(best['top1'], 1)}, of {best['n']:.0f} stimuli, where chance is"
+            f" {_chance(best)} ({p_text(rows['q'].min(), 'q')})."
+        )
+    sizes = listed(f"{size:,}" for size in sure["n"])
+    best = sure.loc[sure["top1"].idxmax()]
+    return (
+        f"{name[:1].upper()}{name[1:]} finds partners beyond chance at {sizes} stimuli: at most"
+        f" {share_text(best['top1'], 1)}, of {best['n']:.0f}, where chance is {_chance(best)}"
+        f" ({p_text(best['q'], 'q')})."
+    )
+
+
+def _chance(row: Row | pd.Series) -> str:
+    low, high = share_text(row["chance_low"], 1), share_text(row["chance_high"], 1)
+    return f"{share_text(row['chance'], 1)} ({low} to {high})"
+
+
+def _search(table: pd.DataFrame) -> str:
+    """Say whether kernels hold too little, or the search missed what they hold."""
+    missed = table["agreement_true"] > table["agreement"]
+    if missed.all():
+        return (
+            "The true partners would make the kernels agree better than any matching that was"
+            " found: the search misses them, not the kernels."
+        )
+    if not missed.any():
+        return (
+            "Matchings were found under which the kernels agree as well as with the true partners,"
+            " or better: the kernels alone do not tell who is whose."
+        )
+    return (
+        f"In {int(missed.sum())} of {len(table)} rows the true partners would make the kernels"
+        " agree better than what was found; in the others the kernels alone do not tell them."
+    )
+
+
+def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]:
+    """Say how many pairs of models are translated beyond chance, and whether alignment helps."""
+    said = []
+    for method, rows in table.groupby("method", sort=False):
+        best = rows.loc[rows["top1"].idxmax()]
+        sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
+        said.append(
+            f"By {NAMES[str(method)]} {counted(sure, 'pair', 'pairs')} of {len(rows):,}"
+            f" {'is' if sure == 1 else 'are'} translated beyond chance (q ≤ 0.05), {half} to half"
+            f" or more of {best['n']:.0f} stimuli; at best {share_text(best['top1'])}"
+            f" ({best['space_x']} and {best['space_y']}, alignment {best['alignment']:.2f}),"
+            f" where chance is {_chance(best)}."
+        )
+    said += [_together(table, method, question) for method in table["method"].unique()]
+    return [*said, _search(table)]
+
+
+def _together(table: pd.DataFrame, method: str, question: TranslationPairs) -> str:
+    order = alignment_and_rank(table[table["method"] == method], seed=question.matching.seed)
+    if not np.isfinite(order.value):
+        return f"Whether alignment helps {NAMES[method]} cannot be tested: {order.reason}."
+    sense = "rise together" if order.value > 0 else "go against each other"
+    sure = "" if order.p <= SURE else " here, which is not beyond chance"
+    return (
+        f"Alignment and the true partner's rank by {NAMES[method]} {sense}{sure} (ρ ="
+        f" {order.value:+.2f}, 95 % interval {order.low:+.2f} to {order.high:+.2f},"
+        f" {p_text(order.p)}, {order.n} models)."
+    ).replace("-", "−")
+
+
+def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
+    """Return Spearman's ρ of alignment and the true partner's rank over the pairs of one method
+    that are of different recipes; see `correlate_pairs`.
+    """
+    names = sorted({*rows["space_x"], *rows["space_y"]})
+    place = {name: number for number, name in enumerate(names)}
+    matrices = np.full((2, len(names), len(names)), np.nan)
+    groups = np.arange(len(names), dtype=float)
+    for row in rows.to_dict("records"):
+        x, y = place[row["space_x"]], place[row["space_y"]]
+        if row["kind"] == "one recipe":
+            groups[groups == groups[y]] = groups[x]
+            continue
+        matrices[0, x, y] = matrices[0, y, x] = row["alignment"]
+        matrices[1, x, y] = matrices[1, y, x] = row["rank"]
+    return correlate_pairs(matrices[0], matrices[1], groups, seed=seed)
+
+
+def sweep_findings(question: TranslationSweep, table: pd.DataFrame) -> list[str]:
+    """Say at what alignment of made spaces translation begins to work."""
+    said = [
+        _begins(NAMES[str(method)], rows.sort_values("alignment"))
+        for method, rows in table.groupby("method", sort=False)
+    ]
+    return [
+        *said,
+        f"Here {question.size} stimuli have {question.dims} shared dimensions; with more stimuli,"
+        " or fewer dimensions, it begins elsewhere.",
+        _search(table[table["top1"] < HALF]) if (table["top1"] < HALF).any() else "",
+    ]
+
+
+def _begins(name: str, rows: pd.DataFrame) -> str:
+    start = crossing(rows["alignment"].to_numpy(float), rows["top1"].to_numpy(float))
+    sure = rows[rows["q"] <= SURE]
+    first = f"beyond chance from an alignment of {sure['alignment'].min():.2f} on"
+    if sure.empty:
+        return f"By {name} made spaces are translated beyond chance at no alignment."
+    if not np.isfinite(start):
+        return f"By {name} made spaces are translated {first}, and nowhere to half."
+    return f"By {name} half of the partners are found at an alignment of {start:.2f}, {first}."
+
+
+def crossing(alignment: np.ndarray, top1: np.ndarray) -> float:
+    """Return the alignment from which on at least half of the partners are found, linear between
+    the steps below and above; NaN where that is nowhere.
+
+    alignment: rising.
+    """
+    below = np.flatnonzero(top1 < HALF)
+    last = int(below[-1]) if len(below) else -1
+    if last == len(top1) - 1:
+        return np.nan
+    if last < 0:
+        return float(alignment[0])
+    part = (HALF - top1[last]) / (top1[last + 1] - top1[last])
+    return float(alignment[last] + part * (alignment[last + 1] - alignment[last]))

@@ -1,0 +1,111 @@
+"""What the Translation page, `platoscope translate` and `platoscope translation` ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from core.options import option, part
+from core.questions.question import StudyQuestion
+
+Method = Literal["both", "gw", "qap"]
+Latent = Literal["skewed", "normal"]
+SIZE = 64
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How two spaces are matched with no pairs given, and how alignment is measured beside it."""
+
+    method: Method = option(
+        "both",
+        label="Matched by",
+        help="gw: Gromov–Wasserstein, annealed (needs the extra `translation`); qap: quadratic"
+        " assignment from several starts",
+    )
+    starts: int = option(
+        10,
+        least=1,
+        most=1000,
+        label="Random starts",
+        help="random starts, beside that from matched profiles; the best counts",
+    )
+    draws: int = option(
+        5, least=1, most=1000, label="Draws", help="sets of stimuli, without one in common"
+    )
+    k: int = option(10, least=1, label="Neighbors k", help="of mutual k-NN, the alignment")
+    seed: int = option(0, least=0, label="Seed", help="seed of the sets, their order and starts")
+
+
+@dataclass(frozen=True)
+class Translation(StudyQuestion):
+    """Can two models be translated into each other with no pairs given?"""
+
+    command: ClassVar[str] = "translate"
+    device: ClassVar[None] = None
+
+    a: str = option(
+        "",
+        label="One model",
+        metavar="M[:LAYER]",
+        help="one space, the penultimate block where no layer is named (the two largest vision"
+        " models of two objectives)",
+    )
+    b: str = option("", label="Another model", metavar="M[:LAYER]", help="another space")
+    sizes: tuple[int, ...] = option(
+        (),
+        least=4,
+        label="Stimuli",
+        help="numbers of stimuli that are matched (16, 32, 64 and 128, of as many as there are)",
+    )
+    matching: Matching = part(Matching)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(space.rpartition(":")[0] for space in (self.a, self.b))
+
+
+@dataclass(frozen=True)
+class TranslationPairs(StudyQuestion):
+    """Are more aligned models easier to translate with no pairs given?"""
+
+    command: ClassVar[str] = "translation pairs"
+    device: ClassVar[None] = None
+
+    spaces: tuple[str, ...] = option(
+        (),
+        label="Models",
+        metavar="M[:LAYER]",
+        help="spaces, penultimate blocks where no layer is named (the largest model of each"
+        " objective and family in all its seeds, and reality)",
+    )
+    size: int = option(SIZE, least=4, label="Stimuli", help="how many stimuli are matched")
+    matching: Matching = part(Matching)
+
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))
+
+
+@dataclass(frozen=True)
+class TranslationSweep(StudyQuestion):
+    """At what alignment does translation with no pairs begin to work?
+
+    Over made spaces; it is kept beside a dataset's pairs, and depends on none of its models.
+    """
+
+    command: ClassVar[str] = "translation sweep"
+    device: ClassVar[None] = None
+
+    size: int = option(SIZE, least=4, label="Stimuli", help="how many stimuli are matched")
+    dims: int = option(
+        16, least=1, most=4096, label="Shared dimensions", help="of the latent that spaces share"
+    )
+    latent: Latent = option(
+        "skewed",
+        label="Latent",
+        help="skewed: no two of its directions are alike, nor the two ends of one; normal: all are"
+        " alike, so that it looks the same from everywhere",
+    )
+    steps: int = option(
+        13, least=2, most=100, label="Steps", help="amounts of private noise, from none to 1.5"
+    )
+    matching: Matching = part(Matching)

@@ -1,0 +1,62 @@
+"""Answers that take long: what they take is said first, then they are made here or as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.figures.numbers import time_text
+from core.questions.question import StudyQuestion
+from core.questions.words import to_words
+from pages._parts.library import queued
+from pages._shared import address, frame, queries
+from pages._shared.queries import Place
+
+PATIENCE = 10.0  # seconds that a visitor waits unasked
+
+
+def ask(at: Place, question: StudyQuestion, seconds: Callable[[], float]) -> pd.DataFrame | None:
+    """Return the answer where it is kept, takes a moment or is wanted all the same; else draw about
+    how long it takes and the buttons that make it, and return None.
+
+    seconds: about how long, asked where it is not kept.
+    """
+    kept = queries.recall(at, question)
+    wanted = f"wanted-{queries.recipe_of(at, question).digest}"
+    if kept is not None or st.session_state.get(wanted) or (takes := seconds()) <= PATIENCE:
+        return queries.ask(at, question)
+    st.info(
+        f"This takes about {time_text(takes)} here, once: the answer is kept.",
+        icon=":material/hourglass_empty:",
+    )
+    with st.container(horizontal=True):
+        st.button(
+            "Compute it here",
+            icon=":material/play_arrow:",
+            type="primary",
+            key=f"here-{wanted}",
+            on_click=st.session_state.__setitem__,
+            args=(wanted, True),
+        )
+        st.button(
+            "Queue it as a job",
+            icon=":material/playlist_add:",
+            key=f"job-{wanted}",
+            on_click=_queue,
+            args=(to_words(question),),
+        )
+    st.code(frame.question_command(question), language="bash", wrap_lines=True)
+    return None
+
+
+def _queue(words: Sequence[str]) -> None:
+    """Queue a command in answer to a click, and draw the whole page, which follows it."""
+    queued.submit(words)
+    address.redraw_page()
+
+
+def follow() -> None:
+    """Draw how far the job is that was queued last, once on a page."""
+    queued.follow()

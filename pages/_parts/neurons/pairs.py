@@ -1,0 +1,173 @@
+"""The units of two models that recur, and the stimuli that excite them, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.errors import MetricError
+from core.questions.asking import findings_of
+from core.questions.neurons import figures
+from core.questions.neurons.mining import check_layers, foresee
+from core.questions.neurons.pairs import AS_IS
+from core.questions.neurons.question import ALL_LAYERS, Mining, NeuronPairs, NeuronStimuli
+from core.study.models import is_reality, usual
+from core.study.spaces import largest_models
+from pages._parts.experiments import patience
+from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
+from pages._shared.address import bind, fragment
+from pages._shared.chosen import selection
+from pages._shared.queries import Place
+from pages._shared.tiles import Clicks, Note
+
+LAYERS = {
+    ALL_LAYERS: "all layers",
+    "last": "last layers",
+    "0.5": "middle layers",
+    "0": "first layers",
+}
+PAIRS = """Each point is a pair of units, one of each model, that are each other's most correlated,
+in their order. The dotted line is **chance**: what the best of all pairs reaches with shuffled
+stimuli. The dark line is the same with the second model in a **random basis**, which keeps every
+kernel and every alignment, and makes no unit special: where it lies as high, models share
+directions, not units. Below are the stimuli that excite the two units of one pair most; those in
+both lists are framed. Source: Dravid et al. 2023."""
+SHOWN = 8  # stimuli of each unit
+WIDTH = 108
+
+
+def pick_layers() -> str:
+    """Choose where units are looked for, in the words of `core.study.layers.read_choice`."""
+    one = controls.option_named(Mining, "layers")
+    chosen = st.selectbox(
+        one.label,
+        list(LAYERS),
+        format_func=lambda each: LAYERS.get(each, each),
+        accept_new_options=True,
+        help=controls.sentence(one.help),
+        **bind(one.name, one.default),
+    )
+    try:
+        check_layers(chosen, of_two=False)
+    except MetricError as error:
+        st.warning(frame.plain(error))
+        return ALL_LAYERS
+    return str(chosen)
+
+
+def pick_mining(layers: str) -> Mining:
+    """Choose permutations, rotations and the seed."""
+    null, rotations, seed = (
+        controls.pick_number(controls.option_named(Mining, name), most)
+        for name, most in (("null", 999), ("rotations", 20), ("seed", 2**31 - 1))
+    )
+    return Mining(layers, null, rotations, seed)
+
+
+@fragment
+def show(at: Place, mining: Mining) -> None:
+    """Draw which units of two models recur, and what excites those of one pair."""
+    st.header("Which units of two models recur?", anchor=False)
+    with frame.part():
+        models = usual(queries.models(at))
+        models = models[~is_reality(models)]
+        if len(models) < 2:
+            raise frame.NeededError("Units recur in two models: embed another one.")
+        a, b = _pick_models(at, models)
+        if a == b:
+            st.info("Choose two different models.", icon=":material/lightbulb:")
+            return
+        question = NeuronPairs(at.scope, a, b, mining)
+        table = patience.ask(at, question, lambda: _seconds(at, a, b, mining))
+        if table is None:
+            return
+        _show_pairs(at, question, table, models.set_index("model"))
+
+
+def _pick_models(at: Place, models: pd.DataFrame) -> tuple[str, str]:
+    """Choose two models; at first those that were chosen anywhere, else the two largest vision
+    models of two objectives.
+    """
+    largest = [*largest_models(queries.study(at)), *models["model"]]
+    first, second = list(dict.fromkeys(largest))[:2]
+    start = selection.pair(models, models, (first, second))
+    follow = bool(selection.chosen())
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        a, b = (
+            controls.pick_model(
+                controls.option_named(NeuronPairs, name).label,
+                models,
+                name,
+                default=default,
+                follow=follow,
+            )
+            for name, default in zip("ab", start, strict=True)
+        )
+    return a, b
+
+
+def _seconds(at: Place, a: str, b: str, mining: Mining) -> float:
+    study = queries.study(at)
+    return foresee([study.entry(name).dims for name in (a, b)], study.size, mining)
+
+
+def _show_pairs(
+    at: Place, question: NeuronPairs, table: pd.DataFrame, models: pd.DataFrame
+) -> None:
+    said = findings_of(question, table)
+    prose.answer(said[: prose.LEAD])
+    layers = [models.loc[name, "layers"] for name in (question.a, question.b)]
+    found = table[table["basis"] == AS_IS].set_index("pair")
+    plot = st.container()
+    if len(found):
+        number = int(
+            st.number_input(
+                "Pair",
+                1,
+                len(found),
+                help="Counted from the most correlated.",
+                **bind("pair", 1, within=(1, len(found))),
+            )
+        )
+        _show_stimuli(at, question, number, found.loc[number], models)
+    with plot:
+        chosen = number if len(found) else 0
+        figure = figures.correlations(table, layers, frame.mode(), chosen=chosen)
+        exportbar.draw(at, question, figure, key="neurons-pairs", table=table)
+    prose.explain(PAIRS, said[prose.LEAD :])
+
+
+def _show_stimuli(
+    at: Place, question: NeuronPairs, number: int, row: pd.Series, models: pd.DataFrame
+) -> None:
+    """Draw the stimuli that excite both units of a pair, one row of pictures per model."""
+    asked = NeuronStimuli(at.scope, question.a, question.b, question.mining, number, SHOWN)
+    table = queries.ask(at, asked)
+    st.caption(
+        f"Pair {number}: correlation {row['r']:.2f}. Most exciting first; the number is by how many"
+        " standard deviations, framed is what excites both most."
+    )
+    captions = facts.default_captions(at)
+    for side, model in (("x", question.a), ("y", question.b)):
+        about = models.loc[model]
+        layer = about["layers"][int(row[f"layer_{side}"])]
+        st.markdown(
+            f"**{frame.plain(about['title'])}**, {frame.plain(layer)}, unit {row[f'unit_{side}']}"
+        )
+        rows = table[table["model"] == model]
+        _draw_row(at, rows, captions, key=f"excited-{side}")
+
+
+def _draw_row(at: Place, rows: pd.DataFrame, captions: Sequence[str], *, key: str) -> None:
+    excitation = rows.set_index("index")["excitation"]
+    gallery.grid(
+        at,
+        rows["index"].tolist(),
+        key=key,
+        width=WIDTH,
+        marked=set(rows.loc[rows["shared"], "index"]),
+        note=lambda index: Note(f"{excitation[index]:+.1f}".replace("-", "−"), captions[index]),
+        clicks=Clicks(None),
+    )

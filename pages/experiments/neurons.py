@@ -1,0 +1,74 @@
+"""Neurons: do single units recur across models?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.questions.asking import findings_of
+from core.questions.neurons import figures
+from core.questions.neurons.mining import foresee
+from core.questions.neurons.question import Mining, NeuronShare, NeuronTrend
+from core.study.models import is_reality, usual
+from pages._parts.experiments import patience
+from pages._parts.neurons import pairs
+from pages._shared import bar, controls, exportbar, frame, prose, queries
+from pages._shared.address import fragment
+from pages._shared.queries import Place
+
+LEAST = 2  # models
+SHARES = """Each mark is a model: the share of its units that recur in models of other
+recipes, of the most that could, over its competence. A **unit** is one feature of one layer; it
+recurs in another model if both units are each other's most correlated over the stimuli, and the
+correlation is beyond what the best of all pairs reaches with shuffled stimuli (p ≤ 0.05). Hollow
+marks are the same in a **random basis** of the other model. Lines join the sizes of one recipe; a
+heading gives the change per 0.1 of competence within lines, and q, its p adjusted for all trends
+here."""
+
+
+def show(at: Place) -> None:
+    """Draw the share of units that recur, then the units of two models with what excites them."""
+    if len(queries.models(at)) < LEAST:
+        frame.need_readers(at, "caption", "image")
+    frame.need_stimuli(at)
+    with bar.controls_bar():
+        models = usual(queries.models(at))
+        names = controls.pick_models(
+            controls.option_named(NeuronShare, "models"), models[~is_reality(models)]
+        )
+        layers = pairs.pick_layers()
+        with bar.more():
+            mining = pairs.pick_mining(layers)
+    patience.follow()
+    show_shares(at, names, mining)
+    pairs.show(at, mining)
+
+
+@fragment
+def show_shares(at: Place, names: Sequence[str], mining: Mining) -> None:
+    """Draw how many units recur over competence."""
+    st.header("Do more units recur in better models?", anchor=False)
+    with frame.part():
+        question = NeuronShare(at.scope, tuple(names), mining)
+        table = patience.ask(at, question, lambda: _seconds(at, names, mining))
+        if table is None:
+            return
+        trend = NeuronTrend(at.scope, tuple(names), mining)
+        rows = queries.ask(at, trend)
+        said = findings_of(question, table)
+        prose.answer(said[: prose.LEAD])
+        groups = queries.models(at).set_index("model")["group"].to_dict()
+        figure = figures.shares(rows, groups, frame.mode(), narrow=frame.narrow())
+        exportbar.draw_models(at, trend, figure, key="neurons-trend", table=rows)
+        prose.explain(SHARES, [*said[prose.LEAD :], *findings_of(trend, rows)])
+
+
+def _seconds(at: Place, names: Sequence[str], mining: Mining) -> float:
+    """Return about how long the pairs of these models take."""
+    study, models = queries.study(at), usual(queries.models(at))
+    chosen = names or models.loc[~is_reality(models), "model"]
+    return foresee([study.entry(name).dims for name in chosen], study.size, mining)
+
+
+frame.draw("Do single neurons recur across models?", show)

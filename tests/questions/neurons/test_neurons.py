@@ -1,0 +1,148 @@
+"""Units of the models of a store: shares, trends, pairs, stimuli and what is said of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError, MetricError, UnknownNameError
+from core.questions.asking import ask, findings_of
+from core.questions.neurons import figures
+from core.questions.neurons.question import (
+    Mining,
+    NeuronPairs,
+    NeuronShare,
+    NeuronStimuli,
+    NeuronTrend,
+)
+from core.questions.neurons.trends import BEYOND, RECUR, trend_rows
+from core.store import Store
+from core.study.parts import Scope
+from core.study.study import Study
+from tests.pages.world import SMALL, PaintedDataset, build
+
+MINING = Mining(null=19, rotations=1)
+SCOPE = Scope()
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Study:
+    return Study(
+        Store(build(tmp_path_factory.mktemp("neurons"), PaintedDataset(60), **SMALL)), "cave"
+    )
+
+
+@pytest.fixture(scope="module")
+def shares(study) -> pd.DataFrame:
+    return ask(NeuronShare(SCOPE, (), MINING), study)
+
+
+def test_every_two_models_have_a_row_of_shares_that_pairs_make(study, shares) -> None:
+    assert len(shares) == 6 * 5 // 2
+    assert (shares["share"] == shares["pairs"] / shares[["units_x", "units_y"]].min(axis=1)).all()
+    assert shares["share"].between(0, 1).all()
+    assert "reality" not in set(shares["model_x"]) | set(shares["model_y"])
+    row = shares.iloc[0]
+    question = NeuronPairs(SCOPE, row["model_x"], row["model_y"], MINING)
+    pairs = ask(question, study)
+    as_is = pairs[pairs["basis"] == "as they are"]
+    assert as_is["recurs"].sum() == row["pairs"]
+    assert pairs["threshold"].eq(row["threshold"]).all()
+    assert set(pairs["basis"]) == {"as they are", "rotated", "shuffled"}
+    assert len(findings_of(question, pairs)) >= 1
+    figures.correlations(pairs, [["0"] * 4] * 2, "light", chosen=1)
+
+
+def test_the_stimuli_are_those_that_excite_both_units_most(study) -> None:
+    question = NeuronStimuli(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=1, count=5)
+    table = ask(question, study)
+    pairs = ask(NeuronPairs(SCOPE, "vit-clip-m", "vit-mae-m", MINING), study)
+    first = pairs.iloc[0]
+    for model, side in (("vit-clip-m", "x"), ("vit-mae-m", "y")):
+        values = study.spaces(model)[int(first[f"layer_{side}"])][:, int(first[f"unit_{side}"])]
+        rows = table[table["model"] == model]
+        assert rows["index"].tolist() == np.argsort(-values, kind="stable")[:5].tolist()
+        z = (values - values.mean()) / values.std()
+        assert rows["excitation"].to_numpy() == pytest.approx(np.sort(z)[::-1][:5], abs=1e-4)
+    twice = table["index"].duplicated(keep=False)
+    assert (table["shared"] == twice).all()
+    with pytest.raises(MetricError, match="choose a lower number"):
+        ask(NeuronStimuli(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=9999), study)
+
+
+def test_two_large_models_are_meant_where_none_are_named(study) -> None:
+    pairs = ask(NeuronPairs(SCOPE, mining=Mining("last", 19, 1)), study)
+    assert set(pairs["layer_x"]) == {3}
+    layers = ask(NeuronPairs(SCOPE, "vit-clip-m", "gpt-2-m", Mining("1:2", 19, 1)), study)
+    assert set(layers["layer_x"]), set(layers["layer_y"]) == ({1}, {2})
+
+
+def test_what_cannot_be_compared_is_refused_at_once(study) -> None:
+    for question, error, match in (
+        (NeuronPairs(SCOPE, "gpt-2-m", "gpt-2-m"), MetricError, "two different models"),
+        (NeuronPairs(SCOPE, "gpt-2-m", "nobody"), UnknownNameError, "nobody"),
+        (NeuronPairs(SCOPE, mining=Mining("9:9")), MetricError, "no layer 9"),
+        (NeuronShare(SCOPE, ("gpt-2-m",)), InputError, "two models or more"),
+        (NeuronShare(SCOPE, ("reality", "gpt-2-m")), UnknownNameError, "reality"),
+        (NeuronTrend(SCOPE, (), Mining("1:2")), MetricError, "got '1:2'"),
+    ):
+        with pytest.raises(error, match=match):
+            ask(question, study)
+
+
+def planted(slope: float) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
+    """Return shares that rise with the competence of both models, which rises within each line."""
+    names = [f"{line}{size}" for line in "abc" for size in range(3)]
+    trainings = pd.DataFrame(
+        {
+            "model": names,
+            "title": names,
+            "modality": "vision",
+            "line": [name[0] for name in names],
+            "recipe": names,
+            "parameters": 1e5,
+        }
+    )
+    competence = pd.Series([0.1 * int(name[1]) for name in names], index=names)
+    rows = [
+        {
+            "model_x": x,
+            "model_y": y,
+            "share": 0.2 + slope * (competence[x] + competence[y]),
+            "rotated": 0.2,
+            "kin": x[0] == y[0],
+        }
+        for place, x in enumerate(names)
+        for y in names[place + 1 :]
+    ]
+    return pd.DataFrame(rows), trainings, competence
+
+
+def test_a_planted_trend_is_found_and_kin_do_not_count() -> None:
+    table = trend_rows(*planted(0.5), draws=199, seed=0)
+    assert set(table["measure"]) == {RECUR, BEYOND}
+    assert (table["models"] == 6).all()
+    assert table["rise"].to_numpy() == pytest.approx(0.5)
+    assert (table["q"] < 0.05).all()
+    said = findings_of(NeuronTrend(SCOPE), table)
+    assert said[0].startswith("Better vision models share units with vision models more often")
+    assert "rises with the competence" in said[1]
+    figure = figures.shares(table, dict.fromkeys(table["model"], "MAE"), "dark", narrow=True)
+    assert "+5.0 points per 0.1" in figure.layout.annotations[0].text
+
+
+def test_a_flat_share_is_no_trend() -> None:
+    table = trend_rows(*planted(0.0), draws=99, seed=0)
+    assert not (table["q"] < 0.05).any()
+    assert "not shown" in findings_of(NeuronTrend(SCOPE), table)[0]
+
+
+def test_a_random_basis_that_does_as_well_is_said(shares) -> None:
+    alike = shares.assign(share=shares["rotated"])
+    said = findings_of(NeuronShare(SCOPE), alike)
+    assert "are not shown to recur more than directions at random (+0.0 points" in said[1]
+    more = shares.assign(share=0.9, rotated=0.1)
+    assert "recur more than directions at random" in findings_of(NeuronShare(SCOPE), more)[1]
+    kin = findings_of(NeuronShare(SCOPE), shares.assign(kin=True))
+    assert kin == ["Only models of one recipe or descent are here, so nothing is compared."]
