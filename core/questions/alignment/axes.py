@@ -11,7 +11,7 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as BITS
-from core.modalities import LANGUAGE, MODALITIES, VISION
+from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
 from core.study.scores import known_scores
 
@@ -92,7 +92,7 @@ def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
     """Return the group of each model; grouped as their modality is, untrained ones stand apart."""
     if by == "none":
         return pd.Series("all models", index=names.index)
-    usual = models["modality"].map(lambda name: MODALITIES[name].grouping) == by
+    usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
     of_model = models[by].mask(usual, models["group"]).set_axis(models["model"])
     groups = names.map(of_model)
     return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])
