@@ -70,6 +70,7 @@ from core.questions.models.question import (
 from core.questions.overview.question import Overview
 from core.questions.published.question import PublishedValues
 from core.questions.question import Question
+from core.questions.reliability.question import Reliability
 from core.questions.score.question import Score
 from core.questions.stimuli.question import (
     NearestStimuli,
@@ -139,6 +140,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     ModelTable,
     Overview,
     PublishedValues,
+    Reliability,
     Score,
     StimulusList,
     StimulusMap,

@@ -222,6 +222,16 @@ def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
     }
 
 
+def noise_line(mode: Mode) -> dict[str, object]:
+    """Return the look of every noise ceiling, set by noise of measurement: gray dashes."""
+    return {
+        "mode": "lines",
+        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "longdash"},
+        "name": "noise ceiling",
+        "legendgroup": "noise ceiling",
+    }
+
+
 def hover_card(*lines: str, ids: str) -> str:
     """Return a hover card of finished lines with the raw ids small beneath."""
     return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])
