@@ -20,10 +20,6 @@ from core.pairs.prepared import Prepared, Scores
 from core.spaces.preprocess import normalize_rows
 
 Rows = Float32[np.ndarray, "_ _"]  # layers, pairs of stimuli
-NO_VECTORS = (
-    "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
-    " mutual_knn"
-)
 TILE = 4096  # pairs of stimuli that are multiplied at once
 
 
@@ -48,11 +44,8 @@ class PairRows:
         return Prepared(stacked(rows, missing=np.nan), refusals)
 
     def prepare_matrices(self, layers: Sequence[Space]) -> Prepared[Rows]:
-        """Make dissimilarities ready; raises MetricError where the metric compares more than they
-        tell, and as `prepare`.
-        """
-        if self.of_matrix is None:
-            raise MetricError(NO_VECTORS)
+        """Make dissimilarities ready, of a metric that has `of_matrix`; raises as `prepare`."""
+        assert self.of_matrix is not None
         rows, refusals = each_layer(self.of_matrix, layers, lambda matrix: matrix)
         stack = stacked(rows, missing=np.nan).astype(np.float32)
         return Prepared(stack, refusals)

@@ -36,8 +36,8 @@ def draw_splits(
         ]
     else:
         rng = np.random.default_rng(seed)
-        orders = [rng.permutation(repeats) for _ in range(count)]
-        pairs = [(tuple(order[:half]), tuple(order[half : 2 * half])) for order in orders]
+        orders = [rng.permutation(repeats).tolist() for _ in range(count)]
+        pairs = [(order[:half], order[half : 2 * half]) for order in map(tuple, orders)]
     return [(_mask(first, repeats), _mask(second, repeats)) for first, second in pairs]
 
 

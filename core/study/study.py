@@ -25,7 +25,6 @@ from core.errors import (
 )
 from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
-from core.pairs.rows import NO_VECTORS
 from core.recipe import Recipe
 from core.spaces.choices import EXACT
 from core.spaces.neighbors import VERSION as NEIGHBORS
@@ -42,6 +41,10 @@ Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 USUAL = Clamping()
+NO_VECTORS = (
+    "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
+    " mutual_knn"
+)
 
 
 class Study:

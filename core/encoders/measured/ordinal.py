@@ -1,10 +1,11 @@
 """A space from judgments of similarity: which of the pairs within a triplet is the most alike.
 
-    p(pair c of a triplet) = exp⟨xᵢ, xⱼ⟩_c / Σ_pairs exp⟨xᵢ, xⱼ⟩,  x ≥ 0
+    p(pair c of a triplet) = exp⟨xᵢ, xⱼ⟩_c / Σ_pairs exp⟨xᵢ, xⱼ⟩,  x > 0
 
 An odd one out leaves the pair of the two others, of three pairs; “is the anchor more like this or
-that?” leaves one of two. The space is the most probable one under an exponential prior of mean 1 on
-each coordinate, which is the lasso of the source by the number of judgments.
+that?” leaves one of two. The space is the most probable one under the prior x exp(−x) on each
+coordinate, a gamma distribution of shape 2. The source takes exp(−x), under which a stimulus that
+is like no other gets a vector of zeros, which has no direction and so no neighbors.
 
 Source: Zheng, Pereira, Baker, Hebart 2019 (SPoSE); Hebart et al. 2020.
 """
@@ -121,26 +122,21 @@ def _shares(space: Float64[np.ndarray, "n d"], pairs: Pairs) -> Float64[np.ndarr
 def most_probable(
     pairs: Pairs, *, stimuli: int, dims: int, seed: int
 ) -> Float64[np.ndarray, "n d"]:
-    """Return the non-negative space that maximizes probability under the exponential prior, from a
-    random start: one mode, not always the highest.
+    """Return the positive space that maximizes probability under the prior, from a random start:
+    one mode, not always the highest.
     """
     from scipy.optimize import minimize
 
-    start = np.random.default_rng(seed).random((stimuli, dims))
+    start = np.log(np.random.default_rng(seed).uniform(0.1, 1, (stimuli, dims)))
 
-    def loss(flat: Float64[np.ndarray, "nd"]) -> tuple[float, Float64[np.ndarray, "nd"]]:
-        value, slope = _loss(flat.reshape(stimuli, dims), pairs)
-        return value / len(pairs), slope.ravel() / len(pairs)
+    def loss(logs: Float64[np.ndarray, "nd"]) -> tuple[float, Float64[np.ndarray, "nd"]]:
+        space = np.exp(logs).reshape(stimuli, dims)
+        value, slope = _loss(space, pairs)
+        return value / len(pairs), (slope * space).ravel() / len(pairs)
 
-    found = minimize(
-        loss,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * start.size,
-        options={"maxiter": STEPS},
-    )
-    space: np.ndarray = found.x.reshape(stimuli, dims)
+    steps = {"maxiter": STEPS}
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=steps)
+    space: np.ndarray = np.exp(found.x).reshape(stimuli, dims)
     return space
 
 
@@ -151,8 +147,9 @@ def _loss(
     from scipy.sparse import coo_array
 
     shares = _shares(space, pairs)
-    value = -np.log(np.maximum(shares[:, 0], np.finfo(float).tiny)).sum() + space.sum()
+    value = -np.log(np.maximum(shares[:, 0], np.finfo(float).tiny)).sum()
+    value += (space - np.log(space)).sum()
     shares[:, 0] -= 1
     i, j = pairs.reshape(-1, 2).T
     pull = coo_array((shares.ravel(), (i, j)), shape=(len(space), len(space))).tocsr()
-    return float(value), pull @ space + pull.T @ space + 1.0
+    return float(value), pull @ space + pull.T @ space + 1 - 1 / space

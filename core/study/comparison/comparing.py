@@ -96,8 +96,8 @@ def _prepare(study: Study, engine: Engine[P], model: str, *, concatenated: bool)
     source = engine.from_neighbors
     if source is not None:
         return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
-    of_pairs = study.entry(model).card.geometry == "dissimilarities" and not concatenated
-    if of_pairs and isinstance(engine, PairRows):
+    alone = study.entry(model).card.geometry == "dissimilarities" and not concatenated
+    if alone and isinstance(engine, PairRows) and engine.of_matrix:
         return engine.prepare_matrices(study.matrices(model))
     return engine.prepare(study.spaces(model, concatenated=concatenated))
 
