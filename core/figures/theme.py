@@ -222,12 +222,14 @@ def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
     }
 
 
-def noise_line(mode: Mode) -> dict[str, object]:
-    """Return the look of every noise ceiling, set by noise of measurement: gray dashes."""
+def noise_line(mode: Mode, *, name: str) -> dict[str, object]:
+    """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray;
+    `name` is finished text.
+    """
     return {
         "mode": "lines",
         "line": {"color": INK[mode].chance, "width": 1.5, "dash": "longdash"},
-        "name": "noise ceiling",
+        "name": name,
         "legendgroup": "noise ceiling",
     }
 

@@ -61,10 +61,9 @@ def trend(
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, modality_x, axis,
     model_y, title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted,
-    with an interval low and high, with replicates ceiling and share, with repeated measurements
-    noise_ceiling, and those of `put_beside` (crosses). fits: one per facet; diamonds are its
-    points. label: of the score. Each line is one model of the panel's group, wider where larger.
-    `narrow` stacks the panels for a phone.
+    with an interval low and high, with replicates ceiling and share, with repeats noise_ceiling,
+    and those of `put_beside` (crosses). fits: one per facet; diamonds are its points. label: of the
+    score. Each line is one model of the panel's group, wider where larger. `narrow`: for a phone.
     """
     points = points.assign(x=axis.unplace(axis.place(points["axis"])))
     points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", NOISE, PUBLISHED])))
@@ -75,8 +74,7 @@ def trend(
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
     heads = [_heading(facet, fits[facet], seen[seen["facet"] == facet]) for facet in facets]
-    title = f"Alignment and {axis.short}"
-    figure = _panels(heads, columns, mode, title)
+    figure = _panels(heads, columns, mode, f"Alignment and {axis.short}")
     for place, facet in enumerate(facets):
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
@@ -88,6 +86,7 @@ def trend(
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
     _name_ceiling(figure, seen["ceiling"].dropna(), mode, top=reach[1])
+    _name_noise(figure, seen[NOISE].dropna(), mode, top=reach[1])
     return figure.figure()
 
 
@@ -117,15 +116,14 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawi
 
 
 def _reach(points: pd.DataFrame) -> list[float]:
-    """Return the range of the score's axis: all scores, published ones, chance levels and noise
-    ceilings, 0, and the ceiling where it is near the scores that have one.
+    """Return the range of the score's axis: all scores, published ones and chance levels, 0, and
+    ceilings where they are near the scores that have one.
     """
-    seen = [points[name] for name in ("score", "chance", PUBLISHED, NOISE)]
-    values = pd.concat(seen).dropna()
+    values = pd.concat([points["score"], points["chance"], points[PUBLISHED]]).dropna()
     low, high = min(0.0, values.min()), max(values.max(), 0.0)
-    below = points[points["ceiling"].notna()]
-    if len(below) and below["ceiling"].max() <= NEAR * below["score"].max():
-        high = max(high, below["ceiling"].max())
+    for ceiling in (points["ceiling"], points[NOISE]):
+        most = NEAR * points.loc[ceiling.notna(), "score"].max()
+        high = max([high, *ceiling[ceiling <= most]])
     return [1.08 * low, 1.08 * high or 1.0]
 
 
@@ -196,7 +194,7 @@ def _add_levels(
     if (ceiling := points["ceiling"].unique()).size == 1:
         add_ceiling(figure, outer, float(ceiling[0]), mode, at)
     for level in points[NOISE].dropna().unique():
-        look = noise_line(mode) | {"hoverinfo": "skip", "showlegend": False}
+        look = noise_line(mode, name="") | {"hoverinfo": "skip", "showlegend": False}
         figure.add_scatter(x=outer, y=[float(level)] * 2, **look, **at)
 
 
@@ -293,8 +291,6 @@ def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bo
             name_mark(figure, "mean of the panel, fitted", _mean_mark(mode), group=MEANS)
     if points[PUBLISHED].notna().any():
         name_mark(figure, "published", cross(mode), group=PUBLISHED)
-    if points[NOISE].notna().any():
-        figure.add_scatter(x=[None], y=[None], **noise_line(mode))
     if (points.groupby("facet")["chance"].nunique() == 1).any():
         name_chance(figure, mode)
 
@@ -308,3 +304,10 @@ def _name_ceiling(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float)
         where = ", far above the plot" if levels.min() > top else ""
         look = ceiling_line(mode, name=f"ceiling{value}{where}")
         figure.add_scatter(x=[None], y=[None], **look)
+
+
+def _name_noise(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float) -> None:
+    """Add the noise ceiling to the legend; panels' headings have its value. top: of the axis."""
+    if len(levels):
+        where = ", far above the plot" if levels.min() > top else ""
+        figure.add_scatter(x=[None], y=[None], **noise_line(mode, name=f"noise ceiling{where}"))
