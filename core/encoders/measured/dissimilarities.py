@@ -70,6 +70,6 @@ def _checked(matrix: np.ndarray, path: Path, n: int) -> Matrix:
         )
     if matrix.min() < 0:
         raise FeatureError(f"{path} has negative entries; expected dissimilarities of at least 0")
-    halves = (matrix + matrix.T) / 2
+    halves: np.ndarray = ((matrix + matrix.T) / 2).astype(np.float32)
     np.fill_diagonal(halves, 0)
-    return halves.astype(np.float32)
+    return halves

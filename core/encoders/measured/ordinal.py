@@ -125,7 +125,7 @@ def most_probable(
     """Return the positive space that maximizes probability under the prior, from a random start:
     one mode, not always the highest.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import fmin_l_bfgs_b
 
     start = np.log(np.random.default_rng(seed).uniform(0.1, 1, (stimuli, dims)))
 
@@ -134,9 +134,8 @@ def most_probable(
         value, slope = _loss(space, pairs)
         return value / len(pairs), (slope * space).ravel() / len(pairs)
 
-    steps = {"maxiter": STEPS}
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=steps)
-    space: np.ndarray = np.exp(found.x).reshape(stimuli, dims)
+    logs, _, _ = fmin_l_bfgs_b(loss, start.ravel(), maxiter=STEPS)
+    space: np.ndarray = np.exp(logs).reshape(stimuli, dims)
     return space
 
 
