@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.questions.models.answer import of_kinds
 from core.questions.models.question import ModelMap, Roster
-from core.study.models import is_measured, is_reality, trained, without_variants
+from core.study.models import has_unfinished, is_measured, is_reality, without_variants
 from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, controls, frame, parts, queries
 from pages._shared.queries import Place
@@ -47,7 +47,7 @@ def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
     unfinished, variants, with_world, measured = (
         controls.pick_switch(options[name]) if some else options[name].default
         for name, some in (
-            ("unfinished", len(trained(every)) < len(every)),
+            ("unfinished", has_unfinished(every)),
             ("variants", len(without_variants(every)) < len(every)),
             ("world", is_reality(every).any()),
             ("measured", is_measured(every).any()),

@@ -179,6 +179,11 @@ def trained(models: pd.DataFrame) -> pd.DataFrame:
     return models[~models["copy"] & (models["group"] != UNTRAINED) & ~is_measured(models)]
 
 
+def has_unfinished(models: pd.DataFrame) -> bool:
+    """Return whether any is a checkpoint or untrained."""
+    return len(trained(models)) + int(is_measured(models).sum()) < len(models)
+
+
 def usual(models: pd.DataFrame) -> pd.DataFrame:
     """Return the models that a study is about where none are named: one finished training of each
     usual recipe. Other seeds are not independent of it, and models that vary it on purpose are

@@ -173,7 +173,7 @@ def judged(count: int, *, pairs: int, seed: int = 0) -> np.ndarray:
 
 def test_judgments_of_a_planted_space_recover_it_the_better_the_more_there_are():
     spaces = [
-        fit_judgments(judged(count, pairs=3), stimuli=20, seed=0) for count in (120, 500, 1500)
+        fit_judgments(judged(count, pairs=3), stimuli=20, seed=0) for count in (120, 500, 2000)
     ]
     truth = normalize_rows(PLANTED)
     near = [METRICS["rsa"](truth, normalize_rows(one.space)) for one in spaces]
@@ -182,7 +182,7 @@ def test_judgments_of_a_planted_space_recover_it_the_better_the_more_there_are()
     best = spaces[-1]
     assert (best.chance, best.space.min() > 0) == (1 / 3, True)
     assert best.accuracy > 0.75
-    assert best.held_out == pytest.approx(150, abs=40)
+    assert best.held_out == pytest.approx(200, abs=50)
     assert best.accuracy == pytest.approx(
         foretold(best.space, judged(1500, pairs=3, seed=1)), abs=0.05
     )

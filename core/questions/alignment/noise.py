@@ -41,14 +41,15 @@ def _ceiling(
     row: Mapping[Hashable, Any], noisy: Mapping[str, list[Noise]], question: Alignment
 ) -> tuple[float, str]:
     """Return the ceiling of one pair of layers, and why it is NaN, else ""."""
-    sides = [noisy.get(row[f"model_{side}"]) for side in ("x", "y")]
-    if sides == [None, None]:
-        return float("nan"), ONCE
-    noises = []
-    for side, layers in zip(("x", "y"), sides, strict=True):
-        layer = row[f"layer_{side}"]
-        if layers is not None and not 0 <= layer < len(layers):
+    noises = list[Noise]()
+    for side in ("x", "y"):
+        layers, layer = noisy.get(row[f"model_{side}"]), row[f"layer_{side}"]
+        if layers is None:
+            continue
+        if not 0 <= layer < len(layers):
             return float("nan"), "" if layer < 0 else CONCATENATED
-        noises.append(None if layers is None else layers[layer])
-    reason = next((noise.reason for noise in noises if noise and noise.reason), "")
-    return pair_ceiling(*noises, question.comparison), reason
+        noises.append(layers[layer])
+    if not noises:
+        return float("nan"), ONCE
+    reason = next((noise.reason for noise in noises if noise.reason), "")
+    return pair_ceiling(noises, question.comparison), reason

@@ -82,13 +82,13 @@ def _noise(halves: float, repeats: int, measure: Measure) -> Noise:
     return Noise(halves, math.sqrt(reliability))
 
 
-def pair_ceiling(x: Noise | None, y: Noise | None, measure: Measure) -> float:
-    """Return the ceiling of two layers, None for one without noise: of correlations the product of
+def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
+    """Return the ceiling of two layers, one or both of them noisy: of correlations the product of
     both, of other metrics the one that is less aligned.
 
     Source: Spearman 1904, for the product.
     """
-    ceilings = [noise.ceiling for noise in (x, y) if noise is not None]
+    ceilings = [noise.ceiling for noise in noises]
     if find_metric(measure.metric).attenuates:
         return math.prod(ceilings)
     return float(np.min(ceilings) if measure.toward > 0 else np.max(ceilings))
