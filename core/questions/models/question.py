@@ -41,11 +41,6 @@ class Roster:
         label="Brains and people",
         help="where no models are named, brains and people too, which nobody trained",
     )
-    measured: bool = option(
-        False,
-        label="Brains and people",
-        help="where no models are named, brains and people too, which nobody trained",
-    )
 
 
 @dataclass(frozen=True)
