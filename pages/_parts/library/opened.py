@@ -16,9 +16,10 @@ from core.embedding.provenance import command_of, file_of
 from core.encoders.measured.content import tell_judgments
 from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, size_text, time_text
+from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.question import ModelPairs
 from core.questions.models.standings import nearest_to
 from core.questions.reliability.question import Reliability
 from core.store import ModelEntry
@@ -114,9 +115,13 @@ def _draw_nearest(at: Place, models: pd.DataFrame, name: str) -> None:
     """Draw the models most aligned with this one; a click on one opens it."""
     st.subheader("Nearest models", anchor=False)
     frame.need_stimuli(at)
-    measured = bool(is_measured(models[models["model"] == name]).any())
-    roster = Roster(measured=measured)  # a brain is asked about with other brains
-    pairs = queries.ask(at, ModelPairs(at.scope, roster, COMPARISON))
+    if is_measured(models[models["model"] == name]).any():  # in no question about all pairs
+        others = tuple(models.loc[models["model"] != name, "model"])
+        pairs = queries.ask(
+            at, Alignment(at.scope, (name,), others, axis="", comparison=COMPARISON)
+        )
+    else:
+        pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
     high = COMPARISON.spec.higher_is_more_aligned
     near = nearest_to(pairs, name, high=high, count=NEAREST)
     titles = models.set_index("model")["title"]
