@@ -82,6 +82,7 @@ from core.questions.prefix.question import (
 )
 from core.questions.published.question import PublishedValues
 from core.questions.question import Question
+from core.questions.reliability.question import Reliability
 from core.questions.score.question import Score
 from core.questions.stimuli.question import (
     NearestStimuli,
@@ -164,6 +165,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     PrefixBits,
     PrefixCaptions,
     PublishedValues,
+    Reliability,
     Score,
     StimulusList,
     StimulusMap,

@@ -1,5 +1,5 @@
-"""The embedded demo: the Cave, reality itself, and every model trained in it; finished language
-models at all four densities.
+"""The embedded demo: the Cave, reality itself, a simulated cortex that sees it, and every model
+trained in it; finished language models at all four densities.
 
 What is there already is not made again, and finding that out costs no import of torch: a second
 start is quick. While a build is under way, a note in the store says how far it is, so that the
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
+from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject
 from core.encoders.requests import PATCHES
 from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
@@ -61,8 +62,8 @@ def _read_twice(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return REALITY and the specs that the demo store does not hold yet with these very weights
-    and cards over the Cave as it is now.
+    """Return REALITY, the simulated cortex and the specs that the demo store does not hold yet with
+    these very weights and cards over the Cave as it is now.
 
     A finished language model's captions of another density than the default's are `NAME~LEVEL`;
     they come last. `NAME-patches` are read out in their patches.
@@ -70,7 +71,8 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     from core.stimuli.cave import CaveDataset
 
     reader, specs = Store(store), shipped_specs(folder)
-    wanted = {REALITY: f"world:{REALITY}", **specs}
+    made = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
+    wanted = {**made, **specs}
     wanted |= _read_twice(specs, folder) | _retold(specs, folder)
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
@@ -78,8 +80,7 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     return {
         name: spec
         for name, spec in wanted.items()
-        if name not in held
-        or (name != REALITY and not _is_of(held[name], folder / _folder_of(name)))
+        if name not in held or not _is_present(held[name], folder)
     }
 
 
@@ -99,7 +100,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr
     and in the store's note.
     """
-    from core.embedding.features import embed_world
+    from core.embedding.features import embed_cortex, embed_world
     from core.settings import choose_device
     from core.stimuli.cave import CaveDataset
 
@@ -109,6 +110,8 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         add_dataset(store, dataset, report=report)
         if REALITY in missing:
             embed_world(store, dataset)
+        if SUBJECTS.keys() & missing.keys():
+            embed_cortex(store, dataset)
         report(0, len(missing), EMBEDDING)
         add, names = _Adding(store, dataset, missing, device), list(missing)
         embedded = spread(add, names, processes=count_processes(len(names), device))
@@ -136,7 +139,7 @@ class _Adding:
         from core.encoders.catalog import open_encoder
         from core.study.study import Study
 
-        if name != REALITY:
+        if name != REALITY and name not in SUBJECTS:
             encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
             level = name.partition("~")[2] or None
             embed(self.store, self.dataset, encoder, level=level, slot=Slot(replace=True))
@@ -243,6 +246,13 @@ def _size(folder: Path) -> int:
 
 def _folder_of(name: str) -> str:
     return name.partition("~")[0].removesuffix(PATCHES.replace("#", "-"))
+
+
+def _is_present(card: ModelCard, folder: Path) -> bool:
+    """Return whether a store's model is still the one that would be made now."""
+    if card.name in SUBJECTS:
+        return card.training == describe_subject(card.name)
+    return card.name == REALITY or _is_of(card, folder / _folder_of(card.name))
 
 
 def _is_of(card: ModelCard, folder: Path) -> bool:

@@ -1,14 +1,20 @@
 """What kinds of models there are: a modality says what its models read and how they are drawn.
 
-A further modality is one more record in MODALITIES; `platoscope import` takes it from then on.
+Any further name is a modality too: one of models whose features are made elsewhere. A record in
+MODALITIES gives it words, a symbol and a grouping of its own.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Literal
 
-from core.errors import UnknownNameError
+from core.errors import InputError, UnknownNameError
 
 Item = Literal["image", "caption"]  # what an encoder reads of a stimulus
 Grouping = Literal["objective", "family", "size", "own"]
@@ -22,7 +28,9 @@ class Modality:
     reads: what its encoders read of a stimulus, None where features can only be imported. grouping:
     which models share a hue: those of one objective, of one family, or none (each has its own).
     codes_text: whether its models may code captions, so that they have bits per byte. is_reality:
-    known factors rather than a model. example: the spec of a usual model, for hints.
+    known factors rather than a model. is_measured: brains and people, which nobody trained: they
+    are compared with where they are named, and compete with no model. example: the spec of a usual
+    model, for hints.
     """
 
     name: str
@@ -33,6 +41,7 @@ class Modality:
     grouping: Grouping = "own"
     codes_text: bool = False
     is_reality: bool = False
+    is_measured: bool = False
     example: str = ""
 
 
@@ -57,15 +66,55 @@ LANGUAGE = Modality(
 )
 WORLD = Modality("world", "world model", "world models", "star", is_reality=True)
 
+BRAIN = Modality("brain", "brain", "brains", "diamond", is_measured=True)
+PEOPLE = Modality("people", "group of people", "groups of people", "hexagon", is_measured=True)
+
 # in the order in which people are shown them
-MODALITIES: dict[str, Modality] = {one.name: one for one in (VISION, LANGUAGE, WORLD)}
+MODALITIES: dict[str, Modality] = {
+    one.name: one for one in (VISION, LANGUAGE, WORLD, BRAIN, PEOPLE)
+}
+FURTHER = ("pentagon", "triangle-up", "cross", "bowtie")  # symbols of modalities without a record
+NAME = re.compile(r"[a-z][a-z0-9 -]{0,29}")
+CLOSE = 0.8  # of two spellings, from 0 to 1, so that the one is taken for a slip of the other
 
 
 def find_modality(name: str) -> Modality:
-    """Return a modality by its name; raises UnknownNameError."""
-    if name not in MODALITIES:
-        raise UnknownNameError("modality", name, MODALITIES)
-    return MODALITIES[name]
+    """Return a modality by its name: its record, or where there is none, what its name says."""
+    return MODALITIES.get(name) or _named(name)
+
+
+@lru_cache(maxsize=64)
+def _named(name: str) -> Modality:
+    symbol = FURTHER[zlib.crc32(name.encode()) % len(FURTHER)]
+    return Modality(name, f"{name} model", f"{name} models", symbol)
+
+
+def check_modality(name: str) -> None:
+    """Refuse what cannot be the modality of imported features.
+
+    Raises UnknownNameError for reality and for a slip of a known name, InputError for other
+    characters than lower-case letters, digits, spaces and hyphens.
+    """
+    known = [one.name for one in MODALITIES.values() if not one.is_reality]
+    if name in known:
+        return
+    if name in MODALITIES or get_close_matches(name, known, 1, CLOSE):
+        raise UnknownNameError("modality", name, known)
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"expected a modality of 1 to 30 lower-case letters, digits, spaces or hyphens, such as"
+            f" brain or audio; got {name!r}"
+        )
+
+
+def known_first(names: Iterable[str]) -> list[str]:
+    """Return the names of modalities, each once: those with a record in its order, then the others
+    by name.
+    """
+    known = list(MODALITIES)
+    return sorted(
+        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
+    )
 
 
 def reader_of(item: Item) -> Modality:

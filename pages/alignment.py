@@ -12,11 +12,11 @@ from core.modalities import find_modality
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES, Axis, find_axis
-from core.questions.alignment.findings import pair_findings, trend_findings
+from core.questions.alignment.findings import noise_findings, pair_findings, trend_findings
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.alignment.shares import replicates_of
-from core.study.models import is_reality, reads, trained, without_variants
+from core.study.models import is_measured, is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
@@ -42,6 +42,7 @@ COLUMNS = {
     "chance": "chance",
     "ceiling": "ceiling",
     "share": "share of the way",
+    "noise_ceiling": "noise ceiling",
     "low": "95 % from",
     "high": "to",
     "threshold": "95 % of chance",
@@ -66,6 +67,12 @@ share each permutation, and the best pair of layers is chosen anew each time."""
 CEILING = """The **ceiling** is how alike two trainings are that differ only in their seed; for a
 vision and a language model, it is the geometric mean of the two. Models of different recipes can
 hardly be expected to agree more."""
+NOISE = """The **noise ceiling** is how far a model without noise could come: what is measured
+several times is compared with itself, half of its repeats with the other half."""
+CORRECTED = """This metric is a correlation over pairs of stimuli, so that is corrected for the
+number of repeats (Spearman–Brown), and its root is drawn."""
+AS_HALVES = """This metric has no correction for the number of repeats: the agreement of the two
+halves is drawn as it is, and a good model may come above it."""
 COPIES = "*Convergence* compares models with their own fine-tuned copies, by language model:"
 COST = "Does fine-tuning cost alignment?"
 FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
@@ -99,11 +106,12 @@ def show(at: Place) -> None:
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, models)
     with answer:
-        high = question.comparison.spec.higher_is_more_aligned
+        metric, high = question.comparison.metric, question.comparison.spec.higher_is_more_aligned
         prose.answer(
             [
                 *trend_findings(points, models, aligned_high=high, axis=look.axis),
                 *pair_findings(points, aligned_high=high, axis=look.axis),
+                *noise_findings(points, corrected=METRICS[metric].attenuates),
             ]
         )
     show_trend(at, question, points, look)
@@ -157,7 +165,11 @@ def pick(at: Place) -> tuple[Alignment, Look]:
             null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
         )
-    models = every if unfinished else trained(every)
+    models = (
+        every
+        if unfinished
+        else every[every["model"].isin(trained(every)["model"]) | is_measured(every)]
+    )
     x, y = pick_models(models, axis)
     question = Alignment(
         x=x,
@@ -188,7 +200,8 @@ def pick_models(models: pd.DataFrame, axis: Axis) -> tuple[tuple[str, ...], tupl
 
 def _explain(points: pd.DataFrame, question: Alignment, look: Look) -> None:
     metric = question.comparison.metric
-    levels = f"{_chance_note(points, question, look)} {_ceiling_note(points, question, look)}"
+    notes = (_chance_note, _ceiling_note, _noise_note)
+    levels = " ".join(filter(None, (note(points, question, look) for note in notes)))
     about = {"models": look.axis.models, "axis": look.axis.title}
     prose.explain(READING.format(levels=levels, **about))
     with st.expander("The metric"):
@@ -236,6 +249,14 @@ def _ceiling_note(points: pd.DataFrame, question: Alignment, look: Look) -> str:
     if question.calibration.null and look.vertical == "score":
         return "Calibrated scores have no ceiling; the share of the way to it is on hover cards."
     return CEILING
+
+
+def _noise_note(points: pd.DataFrame, question: Alignment, _: Look) -> str:
+    """Say what the noise ceiling is, where anything was measured several times."""
+    if "noise_ceiling" not in points:
+        return ""
+    corrected = METRICS[question.comparison.metric].attenuates
+    return f"{NOISE} {CORRECTED if corrected else AS_HALVES}"
 
 
 def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.questions.models.answer import of_kinds
 from core.questions.models.question import ModelMap, Roster
-from core.study.models import is_reality, trained, without_variants
+from core.study.models import has_unfinished, is_measured, is_reality, without_variants
 from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, controls, frame, parts, queries
 from pages._shared.queries import Place
@@ -44,15 +44,16 @@ def show(at: Place) -> None:
 def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
     """Choose which kinds of models are compared, then some of them; return these described, too."""
     options = controls.options_by_name(Roster)
-    unfinished, variants, with_world = (
+    unfinished, variants, with_world, measured = (
         controls.pick_switch(options[name]) if some else options[name].default
         for name, some in (
-            ("unfinished", len(trained(every)) < len(every)),
+            ("unfinished", has_unfinished(every)),
             ("variants", len(without_variants(every)) < len(every)),
             ("world", is_reality(every).any()),
+            ("measured", is_measured(every).any()),
         )
     )
-    kinds = Roster((), unfinished, variants, with_world)
+    kinds = Roster((), unfinished, variants, with_world, measured)
     models = of_kinds(every, kinds)
     names = controls.pick_models(options["models"], models) if len(models) else ()
     chosen = models[models["model"].isin(names)] if names else models

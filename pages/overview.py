@@ -26,7 +26,7 @@ from core.questions.overview.points import growth_points, headline_points, ranki
 from core.questions.overview.question import Overview
 from core.stimuli.dataset import DatasetCard
 from core.study.comparison.ceilings import ceiling_between
-from core.study.models import is_reality, reads, trained, usual, without_variants
+from core.study.models import is_measured, is_reality, reads, trained, usual, without_variants
 from core.study.parts import Comparison
 from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
@@ -146,10 +146,9 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
         if is_reality(models).any()
         else ""
     )
-    counts = models.loc[models["model"].isin(_others(models)), "modality"].value_counts()
-    others = "".join(
-        f", beside {count} {find_modality(str(name)).plural}" for name, count in counts.items()
-    )
+    beside = models["model"].isin(_others(models)) | is_measured(models)
+    counts = models.loc[beside, "modality"].value_counts()
+    others = "".join(f", beside {_count(str(name), count)}" for name, count in counts.items())
     finished = trained(models)
     seeing, reading = reads(finished, "image").sum(), reads(finished, "caption").sum()
     left = (reads(models, "image") | reads(models, "caption")).sum() - seeing - reading
@@ -161,6 +160,11 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
         f"Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs"
         f" {' and '.join(by)}{others}{reality}."
     )
+
+
+def _count(modality: str, number: int) -> str:
+    kind = find_modality(modality)
+    return counted(number, kind.title, kind.plural)
 
 
 def show_headline(
@@ -240,19 +244,21 @@ def _names(models: pd.DataFrame, item: Item) -> tuple[str, ...]:
 
 
 def _others(models: pd.DataFrame) -> tuple[str, ...]:
-    """Return the models that read neither images nor captions."""
-    readers = reads(models, "image") | reads(models, "caption")
-    return tuple(models.loc[~(readers | is_reality(models)), "model"])
+    """Return the models that read neither images nor captions; brains and people compete with
+    none.
+    """
+    known = reads(models, "image") | reads(models, "caption") | is_reality(models)
+    return tuple(models.loc[~(known | is_measured(models)), "model"])
 
 
 def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:
     """Draw alignment with the same yardstick along training, size, tasks taught and tasks solved,
     where there are any.
     """
-    reality = REALITY in set(models["model"])
+    reality, beside = REALITY in set(models["model"]), is_reality(models) | is_measured(models)
     growth = Alignment(
         at.scope,
-        x=tuple(models.loc[~is_reality(models), "model"]) if reality else _names(models, "caption"),
+        x=tuple(models.loc[~beside, "model"]) if reality else _names(models, "caption"),
         y=(REALITY,) if reality else _names(usual(models), "image"),
         comparison=_comparison(question),
     )

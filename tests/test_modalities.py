@@ -9,9 +9,18 @@ import pytest
 
 from core.cli import main
 from core.encoders.encoder import ModelCard, modality_of
-from core.errors import UnknownNameError
+from core.errors import InputError
 from core.figures.theme import hue
-from core.modalities import LANGUAGE, MODALITIES, VISION, WORLD, find_modality, reader_of
+from core.modalities import (
+    FURTHER,
+    LANGUAGE,
+    MODALITIES,
+    VISION,
+    WORLD,
+    check_modality,
+    known_first,
+    reader_of,
+)
 from core.questions.models.figures import model_map
 from core.store import Store
 from core.study.models import codes_text, describe, is_reality, reads
@@ -44,17 +53,37 @@ def test_what_encoders_read_leads_to_the_modality_that_reads_it():
     assert all(one.example for one in MODALITIES.values() if one.reads)
 
 
-def test_an_unregistered_modality_is_refused_by_name():
-    with pytest.raises(UnknownNameError, match="no modality named 'audio'"):
-        find_modality(AUDIO.name)
-    with pytest.raises(UnknownNameError, match="did you mean vision"):
-        modality_of(card("x", "visions"))
+def test_any_further_name_is_a_modality_of_its_own():
+    touch = modality_of(card("x", "touch"))
+    assert (touch.title, touch.plural, touch.reads) == ("touch model", "touch models", None)
+    assert touch.symbol in FURTHER
+    assert touch.symbol not in {one.symbol for one in MODALITIES.values()}
+    assert known_first(["touch", "brain", "language", "audio", "touch"]) == [
+        "language",
+        "brain",
+        "audio",
+        "touch",
+    ]
+    check_modality("point sets 2")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("visions", "no modality named 'visions'; did you mean vision"),
+        ("world", "no modality named 'world'; there are: brain, language, people, vision"),
+        ("Touch!", "expected a modality of 1 to 30 lower-case letters, .* got 'Touch!'"),
+    ],
+)
+def test_what_cannot_be_a_modality_is_refused(name, message):
+    with pytest.raises(InputError, match=message):
+        check_modality(name)
 
 
 def test_models_group_as_their_modality_says(monkeypatch):
     register(monkeypatch)
     models = describe([card(name, name) for name in MODALITIES])
-    assert models["group"].tolist() == ["MAE", "ViT", "world", "audio"]
+    assert models["group"].tolist() == ["MAE", "ViT", "world", "brain", "people", "audio"]
 
 
 def test_a_table_of_models_is_asked_what_they_read():
@@ -93,15 +122,14 @@ def test_a_fourth_modality_is_placed_on_the_map_with_its_own_symbol_and_hue(stor
         assert marks[name].color == hue(name, "light")
 
 
-def test_a_model_of_an_unregistered_modality_is_left_out_with_its_reason(store, monkeypatch):
+def test_a_store_keeps_models_of_a_modality_that_has_no_record(store, monkeypatch):
     monkeypatch.delitem(MODALITIES, AUDIO.name)
     held = Store(store)
-    assert not {*NAMES} & {entry.card.name for entry in held.models("cave")}
-    assert all("modality 'audio'" in problem for problem in held.problems())
-    assert len(held.problems()) == len(NAMES)
+    assert {*NAMES} < {entry.card.name for entry in held.models("cave")}
+    assert not held.problems()
 
 
 def test_reality_cannot_be_imported(tmp_path, capsys):
     words = ["--dataset", "cave", "--name", "x", "--modality", WORLD.name]
     assert main(["import", str(tmp_path / "x.npy"), *words]) == 2
-    assert "no modality named 'world'; there are: language, vision" in capsys.readouterr().err
+    assert "no modality named 'world'; there are: brain, language" in capsys.readouterr().err

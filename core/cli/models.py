@@ -18,13 +18,15 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
-from core.encoders.requests import FORMS, EmbedRequest, ImportRequest, importable
-from core.errors import InputError, PlatoscopeError, UnknownNameError
+from core.encoders.requests import FORMS, EmbedRequest, ImportRequest
+from core.errors import InputError, PlatoscopeError
+from core.modalities import check_modality
 from core.questions.words import add_options, read_question
 from core.settings import choose_device
 
 if TYPE_CHECKING:
     from core.embedding.parts import Part
+    from core.encoders.measured.content import Content
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
 
@@ -61,7 +63,7 @@ def _add_import(commands: Any) -> None:
         commands,
         "import",
         run_import,
-        "import features made elsewhere: (n, d) or (n, layers, d)",
+        "import features made elsewhere, (n, d) or (n, layers, d), or measurements and judgments",
         job=True,
     )
     add_options(features, ImportRequest)
@@ -206,21 +208,33 @@ def _batch_size(text: str) -> int | Literal["auto"]:
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
     from core.embedding.features import import_features
-    from core.encoders.imported import read_features
+    from core.encoders.measured.content import read_content
+    from core.figures.numbers import counted
+    from core.progress import ConsoleProgress
     from core.store import Store
 
-    request = read_question(ImportRequest, arguments)
-    if request.modality not in importable():
-        raise UnknownNameError("modality", request.modality, importable())
-    card = Store(arguments.store).dataset(request.dataset)
-    path = Path(request.file)
-    layers = read_features(path)
+    request, store = read_question(ImportRequest, arguments), Store(arguments.store)
+    check_modality(request.modality)
+    card = store.dataset(request.dataset)
+    content = read_content(request, list(store.stimuli(card.name)["stimulus"]), ConsoleProgress())
     import_features(
         arguments.store,
         card,
-        layers,
+        content,
         name=request.name,
         modality=request.modality,
-        file=path.name,
+        file=Path(request.file).name,
     )
-    print(f"{request.name}: {len(layers)} layers of {card.size} stimuli")
+    layers = f"{counted(len(content.layers), 'layer', 'layers')} of {card.size} stimuli"
+    print(f"{request.name}: {layers}{_measured(content)}")
+
+
+def _measured(content: Content) -> str:
+    """Say how the layers were measured, and of judgments how well their space foretells others."""
+    from core.encoders.measured.content import tell_judgments  # numpy, which parsing must not cost
+
+    if content.over:
+        return f", measured over {len(content.repeats[0])} {content.over}"
+    if content.geometry == "dissimilarities":
+        return ", their dissimilarities alone"
+    return f", {tell_judgments(content.notes)}" if content.notes else ""

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32
 
 from core.embedding.batches import check_finite
 from core.embedding.holdings import hold_dataset, is_published, name_data
 from core.encoders.encoder import IMPORTED, REALITY, ModelCard
+from core.encoders.measured.content import Content, from_repeats
+from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
 from core.errors import FeatureError, StimuliError
-from core.modalities import WORLD, find_modality
+from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store import Embedding, Store, write_embedding
@@ -34,13 +35,36 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
     card = ModelCard(
         REALITY, "Reality", WORLD.name, spec, "world", REALITY, None, _digest([world]), ("factors",)
     )
-    return _publish_ready(store, dataset.card, [world], card, replace=True)
+    return _publish_ready(store, dataset.card, Content([world]), card, replace=True)
+
+
+def embed_cortex(store: Path, dataset: Dataset) -> None:
+    """Publish the subjects of a simulated cortex over a world's known factors, which `embed_world`
+    has published.
+    """
+    assert dataset.world is not None  # as there
+    for name in SUBJECTS:
+        content = from_repeats([measure_subject(name, dataset.world)], "trials")
+        card = ModelCard(
+            name,
+            name.replace("cortex-", "Simulated cortex "),
+            BRAIN.name,
+            f"{SIMULATED}{name}",
+            "simulated cortex",
+            "measured",
+            None,
+            _digest((*content.layers, *content.repeats)),
+            ("voxels",),
+            describe_subject(name),
+            over=content.over,
+        )
+        _publish_ready(store, dataset.card, content, card, replace=True)
 
 
 def import_features(
     store: Path,
     dataset: DatasetCard,
-    layers: Sequence[Float32[np.ndarray, "n _"]],
+    content: Content,
     *,
     name: str,
     modality: str,
@@ -49,13 +73,12 @@ def import_features(
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
-    layers: one (n, dims) matrix per layer, in the dataset's order. modality: a name in
-    `core.modalities`. file: the name of the file that held them, if any. Raises UnknownNameError
-    for any other modality, FeatureError for a wrong number of rows, NaN or infinity, StoreError
-    where the name is taken by other features and `replace` is not set.
+    content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
+    file: the name of the file that held them, if any. Raises as `check_modality` for the modality,
+    FeatureError for a wrong number of rows, NaN or infinity, StoreError where the name is taken by
+    other features and `replace` is not set.
     """
-    find_modality(modality)
-    names = tuple(f"layer {index}" for index in range(len(layers)))
+    check_modality(modality)
     card = ModelCard(
         name,
         name,
@@ -64,26 +87,34 @@ def import_features(
         IMPORTED,
         "unknown",
         None,
-        _digest(layers),
-        names,
+        _digest((*content.layers, *content.repeats)),
+        tuple(f"layer {index}" for index in range(len(content.layers))),
+        content.notes,
+        geometry=content.geometry,
+        over=content.over,
     )
-    return _publish_ready(store, dataset, layers, card, replace=replace)
+    return _publish_ready(store, dataset, content, card, replace=replace)
 
 
 def _publish_ready(
     store: Path,
     dataset: DatasetCard,
-    layers: Sequence[Float32[np.ndarray, "n _"]],
+    content: Content,
     card: ModelCard,
     *,
     replace: bool,
 ) -> Path:
     """Publish vectors that need no encoder; returns at once where they are published."""
+    other = {} if card.geometry == "vectors" else {"geometry": card.geometry}
     recipe = Recipe.of(
-        "features", dataset=name_data(dataset), modality=card.modality, weights=card.weights
+        "features",
+        dataset=name_data(dataset),
+        modality=card.modality,
+        weights=card.weights,
+        **other,
     )
     target = embedding_file(store, dataset.name, card.name)
-    _check_ready(store, dataset, layers, card.name)
+    _check_ready(store, dataset, content, card.name)
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(
@@ -92,7 +123,8 @@ def _publish_ready(
             dataset=dataset,
             card=card,
             level=None,
-            layers=layers,
+            layers=content.layers,
+            repeats=content.repeats,
             bits=None,
             bytes=None,
             recipe=recipe,
@@ -102,9 +134,8 @@ def _publish_ready(
     )
 
 
-def _check_ready(
-    store: Path, dataset: DatasetCard, layers: Sequence[np.ndarray], name: str
-) -> None:
+def _check_ready(store: Path, dataset: DatasetCard, content: Content, name: str) -> None:
+    layers = content.layers
     if not layers:
         raise FeatureError(f"{name} has no layers; give one (n, dims) matrix per layer")
     ids = list(Store(store).stimuli(dataset.name)["stimulus"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from core.encoders.encoder import ModelCard
 from core.encoders.imported import READERS
+from core.encoders.measured.cortex import SIMULATED
 from core.encoders.requests import PROMPTS, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
@@ -15,14 +17,15 @@ FILE = "FILE"  # stands for a file of features that has no known name
 
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
     """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
-    model, `import` for features, with the name of their file, and `demo` for reality.
+    model, `import` for features, with the name of their file, and `demo` for reality
+    and the simulated cortex.
     """
     card = entry.card
-    if find_modality(card.modality).is_reality:
+    if find_modality(card.modality).is_reality or card.spec.startswith(SIMULATED):
         return ["demo"]
     if card.spec.startswith("import:"):
         named = ["--name", card.name, "--modality", card.modality]
-        return ["import", file_of(entry), "--dataset", dataset, *named]
+        return ["import", file_of(entry), "--dataset", dataset, *named, *_measured(card)]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *reading_words(entry), *_precision(entry), *_name(entry)]
@@ -33,7 +36,7 @@ def file_of(entry: ModelEntry) -> str:
     store keeps no path.
     """
     file = entry.card.spec.removeprefix("import:")
-    return file if PurePath(file).suffix.lower() in READERS else FILE
+    return file if PurePath(file).suffix.lower() in (*READERS, ".csv") else FILE
 
 
 def reading_words(entry: ModelEntry) -> list[str]:
@@ -47,6 +50,18 @@ def reading_words(entry: ModelEntry) -> list[str]:
     pooling = ["--pooling", first] if first in ("last", "first") else []
     names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
     return [*pooling, *(["--prompt", *names] if names else [])]
+
+
+def _measured(card: ModelCard) -> list[str]:
+    """Return the options for what was measured and how: repeats, dissimilarities or judgments."""
+    if card.over:
+        return ["--repeats", card.over]
+    if card.geometry == "dissimilarities":
+        return ["--dissimilarities"]
+    if "judgments" not in card.training:
+        return []
+    seed = card.training["seed"]
+    return ["--triplets", *(["--seed", str(seed)] if seed else [])]
 
 
 def _precision(entry: ModelEntry) -> list[str]:

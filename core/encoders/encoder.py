@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 REALITY = "reality"  # the model of a made world's known factors
+Geometry = Literal["vectors", "dissimilarities"]
+Over = Literal["", "trials", "subjects"]
 IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
 
 
@@ -32,7 +34,9 @@ class ModelCard:
     parameters: count, None where unknown. weights: digest of the weights. layers: names in order,
     embedding first if any. training: whatever its maker wrote beside the weights (config, seed,
     steps, loss, device, versions). revision: the commit of the hub's repository that it came from,
-    empty for others.
+    empty for others. geometry: whether a layer holds vectors, or the dissimilarities of all pairs
+    of stimuli alone. over: what each stimulus was measured several times over, empty where it was
+    not; the store then keeps each measurement.
     """
 
     name: str
@@ -46,6 +50,8 @@ class ModelCard:
     layers: tuple[str, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
     revision: str = ""
+    geometry: Geometry = "vectors"
+    over: Over = ""
 
     @property
     def pinned(self) -> str:
@@ -100,7 +106,7 @@ class SeeingEncoder(Encoder, Protocol):
 
 
 def modality_of(card: ModelCard) -> Modality:
-    """Return a model's modality; raises UnknownNameError for one that is not registered."""
+    """Return a model's modality."""
     return find_modality(card.modality)
 
 

@@ -31,6 +31,15 @@ MAX_BYTES = 8 << 30  # 1,024 stimuli × 81 layers × 8,192 dims in float32 take 
 MAX_RATIO = 200  # features hardly compress; zeros do a thousandfold
 SMALL = 64 << 20  # below this no ratio does harm
 INDEX = "__index_level_"  # how pandas names a column that is its index
+CLOSED = {  # how datasets of rsatoolbox and of NWB are saved, by the end of the name
+    **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
+    **dict.fromkeys((".h5", ".hdf5", ".nwb"), "HDF5, which is not read"),
+}
+ELSEWHERE = (
+    "expected plain arrays: of rsatoolbox's data numpy.savez('FILE.npz', measurements=…,"
+    " stimulus=…), the place of each row's stimulus from 0; of its dissimilarities"
+    " numpy.save('FILE.npy', rdms.get_matrices())"
+)
 REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
 
 
@@ -38,18 +47,9 @@ def read_features(path: Path) -> list[Space]:
     """Read one (n, d) float32 matrix per layer; raise FeatureError for a file that is not safe or
     not features.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
-    if not path.is_file():
-        raise FeatureError(
-            f"there is no file {path}; check its path, and that this machine sees it"
-        )
-    arrays = reader(path)
+    arrays = read_arrays(path)
     layers = [
-        layer
-        for array in _in_order(arrays)
-        for layer in _split(array, path, alone=len(arrays) == 1)
+        layer for array in in_order(arrays) for layer in _split(array, path, alone=len(arrays) == 1)
     ]
     if not layers:
         raise FeatureError(f"{path} holds no features; expected (n, d) or (n, layers, d)")
@@ -61,7 +61,24 @@ def read_features(path: Path) -> list[Space]:
     return layers
 
 
-def _in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
+    not safe, or of another kind.
+    """
+    kind = path.suffix.lower()
+    if kind in CLOSED:
+        raise FeatureError(f"{path} is {CLOSED[kind]}; {ELSEWHERE}")
+    reader = READERS.get(kind)
+    if reader is None:
+        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
+    if not path.is_file():
+        raise FeatureError(
+            f"there is no file {path}; check its path, and that this machine sees it"
+        )
+    return reader(path)
+
+
+def in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
     """Sort by name so that layer2 comes before layer10."""
 
     def key(name: str) -> list[str | int]:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.modalities import MODALITIES
 from core.options import argument, option, required
 
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
@@ -22,6 +21,7 @@ PROMPTS: Mapping[Prompt, str] = {
     "none": "{}",
     "paper": "An image with the caption '{}'. This is an image of a",
 }
+Repeats = Literal["none", "trials", "subjects"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 # bytes of a weight in memory, at most: `auto` keeps what is stored
 BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
@@ -66,23 +66,43 @@ class EmbedRequest:
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """Import features made elsewhere: (n, d) or (n, layers, d)."""
+    """Import features made elsewhere, (n, d) or (n, layers, d), or what was measured of brains and
+    people.
+    """
 
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .parquet", label="Feature file", metavar="FILE"
+        help=".npy .npz .safetensors .pt .parquet, of judgments .csv",
+        label="Feature file",
+        metavar="FILE",
     )
     dataset: str = required("", help="the dataset", metavar="D")
     name: str = required("", help="what the store calls it", metavar="N")
-    modality: str = required("", help="the kind of model: vision or language", metavar="KIND")
+    modality: str = required(
+        "",
+        help="the kind of model: vision, language, brain, people or any other word",
+        metavar="KIND",
+    )
+    repeats: Repeats = option(
+        "none",
+        help="the file holds (repeats, n, units): each stimulus was measured several times, over"
+        " trials of the same units or over subjects with units of their own",
+    )
+    dissimilarities: bool = option(
+        False,
+        help="the file holds how different stimuli are: (n, n), (layers, n, n), the pairs i < j, or"
+        " a .csv with first, second, dissimilarity",
+    )
+    triplets: bool = option(
+        False,
+        label="Triplet judgments",
+        help="the file is a .csv of judgments, with first, second, odd or with anchor, near, far:"
+        " their space is fitted",
+    )
+    seed: int = option(0, least=0, help="with --triplets, draws which ones are held out")
 
 
 def precision_of(name: str) -> Precision:
     """Return the option that gives the precision of this name, as recipes have it, again."""
     return TYPES.get(name, "auto")
-
-
-def importable() -> list[str]:
-    """Return the modalities of which features can be imported."""
-    return [one.name for one in MODALITIES.values() if not one.is_reality]

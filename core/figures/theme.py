@@ -222,6 +222,18 @@ def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
     }
 
 
+def noise_line(mode: Mode, *, name: str) -> dict[str, object]:
+    """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray;
+    `name` is finished text.
+    """
+    return {
+        "mode": "lines",
+        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "longdash"},
+        "name": name,
+        "legendgroup": "noise ceiling",
+    }
+
+
 def hover_card(*lines: str, ids: str) -> str:
     """Return a hover card of finished lines with the raw ids small beneath."""
     return "<br>".join([*lines, f"<span style='font-size:11px'>{plain(ids)}</span>"])

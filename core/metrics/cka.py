@@ -228,6 +228,7 @@ UNBIASED_CKA = Metric(
     every_pair=True,
     streamed=lambda: streamed(unbiased_cka_of_sums),
     on_torch=_unbiased_on_torch,
+    attenuates=True,
     chance=Chance(_unbiased_chance, "0"),
     halves=partial(halves_of_spaces, unbiased=True),
 )

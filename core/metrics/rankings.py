@@ -29,11 +29,30 @@ def dissimilarities(
     apart.
     """
     from scipy.spatial.distance import pdist
+
+    return unit_row(pdist(space.astype(np.float64)), correlation=correlation)
+
+
+def of_matrix(
+    distances: Float[np.ndarray, "n n"], *, correlation: str
+) -> Float64[np.ndarray, " pairs"]:
+    """Return the same of dissimilarities that are known without the vectors; raises as
+    `dissimilarities`.
+    """
+    pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
+    return unit_row(pairs, correlation=correlation)
+
+
+def unit_row(
+    distances: Float64[np.ndarray, " pairs"], *, correlation: str
+) -> Float64[np.ndarray, " pairs"]:
+    """Return distances, or their ranks, around their mean and of length 1; raises as
+    `dissimilarities`.
+    """
     from scipy.stats import rankdata
 
     if correlation not in CORRELATIONS:
         raise MetricError(f"the correlation is {' or '.join(CORRELATIONS)}; got {correlation}")
-    distances = pdist(space.astype(np.float64))
     if np.ptp(distances) <= np.finfo(np.float32).eps * distances.max():
         raise MetricError(
             "all stimuli are equally far apart in this space, so their distances correlate with"
@@ -85,7 +104,11 @@ RSA = Metric(
         reference="Kriegeskorte, Mur, Bandettini 2008, Representational similarity analysis",
     ),
     rsa,
-    engine=lambda correlation: PairRows(partial(dissimilarities, correlation=correlation)),
+    engine=lambda correlation: PairRows(
+        partial(dissimilarities, correlation=correlation),
+        partial(of_matrix, correlation=correlation),
+    ),
     every_pair=True,
+    attenuates=True,
     chance=Chance(_chance, "0"),
 )

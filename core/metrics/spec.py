@@ -95,7 +95,9 @@ class Metric:
     pair_chance: where a formula gives it, of any two spaces or of each two. share: what each
     stimulus adds to a mean, for one that depends on how many of its k neighbors are common alone.
     halves: scores on many halves of the stimuli at once, for a metric that need not be asked half
-    by half. version: raised by hand when its values change, so that answers by it are made again.
+    by half. attenuates: a correlation over pairs of stimuli, which noise of measurement weakens as
+    Spearman's and Brown's formulas say. version: raised by hand when its values change, so that
+    answers by it are made again.
     """
 
     spec: MetricSpec
@@ -108,6 +110,7 @@ class Metric:
     pair_chance: PairChance | None = None
     share: Callable[[Counts, int], Float64[np.ndarray, " n"]] | None = None
     halves: Callable[[Space, Space, Halves], Float64[np.ndarray, " count"]] | None = None
+    attenuates: bool = False
     version: int = 1
 
     def __call__(

@@ -26,10 +26,12 @@ TILE = 4096  # pairs of stimuli that are multiplied at once
 @dataclass(frozen=True)
 class PairRows:
     """Layers as one value per pair of stimuli: those of i < j in order, then where the metric needs
-    them those of i = j.
+    them those of i = j. of_matrix: the same from the dissimilarities of all stimuli, where they are
+    all that the metric compares.
     """
 
     row: Callable[[Space], Float64[np.ndarray, " pairs"]]
+    of_matrix: Callable[[Space], Float64[np.ndarray, " pairs"]] | None = None
 
     @property
     def from_neighbors(self) -> None:
@@ -40,6 +42,13 @@ class PairRows:
     ) -> Prepared[Rows]:
         rows, refusals = each_layer(self._row, layers, preprocess)
         return Prepared(stacked(rows, missing=np.nan), refusals)
+
+    def prepare_matrices(self, layers: Sequence[Space]) -> Prepared[Rows]:
+        """Make dissimilarities ready, of a metric that has `of_matrix`; raises as `prepare`."""
+        assert self.of_matrix is not None
+        rows, refusals = each_layer(self.of_matrix, layers, lambda matrix: matrix)
+        stack = stacked(rows, missing=np.nan).astype(np.float32)
+        return Prepared(stack, refusals)
 
     def _row(self, space: Space) -> Float32[np.ndarray, " pairs"]:
         return self.row(space).astype(np.float32)

@@ -100,7 +100,11 @@ def check_ties(sides: Sides, k: int) -> None:
     rows = np.unique(np.linspace(0, len(sides.own) - 1, PROBED).astype(int))
     similar = (sides.own[rows] @ sides.others.T).astype(np.float32)
     similar[np.arange(len(rows)), rows] = -np.inf
-    falling = -np.sort(-similar, axis=1)[:, : k + 1]
+    check_falling(-np.sort(-similar, axis=1)[:, : k + 1])
+
+
+def check_falling(falling: Float32[np.ndarray, "rows _"]) -> None:
+    """Refuse falling similarities of which more than half equal the next in line."""
     tied = np.mean(falling[:, 1:] == falling[:, :-1])
     if tied > MOST_TIED:
         tell = (

@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.errors import StoreDamagedError, StoreError, StoreVersionError
-from core.modalities import MODALITIES
 from core.store.examine import Stamp, examine, stamp
 from core.store.schema import Kind, Meta, published_files
 from core.store.versions import VERSIONS
@@ -71,7 +70,7 @@ def usable(
 
 def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
     """Raise StoreError for a file that was moved or renamed, or that was made over another revision
-    of its dataset, or holds a model of an unknown modality.
+    of its dataset.
     """
     if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
         raise StoreDamagedError(
@@ -82,9 +81,4 @@ def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str
         raise StoreVersionError(
             f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision}"
             " now; make it again, or add that revision again"
-        )
-    if kind == "embedding" and (modality := meta.card["modality"]) not in MODALITIES:
-        raise StoreVersionError(
-            f"{path} holds a model of modality {modality!r}, which this Platoscope does not have;"
-            " register it in core/modalities.py, or delete the file"
         )

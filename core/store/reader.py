@@ -37,6 +37,7 @@ from core.store.schema import (
     layer_table,
     model_entry,
     published_files,
+    repeats_table,
     result_file,
 )
 from core.store.tables import as_matrix, has_table, read_frame, reading
@@ -173,6 +174,20 @@ class Store:
                 f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
             ).to_arrow_table()
         return as_matrix(table.column("vector"))
+
+    def repeats(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "r n d"]:
+        """Return one layer's repeated measurements, of a model whose card says over what; raises
+        UnknownNameError for a model or layer that is not there.
+        """
+        size, dims = self.dataset(dataset).size, self.model(dataset, model).dims
+        if not 0 <= layer < len(dims):
+            raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
+        with reading(embedding_file(self.root, dataset, model)) as connection:
+            table = connection.sql(
+                f"SELECT vector FROM file.{repeats_table(layer)} ORDER BY row"
+            ).to_arrow_table()
+        rows = as_matrix(table.column("vector"))
+        return rows.reshape(-1, size, rows.shape[1])
 
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""

@@ -3,7 +3,7 @@
     ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older
     files: none; texts alone: neither)
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
-    codes texts)
+    codes texts), repeats_00 … (where each stimulus was measured several times)
     ROOT/results/DATASET/NAME.duckdb         meta, result
     ROOT/views.json                          saved views, see core/store/views.py
     ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads
@@ -104,6 +104,11 @@ def layer_table(index: int) -> str:
     parameters of SQL.
     """
     return f"layer_{index:02d}"
+
+
+def repeats_table(index: int) -> str:
+    """Return the name of the table of a layer's repeated measurements, as of `layer_table`."""
+    return f"repeats_{index:02d}"
 
 
 def published_files(folder: Path) -> list[Path]:

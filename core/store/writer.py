@@ -30,6 +30,7 @@ from core.store.schema import (
     embedding_file,
     kept_card,
     layer_table,
+    repeats_table,
     result_file,
 )
 
@@ -46,6 +47,7 @@ class Embedding:
     level: the captions that were read, None for other models. layers: one (n, dims) matrix per
     layer, in the dataset's order; taken one at a time, so that a lazy sequence need not fit into
     memory. bits, bytes: each text's code length and its UTF-8 length, for models that code texts.
+    repeats: of each layer its (r, n, d) measurements, where stimuli were measured several times.
     """
 
     dataset: DatasetCard
@@ -57,6 +59,7 @@ class Embedding:
     recipe: Recipe
     device: str
     seconds: float
+    repeats: Sequence[Float32[np.ndarray, "_ n _"]] = ()
 
 
 def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None) -> Path:
@@ -113,6 +116,9 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
             _write_layer(connection, index, embedding) for index in range(len(card.layers))
         )
         _write_texts(connection, embedding)
+        for index, repeats in enumerate(embedding.repeats):
+            rows = repeats.reshape(-1, repeats.shape[2])  # one repeat after the other
+            _create(connection, repeats_table(index), _table(rows, "row"))
         meta = Meta(
             "embedding",
             card.name,
@@ -269,13 +275,17 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
             f" {embedding.dataset.name!r} has {embedding.dataset.size} stimuli; give one vector per"
             " stimulus, in the dataset's order"
         )
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(space).ravel()), dims)
-    table = pa.table({"stimulus": pa.array(np.arange(n, dtype=np.int32)), "vector": vectors})
     connection.execute(
         f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
     )
-    _insert(connection, layer_table(index), table)
+    _insert(connection, layer_table(index), _table(space, "stimulus"))
     return int(dims)
+
+
+def _table(rows: Float32[np.ndarray, "n d"], order: str) -> pa.Table:
+    values = pa.array(np.ascontiguousarray(rows).ravel())
+    vectors = pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
+    return pa.table({order: pa.array(np.arange(len(rows), dtype=np.int32)), "vector": vectors})
 
 
 def _write_texts(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
 from core.encoders.requests import PATCHES
-from core.modalities import MODALITIES, Grouping, Item, Modality, find_modality
+from core.modalities import Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
     "model",
@@ -154,8 +154,13 @@ def is_reality(models: pd.DataFrame) -> pd.Series:
     return _fits(models, lambda modality: modality.is_reality)
 
 
+def is_measured(models: pd.DataFrame) -> pd.Series:
+    """Return for each model of `describe` whether it is a brain or people, not a trained model."""
+    return _fits(models, lambda modality: modality.is_measured)
+
+
 def _fits(models: pd.DataFrame, fits: Callable[[Modality], bool]) -> pd.Series:
-    return models["modality"].isin([name for name, one in MODALITIES.items() if fits(one)])
+    return models["modality"].map(lambda name: fits(find_modality(name))).astype(bool)
 
 
 def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -169,9 +174,14 @@ def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def trained(models: pd.DataFrame) -> pd.DataFrame:
     """Return the models that finished a training; copies along it are no samples of their own,
-    untrained models no competitors.
+    untrained models no competitors, and nobody trained brains and people.
     """
-    return models[~models["copy"] & (models["group"] != UNTRAINED)]
+    return models[~models["copy"] & (models["group"] != UNTRAINED) & ~is_measured(models)]
+
+
+def has_unfinished(models: pd.DataFrame) -> bool:
+    """Return whether any is a checkpoint or untrained."""
+    return len(trained(models)) + int(is_measured(models).sum()) < len(models)
 
 
 def usual(models: pd.DataFrame) -> pd.DataFrame:

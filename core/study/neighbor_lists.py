@@ -13,6 +13,7 @@ from core.errors import FeatureError, MetricError
 from core.pairs.prepared import Lists, Prepared
 from core.progress import tell
 from core.settings import choose_device
+from core.spaces.distances import nearest_by
 from core.spaces.neighbors import MANY, nearest
 from core.spaces.preprocess import normalize_rows
 
@@ -27,12 +28,31 @@ def search(
     """
     n = len(layers[0])
     find = _finder(n, device)
-    lists = np.full((len(layers), n, depth), -1, dtype=np.int32)
-    refusals = [""] * len(layers)
-    for layer, space in enumerate(layers):
+
+    def found(layer: int) -> Int32[np.ndarray, "n k"]:
         report = partial(_tell, len(layers) * n, layer * n, model) if n >= MANY else None
+        return find(normalize_rows(layers[layer]), k=depth, report=report)
+
+    return _each(found, len(layers), (n, depth))
+
+
+def search_matrices(layers: Sequence[Float32[np.ndarray, "n n"]], depth: int) -> Prepared[Lists]:
+    """Find the neighbors in each layer's dissimilarities; a layer that is refused holds -1."""
+
+    def found(layer: int) -> Int32[np.ndarray, "n k"]:
+        return nearest_by(layers[layer], k=depth)
+
+    return _each(found, len(layers), (len(layers[0]), depth))
+
+
+def _each(
+    found: Callable[[int], Int32[np.ndarray, "n k"]], layers: int, shape: tuple[int, int]
+) -> Prepared[Lists]:
+    lists = np.full((layers, *shape), -1, dtype=np.int32)
+    refusals = [""] * layers
+    for layer in range(layers):
         try:
-            lists[layer] = find(normalize_rows(space), k=depth, report=report)
+            lists[layer] = found(layer)
         except (FeatureError, MetricError) as error:
             refusals[layer] = str(error)
     return Prepared(lists, tuple(refusals))

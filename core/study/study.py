@@ -34,13 +34,17 @@ from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
 from core.study.models import codes_text, describe, reads
-from core.study.neighbor_lists import lists_table, read_lists, search
+from core.study.neighbor_lists import lists_table, read_lists, search, search_matrices
 from core.study.selections import decode
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 USUAL = Clamping()
+NO_VECTORS = (
+    "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
+    " mutual_knn"
+)
 
 
 class Study:
@@ -116,16 +120,32 @@ class Study:
         vector of zeros cannot be.
 
         concatenated: one more space after the last layer, all of them side by side; see
-        `core.study.layers.concatenate`.
+        `core.study.layers.concatenate`. Raises MetricError for a model of dissimilarities alone.
         """
-        entry = self.entry(model)
-        layers = [
-            self.store.space(self.dataset.name, model, layer) for layer in range(len(entry.dims))
-        ]
+        if self.entry(model).card.geometry == "dissimilarities":
+            raise MetricError(f"{model}: {NO_VECTORS}")
+        layers = self._layers(model)
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
         clamped = clamp_outliers(layers, **vars(self.clamping))
         return [*clamped, concatenate(clamped)] if concatenated else clamped
+
+    def repeats(self, model: str) -> list[Float32[np.ndarray, "r n _"]]:
+        """Read the repeated measurements of a model's layers, of one whose card says over what."""
+        count = len(self.entry(model).dims)
+        layers = [self.store.repeats(self.dataset.name, model, layer) for layer in range(count)]
+        return layers if self.rows is None else [each[:, self.rows] for each in layers]
+
+    def matrices(self, model: str) -> list[Float32[np.ndarray, "n n"]]:
+        """Read a model's layers of dissimilarities; nothing is clamped."""
+        layers = self._layers(model)
+        if self.rows is None:
+            return layers
+        return [layer[np.ix_(self.rows, self.rows)] for layer in layers]
+
+    def _layers(self, model: str) -> list[Float32[np.ndarray, "n _"]]:
+        count = len(self.entry(model).dims)
+        return [self.store.space(self.dataset.name, model, layer) for layer in range(count)]
 
     def neighbors(
         self, model: str, *, k: int = KEPT, concatenated: bool = False
@@ -233,7 +253,10 @@ class Study:
 
     def _search(self, entry: ModelEntry, depth: int) -> Prepared[Lists]:
         name = entry.card.name
-        lists = search(self.spaces(name), depth, model=name, device=self.device)
+        if entry.card.geometry == "dissimilarities":
+            lists = search_matrices(self.matrices(name), depth)
+        else:
+            lists = search(self.spaces(name), depth, model=name, device=self.device)
         # else these may be layers of two embeddings
         if self.entry(name).digest != entry.digest:
             raise StoreError(f"model {name} was embedded again while it was read; ask once more")

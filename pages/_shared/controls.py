@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.figures.numbers import count_text
 from core.options import Option, options_of
-from core.study.models import trained
+from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
 from pages._shared import address
 from pages._shared.address import bind
@@ -49,7 +49,7 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
 
 def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:
     """Choose whether models count whose training is not finished, where there are any."""
-    return len(trained(models)) < len(models) and pick_switch(one)
+    return has_unfinished(models) and pick_switch(one)
 
 
 def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.modalities import MODALITIES
+from core.modalities import known_first
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
 from core.study.selections import ends
 from core.study.spaces import default_language, default_spaces, describe_spaces, find_space
@@ -87,7 +87,7 @@ def _usual(at: Place, every: pd.DataFrame) -> list[str]:
         return usual
     first = every.sort_values(
         "modality",
-        key=lambda names: names.map(list(MODALITIES).index),
+        key=lambda names: names.map(known_first(names).index),
         kind="stable",
     )
     shared = first.groupby("modality")["model"].transform("size") > 1

@@ -13,6 +13,7 @@ import pytest
 from core.catalog import ANSWERED, QUESTIONS
 from core.cli import main
 from core.embedding.features import import_features
+from core.encoders.measured.content import Content
 from core.metrics import METRICS
 from core.questions.registry import answer_of
 from core.store import Store
@@ -62,7 +63,7 @@ def test_a_model_has_its_size_device_and_time_where_they_are_known(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dataset = PaintedDataset(20)
-    import_features(root, dataset.card, [dataset.world], name="mine", modality="vision")
+    import_features(root, dataset.card, Content([dataset.world]), name="mine", modality="vision")
     assert main(["model", "list", "--json", "--store", str(root)]) == 0
     rows = {row["model"]: row for row in json.loads(capsys.readouterr().out)}
     sizes = {path.stem: path.stat().st_size for path in (root / "embeddings/cave").iterdir()}

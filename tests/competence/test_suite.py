@@ -22,6 +22,7 @@ from core.competence.suite import bits_per_byte, measure_all, probe_tasks
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
+from core.encoders.measured.content import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.questions.competence.registry import measured_scores
 from core.recipe import Recipe
@@ -230,7 +231,11 @@ def test_what_cannot_be_measured_is_refused(world, tmp_path):
         measured(world, "tiny-vti")
     card = Store(world / "store").dataset("cave")
     import_features(
-        world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
+        world / "store",
+        card,
+        Content([np.eye(12, dtype=np.float32)]),
+        name="foreign",
+        modality="vision",
     )
     with pytest.raises(InputError, match="'foreign' has features only"):
         measured(world, "foreign")

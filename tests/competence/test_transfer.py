@@ -26,6 +26,7 @@ from core.competence.suite import measure_all
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
+from core.encoders.measured.content import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.stimuli.cave import CaveDataset, tasks
 from core.store import Store, add_dataset
@@ -200,7 +201,11 @@ def test_models_that_cannot_see_are_refused(world):
         probed(world, "vit-c")
     card = Store(world / "store").dataset("cave")
     import_features(
-        world / "store", card, [np.eye(12, dtype=np.float32)], name="foreign", modality="vision"
+        world / "store",
+        card,
+        Content([np.eye(12, dtype=np.float32)]),
+        name="foreign",
+        modality="vision",
     )
     with pytest.raises(InputError, match="'foreign' is not a vision model that can be opened"):
         probed(world, "foreign")

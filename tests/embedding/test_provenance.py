@@ -13,6 +13,7 @@ from core.cli import main, make_parser
 from core.embedding.features import embed_world, import_features
 from core.embedding.provenance import command_of
 from core.embedding.runner import Slot, embed
+from core.encoders.measured.content import Content
 from core.encoders.requests import PROMPTS
 from core.recipe import Recipe
 from core.store import Store, add_dataset
@@ -94,7 +95,9 @@ def test_a_precision_is_said_where_the_weights_do_not_give_it(
 def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
     dataset = CountedDataset()
     add_dataset(tmp_path, dataset)
-    import_features(tmp_path, dataset.card, [dataset.world], name="mine", modality="vision")
+    import_features(
+        tmp_path, dataset.card, Content([dataset.world]), name="mine", modality="vision"
+    )
     embed_world(tmp_path, dataset)
     assert made(tmp_path, "mine") == "import FILE --dataset counted --name mine --modality vision"
     np.save(tmp_path / "my features.npy", [[1.0, number] for number in range(20)])

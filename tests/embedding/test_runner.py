@@ -17,6 +17,7 @@ from core.embedding.reading import longest_first
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
+from core.encoders.measured.content import Content
 from core.errors import (
     DeviceError,
     FeatureError,
@@ -340,19 +341,28 @@ def held(tmp_path: Path) -> Path:
 def test_features_made_elsewhere_become_a_model(held: Path) -> None:
     layers = [vectors(range(20), layer=layer) for layer in range(2)]
     card = CountedDataset().card
-    path = import_features(held, card, layers, name="theirs", modality="vision")
-    assert import_features(held, card, layers, name="theirs", modality="vision") == path
+    path = import_features(held, card, Content(layers), name="theirs", modality="vision")
+    assert import_features(held, card, Content(layers), name="theirs", modality="vision") == path
     assert Store(held).model("counted", "theirs").card.spec == "import:theirs"
     np.testing.assert_array_equal(Store(held).space("counted", "theirs", 1), layers[1])
 
 
 def test_other_features_of_the_same_name_are_refused(held: Path) -> None:
     card = CountedDataset().card
-    import_features(held, card, [vectors(range(20), layer=0)], name="theirs", modality="vision")
-    with pytest.raises(StoreError, match="'theirs' is in the store by another recipe"):
-        import_features(held, card, [vectors(range(20), layer=1)], name="theirs", modality="vision")
     import_features(
-        held, card, [vectors(range(20), layer=1)], name="theirs", modality="vision", replace=True
+        held, card, Content([vectors(range(20), layer=0)]), name="theirs", modality="vision"
+    )
+    with pytest.raises(StoreError, match="'theirs' is in the store by another recipe"):
+        import_features(
+            held, card, Content([vectors(range(20), layer=1)]), name="theirs", modality="vision"
+        )
+    import_features(
+        held,
+        card,
+        Content([vectors(range(20), layer=1)]),
+        name="theirs",
+        modality="vision",
+        replace=True,
     )
     np.testing.assert_array_equal(
         Store(held).space("counted", "theirs", 0), vectors(range(20), layer=1)
@@ -366,7 +376,9 @@ def test_features_with_nan_or_infinity_name_the_stimulus(held: Path, value: floa
     with pytest.raises(
         FeatureError, match="layer 'layer 1' of theirs has NaN or infinity for stimulus 's13'"
     ):
-        import_features(held, CountedDataset().card, layers, name="theirs", modality="vision")
+        import_features(
+            held, CountedDataset().card, Content(layers), name="theirs", modality="vision"
+        )
 
 
 def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
@@ -376,15 +388,17 @@ def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
         import_features(
             held,
             CountedDataset().card,
-            [vectors(range(19), layer=0)],
+            Content([vectors(range(19), layer=0)]),
             name="theirs",
             modality="vision",
         )
     with pytest.raises(FeatureError, match="theirs has no layers"):
-        import_features(held, CountedDataset().card, [], name="theirs", modality="vision")
+        import_features(held, CountedDataset().card, Content([]), name="theirs", modality="vision")
     elsewhere = replace(CountedDataset().card, name="elsewhere")
     with pytest.raises(UnknownNameError, match="no dataset named 'elsewhere'"):
-        import_features(held, elsewhere, [vectors(range(20), layer=0)], name="a", modality="vision")
+        import_features(
+            held, elsewhere, Content([vectors(range(20), layer=0)]), name="a", modality="vision"
+        )
 
 
 def test_a_disk_that_fills_up_keeps_the_finished_batches(

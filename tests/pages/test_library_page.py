@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.embedding.features import import_features
+from core.encoders.measured.content import Content
 from core.store import Store, locked
 from tests.pages.seen import said
 from tests.pages.world import NASTY, PaintedDataset
@@ -177,7 +178,7 @@ def test_what_is_left_out_is_explained(opened, store):
 
 def test_features_say_what_is_not_known_of_them(opened, store):
     dataset = PaintedDataset(40)
-    import_features(store, dataset.card, [dataset.world], name="mine", modality="vision")
+    import_features(store, dataset.card, Content([dataset.world]), name="mine", modality="vision")
     app = opened(store, "library", model="mine")
     assert "**Device** —" in texts(app)
     assert "**Time** —" in texts(app)

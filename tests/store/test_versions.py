@@ -24,6 +24,7 @@ from core.competence.records import (
 from core.embedding.features import embed_world, import_features
 from core.embedding.runner import embed
 from core.embedding.summaries import summarize
+from core.encoders.measured.content import Content
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.spaces.neighbors import VERSION as NEIGHBORS
@@ -43,7 +44,9 @@ def root(tmp_path: Path) -> Path:
     embed(tmp_path, CountedDataset(N), encoder)
     embed_world(tmp_path, CountedDataset(N))
     given = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
-    import_features(tmp_path, CountedDataset(N).card, [given], name="foreign", modality="vision")
+    import_features(
+        tmp_path, CountedDataset(N).card, Content([given]), name="foreign", modality="vision"
+    )
     summarize(tmp_path, "counted", Clerk(), words=7)
     store = Store(tmp_path)
     entry = store.model("counted", "counting")

@@ -11,6 +11,7 @@ from core.modalities import Item
 from core.progress import Progress
 from core.questions.alignment.calibration import add_intervals, add_nulls, check_resampling
 from core.questions.alignment.findings import fit_findings
+from core.questions.alignment.noise import add_noise
 from core.questions.alignment.placing import FITTED, add_fits, check_axis
 from core.questions.alignment.question import Alignment
 from core.questions.alignment.shares import add_shares, read_replicates
@@ -62,8 +63,9 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     threshold, p, calibrated (see `core.statistics.nulls.calibrate`) and p_adjusted, for the false
     discovery rate over all rows; with draws also low and high, the 95 % interval of the score of
     the chosen layers (see `core.statistics.intervals`). Where recipes were trained with several
-    seeds, also ceiling and share (see `core.questions.alignment.shares`). reason: why any of these
-    is NaN, or the score; else empty.
+    seeds, also ceiling and share (see `core.questions.alignment.shares`). Where models were
+    measured several times, also noise_ceiling (see `core.questions.alignment.noise`). reason: why
+    any of these is NaN, or the score; else empty.
     """
     if question.axis:  # which changes no alignment, so that one answer is kept for all
         table = ask(replace(question, axis=""), study, report)
@@ -76,7 +78,7 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     table = align_models(study, question.x, question.y, comparison)
     others = table["model_x"] != table["model_y"]
     table = table[others].reset_index(drop=True) if others.any() else table
-    table = add_shares(table, question, study)
+    table = add_noise(add_shares(table, question, study), question, study)
     if calibration.null:
         table = add_nulls(table, question, study, report)
     if calibration.bootstrap:

@@ -11,8 +11,9 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as BITS
-from core.modalities import LANGUAGE, MODALITIES, VISION
+from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
+from core.study.models import is_measured
 from core.study.scores import known_scores
 
 By = Literal["objective", "family", "size", "none"]
@@ -89,10 +90,14 @@ def group_points(
 
 
 def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
-    """Return the group of each model; grouped as their modality is, untrained ones stand apart."""
+    """Return the group of each model; grouped as their modality is, untrained ones stand apart.
+    Brains, and people, are a group.
+    """
     if by == "none":
         return pd.Series("all models", index=names.index)
-    usual = models["modality"].map(lambda name: MODALITIES[name].grouping) == by
-    of_model = models[by].mask(usual, models["group"]).set_axis(models["model"])
+    usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
+    plurals = models["modality"].map(lambda name: find_modality(name).plural)
+    of_model = models[by].mask(usual, models["group"]).mask(is_measured(models), plurals)
+    of_model = of_model.set_axis(models["model"])
     groups = names.map(of_model)
     return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])

@@ -9,13 +9,14 @@ from typing import Any
 from core.figures.numbers import p_text
 from core.figures.rulers import Ruler
 from core.figures.theme import hover_card, sized
+from core.questions.alignment.points import NOISE
 
 
 def card(row: Mapping[Hashable, Any], axis: Ruler) -> str:
     return hover_card(
         f"{sized(row['title_x'], row['parameters_x'])} ×"
         f" {sized(row['title_y'], row['parameters_y'])}",
-        f"{_scored(row)}{_share(row)}",
+        f"{_scored(row)}{_share(row)}{_noise(row)}",
         axis.text(row["x"]),
         f"layers {row['layer_x']} × {row['layer_y']}",
         ids=f"{row['model_x']} × {row['model_y']}",
@@ -31,6 +32,11 @@ def _scored(row: Mapping[Hashable, Any]) -> str:
 def _share(row: Mapping[Hashable, Any]) -> str:
     share = row.get("share", math.nan)
     return "" if math.isnan(share) else f"<br>{share:.2f} of the way from chance to the ceiling"
+
+
+def _noise(row: Mapping[Hashable, Any]) -> str:
+    ceiling = row.get(NOISE, math.nan)
+    return "" if math.isnan(ceiling) else f"<br>noise ceiling {ceiling:.3f}"
 
 
 def _beside(row: Mapping[Hashable, Any]) -> str:

@@ -27,6 +27,7 @@ from core.figures.theme import (
     heading,
     hue,
     marker_size,
+    noise_line,
     plain,
     reason,
     symbol,
@@ -35,6 +36,7 @@ from core.figures.theme import (
 from core.modalities import find_modality
 from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.cards import card
+from core.questions.alignment.points import NOISE
 from core.questions.alignment.published_marks import PUBLISHED, cross, published_marks
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit
@@ -59,20 +61,20 @@ def trend(
 
     points: one row per pair: facet, model_x, title_x, group_x, parameters_x, modality_x, axis,
     model_y, title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted,
-    with an interval low and high, with replicates ceiling and share, and those of `put_beside`
-    (crosses). fits: one per facet; diamonds are its points. label: of the score. Each line is one
-    model of the panel's group, wider where larger. `narrow` stacks the panels for a phone.
+    with an interval low and high, with replicates ceiling and share, with repeats noise_ceiling,
+    and those of `put_beside` (crosses). fits: one per facet; diamonds are its points. label: of the
+    score. Each line is one model of the panel's group, wider where larger. `narrow`: for a phone.
     """
     points = points.assign(x=axis.unplace(axis.place(points["axis"])))
-    points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", PUBLISHED])))
+    points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", NOISE, PUBLISHED])))
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
     seen = _marked(seen).assign(card=[card(row, axis) for row in seen.to_dict("records")])
     facets = list(dict.fromkeys(seen["facet"]))
     columns = _columns(len(facets), narrow)
-    heads, title = [_heading(facet, fits[facet]) for facet in facets], f"Alignment and {axis.short}"
-    figure = _panels(heads, columns, mode, title)
+    heads = [_heading(facet, fits[facet], seen[seen["facet"] == facet]) for facet in facets]
+    figure = _panels(heads, columns, mode, f"Alignment and {axis.short}")
     for place, facet in enumerate(facets):
         at = cell(place, columns)
         panel = seen[seen["facet"] == facet]
@@ -84,6 +86,7 @@ def trend(
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
     _name_ceiling(figure, seen["ceiling"].dropna(), mode, top=reach[1])
+    _name_noise(figure, seen[NOISE].dropna(), mode, top=reach[1])
     return figure.figure()
 
 
@@ -114,13 +117,13 @@ def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawi
 
 def _reach(points: pd.DataFrame) -> list[float]:
     """Return the range of the score's axis: all scores, published ones and chance levels, 0, and
-    the ceiling where it is near the scores that have one.
+    ceilings where they are near the scores that have one.
     """
     values = pd.concat([points["score"], points["chance"], points[PUBLISHED]]).dropna()
     low, high = min(0.0, values.min()), max(values.max(), 0.0)
-    below = points[points["ceiling"].notna()]
-    if len(below) and below["ceiling"].max() <= NEAR * below["score"].max():
-        high = max(high, below["ceiling"].max())
+    for ceiling in (points["ceiling"], points[NOISE]):
+        most = NEAR * points.loc[ceiling.notna(), "score"].max()
+        high = max([high, *ceiling[ceiling <= most]])
     return [1.08 * low, 1.08 * high or 1.0]
 
 
@@ -141,10 +144,13 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     )
 
 
-def _heading(facet: str, fit: Fit) -> str:
+def _heading(facet: str, fit: Fit, points: pd.DataFrame) -> str:
     numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
     note = wrap(fit.reason) if fit.reason else numbers
-    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}</span>"
+    noise = points[NOISE].dropna()
+    ends = dict.fromkeys(f"{end:.2f}" for end in (noise.min(), noise.max()))
+    known = f"<br>noise ceiling {' to '.join(ends)}" if len(noise) else ""
+    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}{known}</span>"
 
 
 def _add_panel(
@@ -187,6 +193,9 @@ def _add_levels(
         add_chance(figure, outer, float(chance[0]), mode, at)
     if (ceiling := points["ceiling"].unique()).size == 1:
         add_ceiling(figure, outer, float(ceiling[0]), mode, at)
+    for level in points[NOISE].dropna().unique():
+        look = noise_line(mode, name="") | {"hoverinfo": "skip", "showlegend": False}
+        figure.add_scatter(x=outer, y=[float(level)] * 2, **look, **at)
 
 
 def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
@@ -295,3 +304,10 @@ def _name_ceiling(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float)
         where = ", far above the plot" if levels.min() > top else ""
         look = ceiling_line(mode, name=f"ceiling{value}{where}")
         figure.add_scatter(x=[None], y=[None], **look)
+
+
+def _name_noise(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float) -> None:
+    """Add the noise ceiling to the legend; panels' headings have its value. top: of the axis."""
+    if len(levels):
+        where = ", far above the plot" if levels.min() > top else ""
+        figure.add_scatter(x=[None], y=[None], **noise_line(mode, name=f"noise ceiling{where}"))

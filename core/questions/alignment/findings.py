@@ -10,12 +10,13 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted, p_text
+from core.modalities import Modality, find_modality
 from core.questions.alignment.axes import AXES, SOLVED, Axis
-from core.questions.alignment.points import recipe_means
+from core.questions.alignment.points import NOISE, recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
-from core.study.models import trained
+from core.study.models import is_measured, trained
 
 DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
@@ -37,18 +38,42 @@ def trend_findings(
     counts once, with its mean over the trained recipes that it is compared with. aligned_high: of
     the metric.
     """
-    finished = trained(models)["model"]
-    rows = points[points["model_x"].isin(finished) & points["model_y"].isin(finished)]
+    finished, kind = trained(models)["model"], _measured(points, models)
+    others = points["model_y"].isin(finished) if kind is None else True
+    rows = points[points["model_x"].isin(finished) & others]
     scored = rows[rows["facet"] != REALITY].dropna(subset="score")
     means = recipe_means(scored.assign(facet="", x=scored["axis"]), models)
     mean = means.dropna(subset="x")
     sign = 1 if aligned_high else -1
     rho = spearman_interval(mean["x"].to_numpy(), sign * mean["score"].to_numpy())
     placed = scored.dropna(subset="axis")
-    count, targets = placed["model_y"].nunique(), axis.targets
-    compared = counted(count, targets.removesuffix("s"), targets)
-    verdict = _verdict(rho, compared, axis, len(means) - len(mean))
+    count, targets = placed["model_y"].nunique(), kind.plural if kind else axis.targets
+    compared = counted(count, kind.title if kind else targets.removesuffix("s"), targets)
+    verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets)
     return [verdict, *([] if rho.reason else [DEPENDENT])]
+
+
+def _measured(points: pd.DataFrame, models: pd.DataFrame) -> Modality | None:
+    """Return the modality of those compared with where all are brains, or people, beside reality;
+    else None.
+    """
+    names = points.loc[points["facet"] != REALITY, "model_y"]
+    others = models[models["model"].isin(names)]
+    kinds = others.loc[is_measured(others), "modality"].unique()
+    return find_modality(kinds[0]) if len(kinds) == 1 and is_measured(others).all() else None
+
+
+def noise_findings(points: pd.DataFrame, *, corrected: bool) -> list[str]:
+    """Say how far noise of measurement lets the models come, where any was measured several times.
+
+    points: title_y, noise_ceiling. corrected: for the number of repeats, as the metric lets it be.
+    """
+    if NOISE not in points or points[NOISE].isna().all():
+        return []
+    highest = points.groupby("title_y", sort=False)[NOISE].max().dropna()
+    ceilings = ", ".join(f"{title} {value:.2f}" for title, value in highest.items())
+    how = "of a model without noise" if corrected else "of two halves of the repeats, uncorrected"
+    return [f"Noise ceiling, {how}: {ceilings}."]
 
 
 def pair_findings(
@@ -95,22 +120,22 @@ def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
     )
 
 
-def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int) -> str:
+def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets: str) -> str:
     if rho.reason:
-        return f"Whether {_claim(axis)} cannot be tested: {rho.reason}."
+        return f"Whether {_claim(axis, targets)} cannot be tested: {rho.reason}."
     without = f"; {left_out} without {axis.short}" if left_out else ""
     numbers = (
         f"Spearman’s ρ of {axis.short} and mean alignment with {compared} is {rho.value:.2f} (95 %"
         f" interval {rho.low:.2f} to {rho.high:.2f}, {rho.n} {axis.models}{without})."
     )
     if not rho.sure:
-        return f"It is not shown here that {_claim(axis)}. {numbers}"
-    claim = _claim(axis, rises=rho.value > 0)
+        return f"It is not shown here that {_claim(axis, targets)}. {numbers}"
+    claim = _claim(axis, targets, rises=rho.value > 0)
     return f"{claim[:1].upper()}{claim[1:]} here. {numbers}"
 
 
-def _claim(axis: Axis, *, rises: bool = True) -> str:
+def _claim(axis: Axis, targets: str, *, rises: bool = True) -> str:
     if axis in (AXES[COMPETENCE], SOLVED):
         more = "more" if rises else "less"
-        return f"better {axis.models} agree {more} with {axis.targets}"
+        return f"better {axis.models} agree {more} with {targets}"
     return f"alignment {'rises' if rises else 'falls'} with {axis.short}"

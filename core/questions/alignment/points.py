@@ -11,6 +11,8 @@ from core.statistics.fits import Fit, competence_fit
 from core.study.models import trained
 from core.study.published import BESIDE
 
+NOISE = "noise_ceiling"
+
 
 def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return a row per pair for `core.questions.alignment.figures.trend`: both models described.
@@ -29,13 +31,13 @@ def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
-    gets `raw` in its name. They have no ceiling, and no published values: those are raw.
+    gets `raw` in its name. They have no ceilings, and no published values: those are raw.
     """
     renamed = points.rename(
         columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
     )
     return renamed.assign(score=renamed["calibrated"], chance=0.0).drop(
-        columns=["ceiling", *BESIDE], errors="ignore"
+        columns=["ceiling", NOISE, *BESIDE], errors="ignore"
     )
 
 
@@ -45,7 +47,7 @@ def shared_points(points: pd.DataFrame) -> pd.DataFrame:
     """
     points = points.reindex(columns=list(dict.fromkeys([*points, "share"])))
     shared = points.rename(columns={"score": "alignment"}).drop(
-        columns=list(BESIDE), errors="ignore"
+        columns=[NOISE, *BESIDE], errors="ignore"
     )
     return shared.assign(score=shared["share"], chance=0.0, ceiling=1.0)
 

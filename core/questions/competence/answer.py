@@ -30,7 +30,7 @@ from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
-from core.study.models import is_reality, reads, usual, without_variants
+from core.study.models import is_measured, is_reality, reads, usual, without_variants
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.study import Study
@@ -83,11 +83,12 @@ def _contenders(contenders: Contenders, study: Study) -> pd.DataFrame:
 
 
 def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
-    """Return the models that are meant, in the store's order; reality itself is none.
+    """Return the models that are meant, in the store's order; reality is none, nor are brains and
+    people.
 
     models: as `core.study.models.describe` returns them.
     """
-    models = models[~is_reality(models)]
+    models = models[~(is_reality(models) | is_measured(models))]
     if contenders.names:
         return models[models["model"].isin(contenders.names)]
     return without_variants(models) if contenders.unfinished else usual(models)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.modalities import MODALITIES
+from core.modalities import find_modality, known_first
 from core.study.models import usual
 
 COLUMNS = ("model", "run", "step", "modality", "target", "score", "models")
@@ -60,7 +60,7 @@ def _rows(
         REALITY: others.loc[others["group"] == REALITY, "model"],
         **{
             f"trained {one.plural}": finished.loc[finished["modality"] == one.name, "model"]
-            for one in MODALITIES.values()
+            for one in map(find_modality, known_first(finished["modality"]))
             if not one.is_reality
         },
         ABREAST: abreast.loc[abreast["modality"] == checkpoint["modality"], "model"],

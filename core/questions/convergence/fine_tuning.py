@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.modalities import MODALITIES
+from core.modalities import find_modality
 from core.study.comparison.pair_table import score_matrix
 
 ALL = "all language models"
@@ -27,7 +27,7 @@ def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame
     copy, which are trainings of several sizes and seeds. reason: why these are NaN.
     """
     names = list(trainings["model"])
-    reads = trainings["modality"].map(lambda name: MODALITIES[name].reads)
+    reads = trainings["modality"].map(lambda name: find_modality(name).reads)
     language = trainings[(reads == "caption") & (trainings["varies"] == "")]
     copies = trainings[(reads == "image") & trainings["start"].isin(names)]
     if copies.empty or language.empty:

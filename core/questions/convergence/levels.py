@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.figures.numbers import counted
-from core.modalities import MODALITIES
+from core.modalities import find_modality
 from core.questions.convergence.question import By
 from core.statistics.level_trends import Trainings
 from core.study.comparison.pair_table import score_matrix
@@ -77,7 +77,7 @@ def arrange(leveled: Leveled, pairs: pd.DataFrame, kind: Kind) -> Trainings:
     """
     rows = leveled.rows
     scores = score_matrix(pairs, list(rows["model"]))
-    reads = rows["modality"].map(lambda name: MODALITIES[name].reads).to_numpy(str)
+    reads = rows["modality"].map(lambda name: find_modality(name).reads).to_numpy(str)
     image, caption = reads == "image", reads == "caption"
     of_kind = {
         "all": np.ones_like(scores, dtype=bool),

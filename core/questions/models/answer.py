@@ -32,7 +32,7 @@ from core.questions.models.standings import (
 from core.questions.registry import Answer, declare, never
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparison.pairing import check_pairing, pair_models
-from core.study.models import is_reality, trained, without_variants
+from core.study.models import is_measured, is_reality, trained, without_variants
 from core.study.study import Study
 
 Q = TypeVar("Q", ModelPairs, ModelLayout, ModelMap, ModelTable)
@@ -56,9 +56,11 @@ def _named(roster: Roster, study: Study) -> tuple[str, ...]:
 
 def of_kinds(models: pd.DataFrame, roster: Roster) -> pd.DataFrame:
     """Return the models of the kinds that a roster takes."""
-    models = models if roster.unfinished else trained(models)
+    measured = models[is_measured(models)]
+    models = models[~is_measured(models)] if roster.unfinished else trained(models)
     models = models if roster.variants else without_variants(models)
-    return models if roster.world else models[~is_reality(models)]
+    models = models if roster.world else models[~is_reality(models)]
+    return pd.concat([models, measured]) if roster.measured else models
 
 
 def complete_layout(question: ModelLayout, study: Study) -> ModelLayout:

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.encoders.encoder import REALITY
 from core.errors import InputError
 from core.figures.numbers import share_text
 from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelMap, ModelPairs, ModelTable
-from core.questions.models.standings import GROUPS
+from core.questions.models.standings import DESCRIBED
 
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10 % is fair, 20 % poor
 TRUSTED = 0.9
@@ -125,7 +126,7 @@ def tree_fit(cophenetic: float) -> str:
 
 def table_findings(question: ModelTable, table: pd.DataFrame) -> list[str]:
     """Say which model is most aligned with each target, and which least."""
-    targets = [name for name in question.targets.names or GROUPS if name in table]
+    targets = [name for name in table.columns if name not in DESCRIBED]
     high = question.comparison.spec.higher_is_more_aligned
     return [_ends(table, name, high=high) for name in targets if table[name].notna().any()]
 
@@ -136,5 +137,5 @@ def _ends(table: pd.DataFrame, target: str, *, high: bool) -> str:
     most, least = (
         f"{row['title']} ({row[target]:.3f})" for row in scored.iloc[[0, -1]].to_dict("records")
     )
-    of = target if target in GROUPS else titles.get(target, target)
+    of = target if target == REALITY else titles.get(target, target)
     return f"Most aligned with {of}: {most}; least: {least}; of {len(scored)} models."

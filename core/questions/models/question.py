@@ -36,6 +36,11 @@ class Roster:
         help="where no models are named, the known factors of a made world too, as if they were a"
         " model's features",
     )
+    measured: bool = option(
+        False,
+        label="Brains and people",
+        help="where no models are named, brains and people too, which nobody trained",
+    )
 
 
 @dataclass(frozen=True)

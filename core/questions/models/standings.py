@@ -12,24 +12,25 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.metrics.spec import MetricSpec
-from core.modalities import MODALITIES
+from core.modalities import find_modality, known_first
 from core.study.comparison.comparing import layer_scores
-from core.study.models import usual
+from core.study.models import is_measured, usual
 from core.study.parts import Measure
 from core.study.study import Study
 
-GROUPS = (REALITY, *(one.plural for one in MODALITIES.values() if not one.is_reality))
 DESCRIPTION = ("model", "title", "modality", "family", "objective", "parameters", "step")
+DESCRIBED = (*DESCRIPTION, "skill", "solved")  # columns of a table that are no target
 Members = Mapping[str, Sequence[str]]  # the models of each target, by its name
 
 
 def groups_of(models: pd.DataFrame) -> dict[str, list[str]]:
     """Return the groups that models are compared with, by name: reality where it is known, and the
-    trained models of each modality that has any. models: of `describe`.
+    trained models of each modality that has any; also brains and people. models: of `describe`.
     """
-    counted = usual(models)
+    counted = pd.concat([usual(models), models[is_measured(models)]])
     groups = {REALITY: list(counted.loc[counted["model"] == REALITY, "model"])}
-    for name, modality in MODALITIES.items():
+    for name in known_first(counted["modality"]):
+        modality = find_modality(name)
         if not modality.is_reality:
             groups[modality.plural] = list(counted.loc[counted["modality"] == name, "model"])
     return {name: members for name, members in groups.items() if members}

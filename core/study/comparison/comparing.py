@@ -19,6 +19,7 @@ from core.metrics import find_metric
 from core.metrics.spec import PairChance
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
+from core.pairs.rows import PairRows
 from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.study.comparison.aligning import align, align_all_layers
@@ -93,9 +94,12 @@ def prepare_each(
 
 def _prepare(study: Study, engine: Engine[P], model: str, *, concatenated: bool) -> Prepared[P]:
     source = engine.from_neighbors
-    if source is None:
-        return engine.prepare(study.spaces(model, concatenated=concatenated))
-    return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
+    if source is not None:
+        return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
+    alone = study.entry(model).card.geometry == "dissimilarities" and not concatenated
+    if alone and isinstance(engine, PairRows) and engine.of_matrix:
+        return engine.prepare_matrices(study.matrices(model))
+    return engine.prepare(study.spaces(model, concatenated=concatenated))
 
 
 def compare_models(

@@ -59,17 +59,32 @@ def unscored(layers_x: int, layers_y: int, why: str) -> PairScores:
     return PairScores(np.full((layers_x, layers_y), np.nan), model=why)
 
 
+@dataclass(frozen=True)
+class Noise:
+    """What repeats say of one layer under a metric.
+
+    halves: the mean score of two halves of the repeats. ceiling: of its alignment with a model
+    without noise. reason: why the ceiling is NaN, else "".
+    """
+
+    halves: float
+    ceiling: float
+    reason: str = ""
+
+
 class HeldScores:
     """What a study has compared already, by what it depends on: nothing is compared twice.
 
     pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
     compared, by recipe and digest. traits: numbers of a model's layers that its chance depends on.
+    noise: what its repeated measurements say of each layer, by recipe and digest.
     """
 
     def __init__(self) -> None:
         self.pairs: dict[tuple[str, str, str], PairScores] = {}
         self.models: dict[tuple[str, str], str] = {}
         self.traits: dict[tuple[str, str, bool], list[float]] = {}
+        self.noise: dict[tuple[str, str], list[Noise]] = {}
 
     def forget_oldest(self) -> None:
         """Let go of the pairs beyond MOST_HELD."""

@@ -13,13 +13,18 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.embedding.provenance import command_of, file_of
+from core.encoders.measured.content import tell_judgments
 from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, size_text, time_text
+from core.questions.alignment.question import Alignment
+from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs
 from core.questions.models.standings import nearest_to
+from core.questions.reliability.question import Reliability
 from core.store import ModelEntry
 from core.store.inventory import device_of, seconds_of
+from core.study.models import is_measured
 from core.study.parts import Comparison
 from pages._parts.library import changes, tables
 from pages._shared import frame, queries
@@ -39,6 +44,7 @@ def show(at: Place, models: pd.DataFrame, name: str) -> None:
     left, right = st.columns(2)
     with left:
         _draw_layers(entry)
+        _draw_measured(at, entry)
     with frame.part():
         _draw_competence(at, name)
     _draw_origin(at, entry)
@@ -93,11 +99,29 @@ def _draw_layers(entry: ModelEntry) -> None:
     st.dataframe(table.rename_axis("#").reset_index(), hide_index=True, height=tables.height(table))
 
 
+def _draw_measured(at: Place, entry: ModelEntry) -> None:
+    """Say how reliable repeated measurements are, or how well judgments foretell others."""
+    if entry.card.over:
+        st.subheader("Reliability", anchor=False)
+        question = Reliability(at.scope, (entry.card.name,))
+        table = queries.ask(at, question)
+        st.dataframe(table.drop(columns="model"), hide_index=True, height=tables.height(table))
+        st.caption(frame.plain(" ".join(findings_of(question, table))))
+    elif "judgments" in entry.card.training:
+        st.caption(frame.plain(tell_judgments(entry.card.training)))
+
+
 def _draw_nearest(at: Place, models: pd.DataFrame, name: str) -> None:
     """Draw the models most aligned with this one; a click on one opens it."""
     st.subheader("Nearest models", anchor=False)
     frame.need_stimuli(at)
-    pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
+    if is_measured(models[models["model"] == name]).any():  # in no question about all pairs
+        others = tuple(models.loc[models["model"] != name, "model"])
+        pairs = queries.ask(
+            at, Alignment(at.scope, (name,), others, axis="", comparison=COMPARISON)
+        )
+    else:
+        pairs = queries.ask(at, ModelPairs(at.scope, comparison=COMPARISON))
     high = COMPARISON.spec.higher_is_more_aligned
     near = nearest_to(pairs, name, high=high, count=NEAREST)
     titles = models.set_index("model")["title"]

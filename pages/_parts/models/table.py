@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.questions.asking import findings_of
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
-from core.questions.models.standings import DESCRIPTION, groups_of
+from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.parts import Comparison, Measure
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
@@ -19,7 +19,6 @@ from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 KEY = "model-table"
-DESCRIBED = {*DESCRIPTION, "skill", "solved"}  # columns that are no alignment
 READING = """Each row is a model; an alignment is the mean over the models of a group, without the
 model itself and others of its training. The line runs from the first layer to the last: how aligned
 each is with {target}, at its best layer. **Tick rows** to choose models for all pages; click a head

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.encoders.imported import READERS, read_features
+from core.encoders.imported import READERS
+from core.encoders.measured.content import read_content
+from core.encoders.measured.judgments import read_triplets
+from core.encoders.requests import ImportRequest
 from core.errors import FeatureError, PlatoscopeError
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
+from core.store import Store
 from core.store.uploads import uploads_folder
 from core.store.uploads.place import keep_file
 from pages._parts.library import uploads
@@ -18,14 +22,14 @@ from pages._shared import address, frame
 FILE = "features"  # what the address calls the file that was uploaded
 _CHOSEN, _TROUBLE = "features-file", "features-trouble"
 HELP = """One row per stimulus, in the dataset's order: (n, d), or (n, layers, d), or an array per
-layer."""
+layer. Repeated measurements are (repeats, n, units), dissimilarities (n, n), judgments a table."""
 
 
 def pick() -> Path | None:
     """Take a file of features and return where it is kept; None before."""
     st.file_uploader(
         "Features made elsewhere",
-        type=[suffix.removeprefix(".") for suffix in READERS],
+        type=[suffix.removeprefix(".") for suffix in (*READERS, ".csv")],
         key=_CHOSEN,
         help=HELP,
         max_upload_size=uploads.MOST_MEGABYTES,
@@ -37,10 +41,14 @@ def pick() -> Path | None:
     return path if path and path.is_file() else None
 
 
-def check(path: Path, card: DatasetCard) -> None:
+def check(request: ImportRequest, store: Store, card: DatasetCard) -> None:
     """Raise FeatureError for a file that cannot be imported over a dataset; say what is in it."""
+    path = Path(request.file)
     try:
-        rows, widths = _shape(path)
+        if request.triplets:
+            st.caption(f"{_judged(path, _stimuli(store, card)):,} judgments.")
+            return
+        rows, widths = _shape(request, _stimuli(store, card))
     except FeatureError as error:  # where the store keeps the file is of no use here
         raise FeatureError(str(error).replace(str(path), path.name)) from error
     if rows != card.size:
@@ -52,13 +60,21 @@ def check(path: Path, card: DatasetCard) -> None:
     st.caption(f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims.")
 
 
+def _stimuli(store: Store, card: DatasetCard) -> tuple[str, ...]:
+    return tuple(store.stimuli(card.name)["stimulus"])
+
+
 @st.cache_data(max_entries=8, show_spinner="Reading the features")
-def _shape(path: Path) -> tuple[int, tuple[int, ...]]:
-    """Return the rows of a file of features and the widths of its layers; its path names its
-    content.
-    """
-    layers = read_features(path)
+def _shape(request: ImportRequest, stimuli: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
+    """Return the rows of a file and the widths of its layers; its path names its content."""
+    layers = read_content(request, stimuli).layers
     return len(layers[0]), tuple(layer.shape[1] for layer in layers)
+
+
+@st.cache_data(max_entries=8, show_spinner="Reading the judgments")
+def _judged(path: Path, stimuli: tuple[str, ...]) -> int:
+    """Return how many judgments a file holds; their space is fitted by the job."""
+    return len(read_triplets(path, stimuli))
 
 
 def _take() -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt, importable
+from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
-from core.modalities import find_modality
+from core.modalities import VISION, check_modality
 from core.questions.words import to_words
 from core.settings import store_path
 from core.store.schema import embedding_file
@@ -42,8 +42,24 @@ POOLINGS: dict[Pooling, str] = {
     "first": "first token",
 }
 READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
+WAYS = {  # what a file holds, in the words of the command
+    "features": {},
+    "trials": {"repeats": "trials"},
+    "subjects": {"repeats": "subjects"},
+    "dissimilarities": {"dissimilarities": True},
+    "triplets": {"triplets": True},
+}
+HOLDS = {
+    "features": "features",
+    "trials": "trials",
+    "subjects": "subjects",
+    "dissimilarities": "dissimilarities",
+    "triplets": "triplet judgments",
+}
+WAY = "import_way"  # the control of HOLDS
 FORM = (  # the controls that start anew once models are queued
     *sources.CONTROLS,
+    WAY,
     *(one.name for one in (*EMBED.values(), *IMPORT.values())),
 )
 
@@ -136,14 +152,13 @@ def _draw_import(at: Place) -> None:
     with left:
         name = controls.pick_text(IMPORT["name"], start=safe_name(path.stem))
     with right:
-        labels = {each: find_modality(each).title for each in importable()}
-        modality = controls.pick_choice(
-            IMPORT["modality"], list(labels), labels=labels, usual=next(iter(labels))
-        )
-    request = ImportRequest(str(path), at.dataset, name, modality)
+        modality = controls.pick_text(IMPORT["modality"], start=VISION.name)
+    way = controls.pick_segment("The file holds", HOLDS, WAY, start="features")
+    request = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
     obstacles = _name_obstacle(at, name)
     try:
-        features.check(path, queries.card(at))
+        check_modality(modality)
+        features.check(request, queries.store(), queries.card(at))
     except PlatoscopeError as error:
         obstacles.append(f"{error}.")
     _finish("Import", to_words(request), obstacles)

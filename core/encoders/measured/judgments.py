@@ -1,0 +1,106 @@
+"""People's judgments from a CSV table: triplets, or dissimilarities of pairs.
+
+    first,second,odd                 of three the odd one out: the two others are most alike
+    anchor,near,far                  the anchor is more like `near` than like `far`
+    first,second,dissimilarity       how different two are; several ratings are averaged
+
+A stimulus is named by its id in the dataset, or by its place from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64, Int64
+
+from core.encoders.imported import MAX_BYTES
+from core.errors import FeatureError
+
+ODD, NEAR = ("first", "second", "odd"), ("anchor", "near", "far")
+RATED = ("first", "second", "dissimilarity")
+
+
+def read_triplets(path: Path, stimuli: Sequence[str]) -> Int64[np.ndarray, "m p 2"]:
+    """Return the pairs of each judged triplet as indices, the one found most alike first: three of
+    an odd-one-out, two of an anchor's.
+
+    Raises FeatureError for another table, an unknown stimulus and a triplet of fewer than three.
+    """
+    table = _read_table(path, (ODD, NEAR))
+    columns = ODD if set(ODD) <= {*table.columns} else NEAR
+    triplets = _indices(table[list(columns)], stimuli, path)
+    if len(same := np.flatnonzero((np.diff(np.sort(triplets, axis=1), axis=1) == 0).any(axis=1))):
+        raise FeatureError(
+            f"row {same[0] + 1} of {path} names a stimulus twice; expected three different ones"
+        )
+    sides = ((0, 1), (0, 2), (1, 2)) if columns == ODD else ((0, 1), (0, 2))
+    return np.stack([triplets[:, list(side)] for side in sides], axis=1)
+
+
+def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n"]:
+    """Return the mean rated dissimilarity of every two stimuli, whatever their order.
+
+    Raises FeatureError for another table, an unknown stimulus, a value that is no number, and where
+    a pair was not rated.
+    """
+    table = _read_table(path, (RATED,))
+    pairs = np.sort(_indices(table[["first", "second"]], stimuli, path), axis=1)
+    values = pd.to_numeric(table["dissimilarity"], errors="coerce").to_numpy(np.float64)
+    if len(wrong := np.flatnonzero(~np.isfinite(values))):
+        raise FeatureError(
+            f"row {wrong[0] + 1} of {path} has dissimilarity"
+            f" {table['dissimilarity'].iloc[wrong[0]]!r}; expected a number"
+        )
+    n = len(stimuli)
+    total, times = np.zeros((n, n)), np.zeros((n, n))
+    np.add.at(total, tuple(pairs.T), values)
+    np.add.at(times, tuple(pairs.T), 1)
+    unrated = np.argwhere((times == 0) & np.triu(np.ones((n, n), dtype=bool), 1))
+    if len(unrated):
+        raise FeatureError(
+            f"{path} has no rating of {len(unrated)} of {n * (n - 1) // 2} pairs, such as"
+            f" {stimuli[unrated[0][0]]!r} and {stimuli[unrated[0][1]]!r}; expected each pair at"
+            " least once; triplets need not be complete"
+        )
+    mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
+    return mean + np.triu(mean, 1).T
+
+
+def _read_table(path: Path, expected: Sequence[Sequence[str]]) -> pd.DataFrame:
+    wanted = " or ".join(", ".join(columns) for columns in expected)
+    if path.suffix.lower() != ".csv":
+        raise FeatureError(f"{path} is no .csv; expected a table with the columns {wanted}")
+    if not path.is_file():
+        raise FeatureError(
+            f"there is no file {path}; check its path, and that this machine sees it"
+        )
+    if path.stat().st_size > MAX_BYTES:
+        raise FeatureError(f"{path} is over {MAX_BYTES:,} bytes; import fewer judgments")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (ValueError, OSError) as error:  # those of pandas and of UTF-8 too
+        raise FeatureError(
+            f"{path} cannot be read ({error}); expected a CSV in UTF-8 with the columns {wanted}"
+        ) from error
+    if not any(set(columns) <= {*table.columns} for columns in expected) or table.empty:
+        found = f"{len(table)} rows of {', '.join(map(str, table.columns[:6])) or 'no columns'}"
+        raise FeatureError(f"{path} has {found}; expected rows with the columns {wanted}")
+    return table
+
+
+def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[np.ndarray, "m _"]:
+    """Return the place of each named stimulus."""
+    places = {str(index): index for index in range(len(stimuli))}
+    places |= {name: index for index, name in enumerate(stimuli)}
+    found = table.apply(lambda column: column.str.strip().map(places))
+    if found.isna().to_numpy().any():
+        row, column = np.argwhere(found.isna().to_numpy())[0]
+        raise FeatureError(
+            f"row {row + 1} of {path} names {table.iloc[row, column]!r}; expected a stimulus of the"
+            f" dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
+        )
+    indices: np.ndarray = found.to_numpy(np.int64)
+    return indices

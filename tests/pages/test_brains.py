@@ -1,0 +1,83 @@
+"""Brains and people on the pages: compared where they are named, with their noise ceiling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.embedding.features import embed_cortex, import_features
+from core.encoders.measured.content import Content
+from core.encoders.measured.cortex import SUBJECTS
+from tests.pages.seen import said
+from tests.pages.world import SMALL, PaintedDataset, build
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    root, dataset = tmp_path_factory.mktemp("brains"), PaintedDataset(40)
+    build(root, dataset, **SMALL)
+    embed_cortex(root, dataset)
+    apart = np.abs(dataset.world[:, None] - dataset.world[None]).sum(axis=2).astype(np.float32)
+    content = Content([apart], "dissimilarities")
+    import_features(root, dataset.card, content, name="judges", modality="people")
+    return root
+
+
+def texts(app) -> str:
+    said = " ".join(one.value for one in (*app.markdown, *app.caption))
+    return said.replace("\\", "")
+
+
+def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
+    app = opened(store, "alignment", y=["cortex-1", "cortex-3"], k="5")
+    assert not app.exception
+    assert not said(app)
+    trend = json.loads(app.get("plotly_chart")[0].proto.spec)
+    heads = [note["text"] for note in trend["layout"]["annotations"]]
+    (head,) = [head for head in heads if "noise ceiling 0." in head]
+    assert head.startswith("<b>Brains</b>")
+    assert " to 0." in head
+    lines = [trace for trace in trend["data"] if trace.get("legendgroup") == "noise ceiling"]
+    assert [bool(trace.get("showlegend", True)) for trace in lines] == [False, False, True]
+    cards = [card for trace in trend["data"] for card in trace.get("hovertext", [])]
+    assert any("noise ceiling 0." in card for card in cards)
+    (table,) = [one.value for one in app.dataframe if "noise ceiling" in one.value]
+    assert table["noise ceiling"].notna().all()
+    assert "Noise ceiling, of two halves of the repeats, uncorrected: Simulated cortex 1" in texts(
+        app
+    )
+    assert "agree more with brains" in texts(app)
+
+
+def test_alignment_without_brains_says_nothing_of_noise(opened, store):
+    app = opened(store, "alignment", k="5")
+    assert "oise ceiling" not in texts(app)
+    assert set(SUBJECTS) < set(app.multiselect(key="y").options) or any(
+        "Simulated cortex 1" in option for option in app.multiselect(key="y").options
+    )
+
+
+def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
+    app = opened(store, "overview")
+    assert not app.exception
+    assert "beside 3 brains, beside 1 group of people" in texts(app)
+    assert not any("ortex" in one.proto.spec for one in app.get("plotly_chart"))
+
+
+def test_models_takes_brains_in_where_they_are_asked_for(opened, store):
+    app = opened(store, "models", view="table", measured="true", k="5")
+    assert not app.exception
+    assert not said(app)
+    (table,) = [one.value for one in app.dataframe if "brains" in one.value]
+    assert {"brains", "groups of people", "vision models"} <= {*table.columns}
+
+
+def test_the_library_says_how_reliable_a_brain_is(opened, store):
+    app = opened(store, "library", model="cortex-2")
+    assert not app.exception
+    assert "median reliability of units 0." in texts(app)
+    (table,) = [one.value for one in app.dataframe if "reliability" in one.value]
+    assert table["repeats"].item() == 4

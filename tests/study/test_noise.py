@@ -1,0 +1,167 @@
+"""What was measured several times has a noise ceiling, what is known by dissimilarities alone the
+scores of its vectors, and neither enters a question unasked.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+from core.cli import main
+from core.embedding.features import embed_cortex, import_features
+from core.embedding.provenance import command_of
+from core.encoders.measured.content import Content, from_repeats
+from core.encoders.measured.cortex import SUBJECTS, VOXELS, simulate
+from core.errors import InputError, MetricError
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.models.question import ModelPairs, Roster
+from core.questions.reliability.answer import COLUMNS, findings
+from core.questions.reliability.question import Reliability
+from core.spaces.preprocess import normalize_rows
+from core.statistics.reliability import spearman_brown
+from core.store import Store
+from core.study.comparison.noise import noise_of
+from core.study.parts import Comparison, Measure, Scope
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+SIZE = 60
+SPACE = "vit-mae-m"
+RSA, KNN = Comparison(metric="rsa"), Comparison(k=5)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """Return a store with two models, the simulated cortex, its first subject without noise, a
+    group of subjects, and the dissimilarities of a model's layers.
+    """
+    root, dataset = tmp_path_factory.mktemp("noise"), PaintedDataset(SIZE)
+    build(root, dataset, vision=VISION[1:2], language=LANGUAGE[1:2])
+    embed_cortex(root, dataset)
+    card, world = dataset.card, dataset.world
+    clean = simulate(world, reliability=0.99999, trials=1, units=VOXELS, seed=0)
+    group = simulate(world, reliability=0.7, trials=6, units=20, seed=9)
+    given = [np.asarray(layer) for layer in Study(Store(root), "cave").spaces(SPACE)]
+    matrices = [squareform(pdist(normalize_rows(x.astype(float)))) for x in given]
+    np.save(root / "rdm.npy", np.stack(matrices))
+    import_features(root, card, Content([clean[0]]), name="clean", modality="vision")
+    content = from_repeats([group], "subjects")
+    import_features(root, card, content, name="group", modality="brain")
+    words = ["--dataset", "cave", "--name", "rdm", "--modality", "people", "--dissimilarities"]
+    assert main(["import", str(root / "rdm.npy"), *words, "--store", str(root)]) == 0
+    return root
+
+
+@pytest.fixture
+def study(root) -> Study:
+    return Study(Store(root), "cave")
+
+
+def aligned(study: Study, x: str, *y: str, by: Comparison = RSA) -> pd.DataFrame:
+    return ask(Alignment(x=(x,), y=y, axis="", comparison=by), study)
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        RSA,
+        Comparison(metric="rsa", parameters=(("correlation", "pearson"),)),
+        *(Comparison(metric=f"{name}_knn", k=5) for name in ("mutual", "lcs")),
+    ],
+)
+def test_dissimilarities_alone_have_the_scores_of_their_vectors(study, by):
+    every = Comparison(by.metric, by.k, by.parameters, layers="all")
+    others = ("gpt-2-s", "reality", "clean")
+    known, alone = (aligned(study, name, *others, by=every) for name in (SPACE, "rdm"))
+    np.testing.assert_allclose(alone["score"], known["score"], atol=1e-6)
+    assert known["score"].notna().all()
+
+
+def test_dissimilarities_of_some_stimuli_are_those_among_them(root):
+    some = Study(Store(root), "cave", where={"scene": "city"})
+    known, alone = (aligned(some, name, "gpt-2-s") for name in (SPACE, "rdm"))
+    assert some.size < SIZE
+    assert alone["score"].item() == pytest.approx(known["score"].item(), abs=1e-3)  # clamped anew
+
+
+@pytest.mark.parametrize("metric", ["cka", "cknna", "svcca", "procrustes"])
+def test_metrics_of_vectors_refuse_dissimilarities_in_a_sentence(study, metric):
+    with pytest.raises(
+        MetricError, match=r"rdm: dissimilarities alone are known of it, no vectors"
+    ):
+        aligned(study, "rdm", "reality", by=Comparison(metric=metric))
+    table = ask(Alignment(x=("gpt-2-s",), y=("rdm", SPACE), comparison=Comparison(metric)), study)
+    assert table["score"].isna().tolist() == [True, False]
+    assert "compare it by rsa, or by neighbors" in table["reason"].iloc[0]
+
+
+def test_the_noise_ceiling_of_rsa_is_what_the_subject_without_noise_reaches(study):
+    table = aligned(study, "clean", "cortex-1")
+    assert table["noise_ceiling"].item() == pytest.approx(table["score"].item(), abs=0.02)
+
+
+def test_ceilings_follow_from_two_halves_by_the_metric(study):
+    (noise,) = noise_of(study, "cortex-2", RSA)
+    root_of_all = np.sqrt(spearman_brown(noise.halves, 2.0))
+    assert noise.ceiling == pytest.approx(root_of_all)
+    (plain,) = noise_of(study, "cortex-2", KNN)
+    assert plain.ceiling == plain.halves
+    table = aligned(study, "cortex-1", "cortex-2", by=RSA)
+    (first,) = noise_of(study, "cortex-1", RSA)
+    assert table["noise_ceiling"].item() == pytest.approx(first.ceiling * noise.ceiling)
+    lower = aligned(study, "cortex-1", "cortex-2", by=KNN)["noise_ceiling"].item()
+    assert lower == min(noise_of(study, name, KNN)[0].ceiling for name in ("cortex-1", "cortex-2"))
+
+
+def test_only_what_was_measured_several_times_has_a_noise_ceiling(study):
+    table = aligned(study, "gpt-2-s", "cortex-3", "reality")
+    assert table["noise_ceiling"].notna().tolist() == [True, False]
+    assert table["reason"].tolist() == ["", "no noise ceiling: neither was measured several times"]
+    assert "noise_ceiling" not in aligned(study, "gpt-2-s", "reality")
+
+
+def test_reliability_is_the_planted_one_and_falls_from_subject_to_subject(study):
+    table = ask(Reliability(measure=Measure(metric="rsa")), study).set_index("model")
+    planted = pd.Series(SUBJECTS)
+    assert (table.loc[planted.index, "reliability"] - planted).abs().max() < 0.04
+    assert table.loc[planted.index, "ceiling"].is_monotonic_decreasing
+    assert table.loc["group", ["over", "repeats", "units"]].tolist() == ["subjects", 6, 20]
+    assert "units of two subjects do not correspond" in table.loc["group", "reason"]
+    with pytest.raises(InputError, match="reality was measured once"):
+        ask(Reliability(names=("reality",)), study)
+
+
+def test_a_dataset_without_repeats_says_what_it_lacks():
+    (said,) = findings(Reliability(), pd.DataFrame(columns=list(COLUMNS)))
+    assert said.endswith("measured several times: import one with --repeats.")
+
+
+def test_brains_and_people_enter_no_question_unasked(study):
+    table = ask(Alignment(comparison=KNN, axis=""), study)
+    measured = {*SUBJECTS, "group", "rdm"}
+    assert not measured & {*table["model_x"], *table["model_y"]}
+    for roster, there in ((Roster(), set()), (Roster(measured=True), measured)):
+        pairs = ask(ModelPairs(Scope(), roster, KNN), study)
+        assert {*pairs["model_x"], *pairs["model_y"]} & measured == there
+
+
+def test_a_store_gives_back_each_measurement_and_how_it_came(study):
+    repeats = study.repeats("group")
+    assert [each.shape for each in repeats] == [(6, SIZE, 20)]
+    np.testing.assert_array_equal(
+        np.hstack(list(repeats[0])), study.store.space("cave", "group", 0)
+    )
+    commands = [" ".join(command_of("cave", study.entry(name))) for name in ("group", "rdm")]
+    assert commands[0].endswith("--modality brain --repeats subjects")
+    assert (
+        commands[1]
+        == "import rdm.npy --dataset cave --name rdm --modality people --dissimilarities"
+    )
+    assert command_of("cave", study.entry("cortex-1")) == ["demo"]
+    assert json.loads(json.dumps(study.entry("cortex-1").card.training))["simulated"]["trials"] == 4
