@@ -21,6 +21,7 @@ from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
 from core.encoders.requests import PATCHES
+from core.modalities import MUSIC
 from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
@@ -90,7 +91,9 @@ def _retold(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
     finished = {
         name: spec
         for name, spec in specs.items()
-        if spec.startswith("hf:") and _is_usual(folder / name) and UNTRAINED not in name
+        if _reads_captions(folder / name, spec)
+        and _is_usual(folder / name)
+        and UNTRAINED not in name
     }
     return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
 
@@ -219,6 +222,10 @@ def _noting(store: Path) -> Iterator[Progress]:
             yield note
         finally:
             (store / NOTE).unlink(missing_ok=True)
+
+
+def _reads_captions(folder: Path, spec: str) -> bool:
+    return spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
 
 
 def _is_usual(folder: Path) -> bool:

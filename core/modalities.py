@@ -10,7 +10,7 @@ from typing import Literal
 
 from core.errors import UnknownNameError
 
-Item = Literal["image", "caption"]  # what an encoder reads of a stimulus
+Item = Literal["image", "caption", "melody"]  # what an encoder reads of a stimulus
 Grouping = Literal["objective", "family", "size", "own"]
 
 
@@ -55,10 +55,19 @@ LANGUAGE = Modality(
     codes_text=True,
     example="hf:gpt2",
 )
+MUSIC = Modality(
+    "music",
+    "music model",
+    "music models",
+    "triangle-up",
+    reads="melody",
+    grouping="objective",
+    example="hf:data/cave/note-gpt2-s",
+)
 WORLD = Modality("world", "world model", "world models", "star", is_reality=True)
 
 # in the order in which people are shown them
-MODALITIES: dict[str, Modality] = {one.name: one for one in (VISION, LANGUAGE, WORLD)}
+MODALITIES: dict[str, Modality] = {one.name: one for one in (VISION, LANGUAGE, MUSIC, WORLD)}
 
 
 def find_modality(name: str) -> Modality:

@@ -11,7 +11,7 @@ from core.cli import main
 from core.encoders.encoder import ModelCard, modality_of
 from core.errors import UnknownNameError
 from core.figures.theme import hue
-from core.modalities import LANGUAGE, MODALITIES, VISION, WORLD, find_modality, reader_of
+from core.modalities import LANGUAGE, MODALITIES, MUSIC, VISION, WORLD, find_modality, reader_of
 from core.questions.models.figures import model_map
 from core.store import Store
 from core.study.models import codes_text, describe, is_reality, reads
@@ -40,7 +40,7 @@ def test_each_modality_has_a_name_and_a_symbol_of_its_own():
 
 
 def test_what_encoders_read_leads_to_the_modality_that_reads_it():
-    assert (reader_of("image"), reader_of("caption")) == (VISION, LANGUAGE)
+    assert list(map(reader_of, ("image", "caption", "melody"))) == [VISION, LANGUAGE, MUSIC]
     assert all(one.example for one in MODALITIES.values() if one.reads)
 
 
@@ -54,13 +54,14 @@ def test_an_unregistered_modality_is_refused_by_name():
 def test_models_group_as_their_modality_says(monkeypatch):
     register(monkeypatch)
     models = describe([card(name, name) for name in MODALITIES])
-    assert models["group"].tolist() == ["MAE", "ViT", "world", "audio"]
+    assert models["group"].tolist() == ["MAE", "ViT", "MAE", "world", "audio"]
 
 
 def test_a_table_of_models_is_asked_what_they_read():
     models = describe([card(name, name) for name in MODALITIES])
     assert models.loc[reads(models, "image"), "model"].tolist() == [VISION.name]
     assert models.loc[reads(models, "caption"), "model"].tolist() == [LANGUAGE.name]
+    assert models.loc[reads(models, "melody"), "model"].tolist() == [MUSIC.name]
     assert models.loc[codes_text(models), "model"].tolist() == [LANGUAGE.name]
     assert models.loc[is_reality(models), "model"].tolist() == [WORLD.name]
 
@@ -104,4 +105,6 @@ def test_a_model_of_an_unregistered_modality_is_left_out_with_its_reason(store, 
 def test_reality_cannot_be_imported(tmp_path, capsys):
     words = ["--dataset", "cave", "--name", "x", "--modality", WORLD.name]
     assert main(["import", str(tmp_path / "x.npy"), *words]) == 2
-    assert "no modality named 'world'; there are: language, vision" in capsys.readouterr().err
+    assert (
+        "no modality named 'world'; there are: language, music, vision" in capsys.readouterr().err
+    )

@@ -75,7 +75,7 @@ class ImportRequest:
     )
     dataset: str = required("", help="the dataset", metavar="D")
     name: str = required("", help="what the store calls it", metavar="N")
-    modality: str = required("", help="the kind of model: vision or language", metavar="KIND")
+    modality: str = required("", help="the kind of model: vision, language, music", metavar="KIND")
 
 
 def precision_of(name: str) -> Precision:
