@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -21,6 +22,7 @@ from core.statistics.discoveries import adjust
 from core.study.comparison.ceilings import ceiling_between
 from core.study.comparison.comparing import align_models
 from core.study.comparison.pairing import check_pairing
+from core.study.models import UNTRAINED, is_reality
 from core.study.parts import Calibration
 from core.study.roster import known_worlds
 from core.study.study import Study
@@ -43,7 +45,8 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
 
     A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
     alignment with its 95 % interval over recipes and trainings of both sides; chance, the mean of
-    shuffled stimuli over one training of each recipe; ceiling, what two seeds of a recipe reach,
+    shuffled stimuli over one training of each recipe; untrained, the mean of untrained models of
+    both, beside the mean over all; ceiling, what two seeds of a recipe reach,
     of two modalities the geometric mean; share = (mean − chance) / (ceiling − chance); p against
     chance, and q, adjusted over all rows; reason: why any of these is NaN.
     """
@@ -60,20 +63,32 @@ declare(
 
 
 def _meetings(question: Modalities, study: Study, report: Progress | None) -> Iterator[Meeting]:
-    trainings = describe_trainings(study)
+    trainings, models = describe_trainings(study), study.models()
     named = trainings[trainings["model"].isin(question.names)]
     sides = [named[named["modality"] == name] for name in MODALITIES]
     sides = [side for side in sides if len(side)]
+    world = models[models["model"].isin(known_worlds(study))]
     seeds = ask(Replicates(question.scope, (), question.comparison), study, report)
-    for one, other in combinations(sides, 2):
+    pairs = [*combinations(sides, 2), *((side, world) for side in sides if len(world))]
+    for one, other in pairs:
+        scores, shuffled = _scores(question, study, one, other, report)
+        fresh = _untrained(question, study, one, other)
         kinds = one["modality"].iloc[0], other["modality"].iloc[0]
         ceiling = ceiling_between(seeds, *kinds)
-        yield Meeting(one, other, *_scores(question, study, one, other, report), ceiling)
+        yield Meeting(one, other, scores, shuffled, fresh, ceiling, fixed=other is world)
+
+
+def _untrained(question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame) -> float:
+    """Return the mean score of the untrained models of both sides; reality is what it is."""
     models = study.models()
-    world = models[models["model"].isin(known_worlds(study))]
-    for one in sides if len(world) else []:
-        scores, shuffled = _scores(question, study, one, world, report)
-        yield Meeting(one, world, scores, shuffled, float("nan"), fixed=True)
+    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
+    x, y = (
+        tuple(fresh.loc[fresh["modality"] == side["modality"].iloc[0], "model"])
+        for side in (one, other)
+    )
+    if not (x and y):
+        return math.nan
+    return float(align_models(study, x, y, question.comparison)["score"].mean())
 
 
 def _scores(

@@ -34,6 +34,10 @@ def meetings(table: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = Fals
         places = [_place(pairs, sizes, row) for row in rows.to_dict("records")]
         figure.add_scatter(**_means(rows, places, size, mode))
         figure.add_scatter(**_chance(rows, places, mode), showlegend=size == ALL)
+    whole = table[(table["size"] == ALL) & table["untrained"].notna()]
+    places = [_place(pairs, sizes, row) for row in whole.to_dict("records")]
+    if places:
+        figure.add_scatter(**_untrained(whole, places, mode))
     between = "<br>with " if narrow else " with "
     names = [f"{_name(one)}{between}{_name(other)}" for one, other in pairs]
     figure.update_yaxes(
@@ -75,6 +79,18 @@ def _chance(rows: pd.DataFrame, places: list[float], mode: Mode) -> dict[str, ob
         "marker": mark,
         "name": "chance: shuffled stimuli",
         "legendgroup": "chance",
+    }
+
+
+def _untrained(rows: pd.DataFrame, places: list[float], mode: Mode) -> dict[str, object]:
+    return {
+        "x": rows["untrained"],
+        "y": places,
+        "mode": "markers",
+        **cards(f"untrained models: {value:.3f}" for value in rows["untrained"]),
+        "marker": {"color": INK[mode].soft, "size": 9, "symbol": "diamond-open"},
+        "name": "untrained models",
+        "legendgroup": "untrained",
     }
 
 

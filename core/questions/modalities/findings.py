@@ -64,9 +64,11 @@ def _pair(row: Mapping[Hashable, Any]) -> str:
 
 
 def _numbers(row: Mapping[Hashable, Any]) -> str:
+    fresh = "" if np.isnan(row["untrained"]) else f", untrained {row['untrained']:.3f}"
     share = "" if np.isnan(row["share"]) else f", {row['share']:.0%} of the way to the ceiling"
     test = row["reason"] or p_text(row["q"], "q")
-    return f"{row['mean']:.3f}, chance {row['chance']:.3f}{share}, {test}".replace("%", " %")
+    text = f"{row['mean']:.3f}, chance {row['chance']:.3f}{fresh}{share}, {test}"
+    return text.replace("%", " %")
 
 
 def _number(row: Mapping[Hashable, Any]) -> str:

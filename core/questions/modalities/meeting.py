@@ -24,6 +24,7 @@ COLUMNS = (
     "low",
     "high",
     "chance",
+    "untrained",
     "ceiling",
     "share",
     "p",
@@ -39,7 +40,8 @@ class Meeting:
 
     one, other: rows of `core.study.trainings.describe_trainings`; of reality, its model alone.
     scores: a row per model of one, a column per model of the other. shuffled: likewise, the mean
-    score of shuffled stimuli, NaN where it was not measured. ceiling: see
+    score of shuffled stimuli, NaN where it was not measured. untrained: the mean score of untrained
+    models of both sides, NaN where there are none. ceiling: see
     `core.study.comparison.ceilings.ceiling_between`. fixed: whether the other side is reality.
     """
 
@@ -47,6 +49,7 @@ class Meeting:
     other: pd.DataFrame
     scores: pd.DataFrame
     shuffled: pd.DataFrame
+    untrained: float
     ceiling: float
     fixed: bool = False
 
@@ -84,6 +87,7 @@ def _row(
         "low": crossed.low,
         "high": crossed.high,
         "chance": chance,
+        "untrained": meeting.untrained if size == ALL else np.nan,
         "ceiling": meeting.ceiling,
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,

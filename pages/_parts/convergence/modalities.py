@@ -17,9 +17,10 @@ READING = """Diamonds are means over all models of both modalities that finished
 training, circles means over the models of one size. **Bars** are 95 % intervals over what both
 sides have several of: recipes, or trainings where a modality has fewer than three recipes. A
 tick marks chance: the mean alignment of the same models when the stimuli of one side are
-shuffled. **q** adjusts the p of the difference from chance for all marks of the figure. The
-**ceiling** in the hover cards is what two trainings of one recipe reach that differ in their seed,
-of two modalities the geometric mean of both."""
+shuffled, and open diamonds are untrained models of both modalities: what of the events passes
+through any network, learned or not. **q** adjusts the p of the difference from chance for all marks
+of the figure. The **ceiling** in the hover cards is what two trainings of one recipe reach that
+differ in their seed, of two modalities the geometric mean of both."""
 
 
 @fragment

@@ -44,7 +44,7 @@ def meeting(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) 
     shuffled = matrix * np.nan
     shuffled.iloc[0, 0] = 0.1
     shuffled.iloc[-1, -1] = 0.1
-    return Meeting(one, other, matrix, shuffled, 0.5, **more)
+    return Meeting(one, other, matrix, shuffled, 0.12, 0.5, **more)
 
 
 def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
@@ -56,7 +56,7 @@ def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
     assert whole["share"] == pytest.approx((0.5 - 0.1) / (0.5 - 0.1))
     assert (whole["models_one"], whole["models_other"], whole["chance"]) == (2, 4, 0.1)
     assert whole["low"] < 0.5 < whole["high"]
-    assert small == whole | {"size": "S"}
+    assert small | {"untrained": 0.12} == whole | {"size": "S"}
 
 
 def test_sizes_are_compared_with_their_like_in_order():
@@ -80,7 +80,7 @@ def store(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("modalities")
     dataset = PaintedDataset(40)
     kinds = {
-        "vision": (("MAE", "s", 0.8), ("CLIP", "s", 0.7)),
+        "vision": (("MAE", "s", 0.8), ("CLIP", "s", 0.7), ("untrained", "s", 0.0)),
         "language": (("GPT-2", "s", 0.8), ("LLaMA", "s", 0.6)),
     }
     build(root / "store", dataset, **kinds)
@@ -108,6 +108,8 @@ def test_every_two_modalities_and_each_with_reality(store):
     assert (whole["chance"] > 5 / 39).all()  # layers are chosen anew for shuffled stimuli
     assert (whole["mean"] > whole["chance"]).all()
     assert whole.loc[("music", "world"), "q"] < 0.05
+    assert whole["untrained"].notna().tolist() == [False, False, False, True, False, False]
+    assert whole.loc[("vision", "world"), "untrained"] < whole.loc[("vision", "world"), "mean"]
     assert (table["q"].fillna(1) >= table["p"].fillna(0)).all()
     said = findings_of(question, table)
     assert "and music models (" in said[0]
@@ -135,8 +137,8 @@ def test_what_cannot_be_said_is_said():
     )
     said = findings(question, table.assign(q=np.nan))
     assert said == [
-        "Of music and language models (0.100, chance 0.100, 0 % of the way to the ceiling, all"
-        " scores are the same, so their spread is unknown) it is not shown."
+        "Of music and language models (0.100, chance 0.100, untrained 0.120, 0 % of the way to the"
+        " ceiling, all scores are the same, so their spread is unknown) it is not shown."
     ]
     assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
 
