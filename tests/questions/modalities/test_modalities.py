@@ -113,7 +113,9 @@ def test_every_two_modalities_and_each_with_reality(store):
     assert (table["q"].fillna(1) >= table["p"].fillna(0)).all()
     said = findings_of(question, table)
     assert "and music models (" in said[0]
-    assert "With reality align vision models (" in said[1]
+    assert said[1].startswith("Alignment with reality is 0.")
+    assert "for music models (chance" in said[1]
+    assert "(vision with reality)" in said[2]
     figure = meetings(table, label="mutual k-NN", mode="light")
     assert "music with reality" in figure.layout.yaxis.ticktext
     with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
@@ -137,8 +139,9 @@ def test_what_cannot_be_said_is_said():
     )
     said = findings(question, table.assign(q=np.nan))
     assert said == [
-        "Of music and language models (0.100, chance 0.100, untrained 0.120, 0 % of the way to the"
-        " ceiling, all scores are the same, so their spread is unknown) it is not shown."
+        "That music and language models (0.100, 0 % of the way to the ceiling, chance 0.100, all"
+        " scores are the same, so their spread is unknown) do is not shown.",
+        "Untrained models reach 0.120 (music with language).",
     ]
     assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
 
