@@ -60,6 +60,7 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
+from core.questions.modalities.question import Modalities
 from core.questions.models.question import (
     ModelLayout,
     ModelMap,
@@ -153,6 +154,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     SampleSize,
     NeighborhoodSweep,
     MetricTrends,
+    Modalities,
     ModelMap,
     ModelPairs,
     ModelProfiles,

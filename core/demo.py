@@ -22,6 +22,7 @@ from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject
 from core.encoders.requests import PATCHES
+from core.modalities import MUSIC
 from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
@@ -91,7 +92,9 @@ def _retold(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
     finished = {
         name: spec
         for name, spec in specs.items()
-        if spec.startswith("hf:") and _is_usual(folder / name) and UNTRAINED not in name
+        if _reads_captions(folder / name, spec)
+        and _is_usual(folder / name)
+        and UNTRAINED not in name
     }
     return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
 
@@ -222,6 +225,10 @@ def _noting(store: Path) -> Iterator[Progress]:
             yield note
         finally:
             (store / NOTE).unlink(missing_ok=True)
+
+
+def _reads_captions(folder: Path, spec: str) -> bool:
+    return spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
 
 
 def _is_usual(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from core.errors import InputError, UnknownNameError
 
-Item = Literal["image", "caption"]  # what an encoder reads of a stimulus
+Item = Literal["image", "caption", "melody"]  # what an encoder reads of a stimulus
 Grouping = Literal["objective", "family", "size", "own"]
 
 
@@ -64,6 +64,15 @@ LANGUAGE = Modality(
     codes_text=True,
     example="hf:gpt2",
 )
+MUSIC = Modality(
+    "music",
+    "music model",
+    "music models",
+    "triangle-up",
+    reads="melody",
+    grouping="objective",
+    example="hf:data/cave/note-gpt2-s",
+)
 WORLD = Modality("world", "world model", "world models", "star", is_reality=True)
 
 BRAIN = Modality("brain", "brain", "brains", "diamond", is_measured=True)
@@ -71,9 +80,9 @@ PEOPLE = Modality("people", "group of people", "groups of people", "hexagon", is
 
 # in the order in which people are shown them
 MODALITIES: dict[str, Modality] = {
-    one.name: one for one in (VISION, LANGUAGE, WORLD, BRAIN, PEOPLE)
+    one.name: one for one in (VISION, LANGUAGE, MUSIC, WORLD, BRAIN, PEOPLE)
 }
-FURTHER = ("pentagon", "triangle-up", "cross", "bowtie")  # symbols of modalities without a record
+FURTHER = ("pentagon", "triangle-down", "cross", "bowtie")  # symbols of modalities without a record
 NAME = re.compile(r"[a-z][a-z0-9 -]{0,29}")
 CLOSE = 0.8  # of two spellings, from 0 to 1, so that the one is taken for a slip of the other
 

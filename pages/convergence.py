@@ -19,6 +19,7 @@ from core.questions.convergence.question import (
 )
 from core.study.comparison.ceilings import ceiling_between
 from core.study.parts import Comparison
+from pages._parts.convergence.modalities import show_modalities
 from pages._shared import bar, controls, exportbar, frame, parts, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -80,6 +81,7 @@ def show(at: Place) -> None:
     show_thirds(at, comparison)
     show_hypotheses(at, comparison)
     show_copies(at, comparison)
+    show_modalities(at, comparison)
 
 
 def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:

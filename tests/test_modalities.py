@@ -15,6 +15,7 @@ from core.modalities import (
     FURTHER,
     LANGUAGE,
     MODALITIES,
+    MUSIC,
     VISION,
     WORLD,
     check_modality,
@@ -49,7 +50,7 @@ def test_each_modality_has_a_name_and_a_symbol_of_its_own():
 
 
 def test_what_encoders_read_leads_to_the_modality_that_reads_it():
-    assert (reader_of("image"), reader_of("caption")) == (VISION, LANGUAGE)
+    assert list(map(reader_of, ("image", "caption", "melody"))) == [VISION, LANGUAGE, MUSIC]
     assert all(one.example for one in MODALITIES.values() if one.reads)
 
 
@@ -83,13 +84,14 @@ def test_what_cannot_be_a_modality_is_refused(name, message):
 def test_models_group_as_their_modality_says(monkeypatch):
     register(monkeypatch)
     models = describe([card(name, name) for name in MODALITIES])
-    assert models["group"].tolist() == ["MAE", "ViT", "world", "brain", "people", "audio"]
+    assert models["group"].tolist() == ["MAE", "ViT", "MAE", "world", "brain", "people", "audio"]
 
 
 def test_a_table_of_models_is_asked_what_they_read():
     models = describe([card(name, name) for name in MODALITIES])
     assert models.loc[reads(models, "image"), "model"].tolist() == [VISION.name]
     assert models.loc[reads(models, "caption"), "model"].tolist() == [LANGUAGE.name]
+    assert models.loc[reads(models, "melody"), "model"].tolist() == [MUSIC.name]
     assert models.loc[codes_text(models), "model"].tolist() == [LANGUAGE.name]
     assert models.loc[is_reality(models), "model"].tolist() == [WORLD.name]
 
@@ -132,4 +134,4 @@ def test_a_store_keeps_models_of_a_modality_that_has_no_record(store, monkeypatc
 def test_reality_cannot_be_imported(tmp_path, capsys):
     words = ["--dataset", "cave", "--name", "x", "--modality", WORLD.name]
     assert main(["import", str(tmp_path / "x.npy"), *words]) == 2
-    assert "no modality named 'world'; there are: brain, language" in capsys.readouterr().err
+    assert "no modality named 'world'; there are: brain, language, music" in capsys.readouterr().err

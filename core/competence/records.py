@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import modality_of
+from core.modalities import Item
 from core.recipe import Recipe
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.events import SEED
+from core.stimuli.cave.music import melody
 from core.store import ModelEntry, Store
 from core.store.versions import VERSIONS
 
@@ -70,18 +72,28 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
     """Return all that a model's competence depends on: its weights and embedding, the questions,
     the samples and the versions of both.
     """
-    sees = modality_of(entry.card).reads == "image"
     return Recipe.of(
         "competence",
         version=VERSIONS["competence"],
         model=entry.card.name,
         weights=entry.card.weights,
         embedding=entry.digest,
-        tasks=[task.name for task in tasks.TASKS] if sees else [BITS, *exams.SIZES],
-        samples=tasks.SAMPLES if sees else dict(exams.SIZES),
-        questions=tasks.VERSION if sees else exams.VERSION,
         seed=SEED,
+        **_asked(modality_of(entry.card).reads),
     )
+
+
+def _asked(reads: Item | None) -> dict[str, Any]:
+    """Return what models that read this are asked, of how many samples, and its versions."""
+    if reads == "image":
+        names = [task.name for task in tasks.TASKS]
+        return {"tasks": names, "samples": tasks.SAMPLES, "questions": tasks.VERSION}
+    if reads == "melody":
+        names, samples = [task.name for task in tasks.SUNG], {"plain": tasks.SAMPLES["plain"]}
+        versions = {"questions": tasks.VERSION, "melodies": melody.VERSION}
+        return {"tasks": names, "samples": samples, **versions}
+    samples = dict(exams.SIZES)
+    return {"tasks": [BITS, *samples], "samples": samples, "questions": exams.VERSION}
 
 
 def result_name(model: str) -> str:

@@ -1,5 +1,5 @@
-"""Measure a model's competence in the Cave: nineteen linear probes for vision; bits per byte and
-two exams for language.
+"""Measure a model's competence in the Cave: nineteen linear probes for vision, eleven of them for
+music; bits per byte and two exams for language.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ from core.progress import Progress
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.drawing import Look
 from core.stimuli.cave.events import Event, events
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
 from core.stimuli.dataset import DatasetCard
 from core.store import ModelEntry, Store, write_result
 
@@ -111,17 +113,18 @@ def check_measurable(
 def probe_tasks(
     features: Mapping[str, Float32[np.ndarray, "_ d"]],
     *,
+    asked: Sequence[tasks.Task] = tasks.TASKS,
     device: torch.device | str = "cpu",
     report: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a row for each of the nineteen tasks. features: of the first probe events' pictures,
-    by style.
+    """Return a row for each of the tasks that are asked. features: of the first probe events'
+    pictures, by style; of their melodies under that of the plain ones.
     """
     rows = []
-    for done, task in enumerate(tasks.TASKS, start=1):
+    for done, task in enumerate(asked, start=1):
         rows.append(_probe_task(task, features[task.style], device=device))
         if report:
-            report(done, len(tasks.TASKS), "linear probes")
+            report(done, len(asked), "linear probes")
     return rows
 
 
@@ -219,37 +222,51 @@ class _Measuring:
 
     def __call__(self, entry: ModelEntry) -> list[dict[str, Any]]:
         encoder = self.prepared.shared_by(reopen(entry, self.device))
-        if modality_of(entry.card).reads == "image":
-            return _probe(encoder, self.pictures, device=self.device, report=self.report)
+        reads = modality_of(entry.card).reads
+        if reads == "image":
+            return _probe_pictures(encoder, self.pictures, device=self.device, report=self.report)
+        if reads == "melody":
+            return _probe_melodies(encoder, device=self.device, report=self.report)
         costs = self.store.text_costs(self.dataset, entry.card.name)
         return [*bits_per_byte(costs), *sit_exams(encoder, report=self.report)]
 
 
-def _probe(
+def _probe_pictures(
     encoder: Encoder, pictures: Pictures, *, device: torch.device, report: Progress | None
 ) -> list[dict[str, Any]]:
     features = {
-        style: _features(encoder, rows, style, report=report) for style, rows in pictures.items()
+        style: _features(
+            encoder, rows, as_items=as_images, what=f"{style} probe pictures", report=report
+        )
+        for style, rows in pictures.items()
     }
     return probe_tasks(features, device=device, report=report)
 
 
+def _probe_melodies(
+    encoder: Encoder, *, device: torch.device, report: Progress | None
+) -> list[dict[str, Any]]:
+    sung = [write(sing(event)) for event, _ in _seen(tasks.SAMPLES["plain"])]
+    features = _features(encoder, sung, as_items=list, what="probe melodies", report=report)
+    return probe_tasks({"plain": features}, asked=tasks.SUNG, device=device, report=report)
+
+
 def _features(
-    encoder: Encoder, rows: np.ndarray, style: str, *, report: Progress | None
+    encoder: Encoder,
+    rows: Sequence[Any],
+    *,
+    as_items: Callable[[Any], list[Any]],
+    what: str,
+    report: Progress | None,
 ) -> Float32[np.ndarray, "n d"]:
-    """Return the last layer's vectors of pictures."""
+    """Return the last layer's vectors of rows. as_items: makes of a batch what is encoded."""
     size, limit, parts = auto_batch_size(encoder.device), 0, []
     for start in range(0, len(rows), size):
-        encoding, limit = encode_fitting(
-            encoder, as_images(rows[start : start + size]), limit=limit
-        )
+        encoding, limit = encode_fitting(encoder, as_items(rows[start : start + size]), limit=limit)
         parts.append(encoding.layers[-1])
         if report:
-            report(
-                min(start + size, len(rows)),
-                len(rows),
-                f"{encoder.card.name} over {style} probe pictures",
-            )
+            done = min(start + size, len(rows))
+            report(done, len(rows), f"{encoder.card.name} over {what}")
     return np.concatenate(parts)
 
 

@@ -15,7 +15,8 @@ from jaxtyping import Int64
 
 from core.embedding.pictures import Batch, Pictures, load_pictures
 from core.embedding.texts import AveragingEncoder, read_texts
-from core.encoders.encoder import Encoder, SeeingEncoder
+from core.encoders.encoder import Encoder, SeeingEncoder, modality_of
+from core.stimuli.cave.music.stimuli import melody_of
 from core.stimuli.dataset import Dataset
 from core.store import Store
 
@@ -44,12 +45,15 @@ class Reading:
 
 
 def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> Reading:
-    """Return how a dataset passes through a model: its captions at a level, else its images.
+    """Return how a dataset passes through a model: its captions at a level, its melodies, or its
+    images.
 
     Raises StimuliError for missing captions.
     """
     if level is None:
         order = np.arange(dataset.card.size)
+        if modality_of(encoder.card).reads == "melody":
+            return Reading(encoder, partial(load_items, partial(melody_of, dataset.card)), order)
         if not isinstance(encoder, SeeingEncoder):
             return Reading(encoder, partial(load_items, dataset.image), order)
         pictures = Pictures(dataset.image, encoder.prepare)

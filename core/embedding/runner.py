@@ -34,6 +34,8 @@ from core.errors import (
 )
 from core.progress import Progress
 from core.recipe import Recipe
+from core.stimuli.cave.music import melody
+from core.stimuli.cave.music.stimuli import check_melodies
 from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
 from core.stimuli.levels import offered_levels
 from core.store import Embedding, Store
@@ -158,11 +160,12 @@ def _recipe(
     texts: Recipe | None = None,
 ) -> Recipe:
     """Return what the vectors depend on: also how captions were written that are not the dataset's
-    own.
+    own, and how melodies are, which no revision holds.
 
     Where the weights lie does not count, so the spec stays on the card.
     """
     written = {"texts": texts.digest} if texts else {}
+    sung = {"melodies": melody.VERSION} if modality_of(card).reads == "melody" else {}
     return Recipe.of(
         "embedding",
         version=VERSIONS["embedding"],
@@ -172,6 +175,7 @@ def _recipe(
         level=level,
         encoder=dict(choices),
         **written,
+        **sung,
     )
 
 
@@ -191,6 +195,8 @@ def _level(
         check_captions(dataset)
     if modality_of(card).reads == "image":
         check_images(dataset)
+    if modality_of(card).reads == "melody":
+        check_melodies(dataset)
     offered = offered_levels(dataset.levels, tuple(written))
     if level is not None and level not in offered:
         raise UnknownNameError("caption level", level, offered)

@@ -118,13 +118,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def read_notes(folder: Path) -> dict[str, Any]:
     """Read what a model's maker wrote in card.json beside the weights (title, family, objective,
-    training); empty without one.
+    modality, training); empty without one.
     """
     path = folder / "card.json"
     if not path.exists():
         return {}
     notes = read_json(path)
-    texts = ("title", "family", "objective")
+    texts = ("title", "family", "objective", "modality")
     if not all(isinstance(notes.get(key, ""), str) for key in texts) or not isinstance(
         notes.get("training", {}), dict
     ):

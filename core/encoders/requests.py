@@ -81,7 +81,7 @@ class ImportRequest:
     name: str = required("", help="what the store calls it", metavar="N")
     modality: str = required(
         "",
-        help="the kind of model: vision, language, brain, people or any other word",
+        help="the kind of model: vision, language, music, brain, people or any other word",
         metavar="KIND",
     )
     repeats: Repeats = option(

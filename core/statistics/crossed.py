@@ -1,50 +1,68 @@
-"""Means over stimuli and trainings at once, and how sure they are for other stimuli and other
-trainings.
+"""Scores over two samples that are crossed, every one of the one with every one of the other: their
+mean, and their correlation with other scores.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import permutations, product
 from math import factorial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
 
+from core.statistics.intervals import LEVEL
+
 EVERY = 5_000  # rearrangements of a grid at most that are all gone through
+ALONE = "either side takes at least two trainings"
+ALIKE = "all scores are the same, so their spread is unknown"
 
 
-class Mean(NamedTuple):
-    """A mean with its 95 % interval, and the two-sided p that it is 0; NaN where unknown."""
+class CrossedMean(NamedTuple):
+    """A mean with its 95 % interval and the two-sided p of a t-test against a level; reason: why
+    these are NaN.
+    """
 
     value: float
-    low: float
-    high: float
-    p: float
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    reason: str = ""
 
 
-def crossed_mean(values: Float64[np.ndarray, "trainings n"]) -> Mean:
-    """Return the mean over n stimuli and all trainings, each of which met every stimulus.
+def crossed_mean(
+    scores: Float64[np.ndarray, "a b"],
+    *,
+    level: float = 0.0,
+    fixed: Literal["", "rows", "columns"] = "",
+) -> CrossedMean:
+    """Return the mean of all scores, and whether it differs from a level.
 
-    The squared error is the variance of stimuli (each averaged over trainings) / n plus that of
-    trainings (each averaged over stimuli) / their number; what both share is counted twice, which
-    makes the interval a little too wide. Student's t with Satterthwaite's degrees of freedom. The
-    interval covers other stimuli and, given two trainings or more, other trainings. Neither
-    interval nor p of fewer than two stimuli, and of values without any spread. Source:
-    Satterthwaite 1946.
+    Both sides are samples, such as trainings and stimuli: what a row has in common, and what a
+    column has, does not average out over the other side. The squared error is s²(row means)/a +
+    s²(column means)/b, which counts what is left of the noise twice and so is a little too large;
+    freedom by Satterthwaite. fixed: the side that is all there is, and no sample. NaN for a sample
+    of one, and for scores that are not finite. Source: Owen 2007 (The pigeonhole bootstrap, section
+    3: variance of a mean of crossed random effects); Satterthwaite 1946.
     """
-    from scipy.stats import t  # a third of a second
+    from scipy import stats  # a third of a second
 
-    mean = float(values.mean())
-    parts = [(values.mean(axis), values.shape[1 - axis]) for axis in (0, 1)]
-    squares = [(float(part.var(ddof=1)) / n, n - 1) for part, n in parts if n > 1]
-    error = sum(square for square, _ in squares)
-    if not np.isfinite(mean) or values.shape[1] < 2 or error == 0:
-        return Mean(mean, np.nan, np.nan, np.nan)
-    freedom = error**2 / sum(square**2 / free for square, free in squares)
-    reach = float(t.ppf(0.975, freedom)) * error**0.5
-    p = float(2 * t.sf(abs(mean) / error**0.5, freedom))
-    return Mean(mean, mean - reach, mean + reach, p)
+    value = float(scores.mean()) if scores.size else math.nan
+    means = {"rows": scores.mean(axis=1), "columns": scores.mean(axis=0)}
+    sides = [side for name, side in means.items() if name != fixed]
+    if min(map(len, sides)) < 2 or not math.isfinite(value):
+        return CrossedMean(value, reason=ALONE)
+    parts = np.array([side.var(ddof=1) / len(side) for side in sides])
+    if not parts.sum() > 0:
+        return CrossedMean(value, reason=ALIKE)
+    freedom = parts.sum() ** 2 / sum(
+        part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
+    )
+    error = math.sqrt(parts.sum())
+    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
+    p = float(2 * stats.t.sf(abs(value - level) / error, freedom))
+    return CrossedMean(value, value - half, value + half, p)
 
 
 def grid_correlation(

@@ -8,7 +8,7 @@ what it learns (`objective` and its `options`) and how long. `tier` says when it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from core.modalities import Item
@@ -21,6 +21,7 @@ EVENTS = 65_536  # told in passages, the drawn ones first
 IMAGE = 48  # pixels: 36 patches of 8
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole
+NOTES = "note-gpt2"  # GPT-2 with notes for words
 FAMILIES = {
     "vit_tiny_patch16_224": "ViT",
     "resnet10t": "ResNet",
@@ -28,20 +29,22 @@ FAMILIES = {
     "llama": "LLaMA",
     "bloom": "BLOOM",
     "roberta": "RoBERTa",
+    NOTES: "Note GPT-2",
 }
+_READ: Mapping[str, Item] = {"ViT": "image", "ResNet": "image", "Note GPT-2": "melody"}
 
 
 @dataclass(frozen=True)
 class Config:
     """How one model is made.
 
-    architecture: a timm model, or gpt2, llama, bloom, roberta. steps, batch: number of updates and
-    items in each; 0 steps: left as it was initialized. rate: peak learning rate, reached after
-    `warmup` steps, then down a cosine. snapshots: steps after which a copy is published as
-    NAME-step00000. start: the model whose published weights it begins with. size: xs, s, m, l or
-    xl. data: the share of the training events that it ever sees. teacher: the model of the other
-    modality whose features of the same events it also learns to predict, its published weights
-    frozen. varies: in what it differs from the usual recipe of its objective.
+    architecture: a timm model, or gpt2, llama, bloom, roberta, note-gpt2. steps, batch: number of
+    updates and items in each; 0 steps: left as it was initialized. rate: peak learning rate,
+    reached after `warmup` steps, then down a cosine. snapshots: steps after which a copy is
+    published as NAME-step00000. start: the model whose published weights it begins with. size: xs,
+    s, m, l or xl. data: the share of the training events that it ever sees. teacher: the model of
+    the other modality whose features of the same events it also learns to predict, its published
+    weights frozen. varies: in what it differs from the usual recipe of its objective.
     """
 
     name: str
@@ -72,7 +75,7 @@ class Config:
     @property
     def reads(self) -> Item:
         """Return what it reads of a stimulus."""
-        return "image" if self.family in ("ViT", "ResNet") else "caption"
+        return _READ.get(self.family, "caption")
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -180,9 +183,14 @@ def language(architecture: str, size: str) -> Config:
     )
 
 
+def notes(size: str) -> Config:
+    """Return the config of a model of melodies of a size: a GPT-2 whose words are notes."""
+    return replace(language(NOTES, size), objective="next note", steps=1500)
+
+
 def _text(architecture: str, size: str) -> dict[str, Any]:
     depth, width, heads = _TEXT[size]
-    if architecture == "gpt2":
+    if architecture in ("gpt2", NOTES):
         return {"n_layer": depth, "n_embd": width, "n_head": heads, "n_positions": CONTEXT}
     if architecture == "bloom":
         return {"n_layer": depth, "hidden_size": width, "n_head": heads}

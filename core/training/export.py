@@ -29,6 +29,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.errors import TrainingError
+from core.modalities import reader_of
 from core.stimuli.cave.events import SEED
 from core.training.configs import IMAGE
 from core.training.loop import Run
@@ -104,6 +105,7 @@ def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
         "title": config.title + stopped,
         "family": config.family,
         "objective": config.objective,
+        "modality": reader_of(config.reads).name,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training": {
             "config": config.choices,

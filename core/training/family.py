@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from core.errors import UnknownNameError
-from core.training.configs import ALL_TASKS, Config, Tier, language, vision
+from core.training.configs import ALL_TASKS, NOTES, Config, Tier, language, notes, vision
 
 OBJECTIVES = ("multitask", "MAE (class token)", "SimCLR", "CLIP")
 VISION_SIZES = ("xs", "s", "m")
 LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
 CAUSAL = ("gpt2", "llama", "bloom")
-REPLICATED = ("vit_tiny_patch16_224", *CAUSAL)
+REPLICATED = ("vit_tiny_patch16_224", *CAUSAL, NOTES)
+NOTE_SIZES = ("xs", "s")
 SEEDS = (1, 2)  # beside 0
 SPECIAL = {"sides": ("leftmost kind", "rightmost kind"), "weather": ("weather",)}
 TASK_COUNTS = (1, 2, 4, 8, 16)
@@ -75,6 +76,11 @@ def _language_line() -> Iterator[Config]:
             yield replace(language(architecture, size), tier=tier)
     yield from (language("roberta", size) for size in ("s", "m"))
     yield from (_untrained(language(architecture, "s")) for architecture in CAUSAL)
+
+
+def _note_line() -> Iterator[Config]:
+    yield from (notes(size) for size in NOTE_SIZES)
+    yield _untrained(notes("xs"))
 
 
 def _narrow() -> Iterator[Config]:
@@ -205,7 +211,8 @@ def _table() -> dict[str, Config]:
         "bloom-s",
     }
     table = {}
-    line, narrow = [*_vision_line(), *_language_line()], list(_narrow())
+    line = [*_vision_line(), *_language_line(), *_note_line()]
+    narrow = list(_narrow())
     reasons = [
         *_published(),
         *narrow,

@@ -71,6 +71,8 @@ def open_feed(
         tables["targets"] = targets.to(device)
     if config.reads == "caption":
         texts = [pool.passages()]
+    elif config.reads == "melody":
+        texts = [pool.concerts()]
     elif config.objective == "CLIP":
         texts = list(pool.captions().unbind(1))
     shares = tuple(_SHARES[level] for level in LEVELS) if len(texts) > 1 else (1.0,)
@@ -79,12 +81,13 @@ def open_feed(
 
 
 def world_of(config: Config, pool: Pool) -> str:
-    """Return the digest of what a config's model sees and reads: another world, another
+    """Return the digest of what a config's model sees, reads and hears: another world, another
     model.
     """
     sees = config.reads == "image" or config.teacher is not None
     reads = config.reads == "caption" or config.objective == "CLIP" or config.teacher is not None
-    return "-".join([pool.shown] * sees + [pool.said] * reads)
+    hears = config.reads == "melody"
+    return "-".join([pool.shown] * sees + [pool.said] * reads + [pool.sung] * hears)
 
 
 def _trim(tokens: Tensor) -> Tensor:

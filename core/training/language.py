@@ -25,11 +25,12 @@ from transformers import (
     RobertaConfig,
 )
 
-from core.training.configs import Config
+from core.training.configs import NOTES, Config
 
 Batch = Mapping[str, Tensor]
 _CONFIGS: dict[str, type[PreTrainedConfig]] = {
     "gpt2": GPT2Config,
+    NOTES: GPT2Config,
     "llama": LlamaConfig,
     "bloom": BloomConfig,
     "roberta": RobertaConfig,
@@ -42,8 +43,10 @@ _SELECTED, _KEPT, _SWAPPED = (
 )  # BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
 
 
+_OF_GPT2 = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 _WITHOUT_DROPOUT = {  # every caption is seen about once
-    "gpt2": {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0},
+    "gpt2": _OF_GPT2,
+    NOTES: _OF_GPT2,
     "llama": {"attention_dropout": 0.0},
     "bloom": {"hidden_dropout": 0.0, "attention_dropout": 0.0},
     "roberta": {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},

@@ -22,11 +22,13 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import draw_event
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
 from core.training.attributes import ATTRIBUTES, answers
 from core.training.configs import CONTEXT, EVENTS, IMAGE, IMAGES, VOCABULARY
-from core.training.rows import SPLIT, Captions, Passages, Rows, fill, pixels, texts
+from core.training.rows import SPLIT, Captions, Concerts, Passages, Rows, fill, pixels, texts
 from core.training.tokenizer import VERSION as TOKENIZER
-from core.training.tokenizer import build_tokenizer
+from core.training.tokenizer import build_note_tokenizer, build_tokenizer
 
 _SAMPLE = 64  # events that the digest and nothing else looks at
 _LEARNED = 8_192  # events whose captions the tokenizer is learned from
@@ -70,9 +72,20 @@ class Pool:
         rows = Passages(self.tokenizer_folder() / "tokenizer.json")
         return self._kept(f"passages-{self.said}", rows, self.events, (CONTEXT,), "uint16")
 
+    def concerts(self) -> torch.Tensor:
+        """Return several melodies of each event as token ids, (events, CONTEXT) uint16, 0 is
+        padding.
+        """
+        rows = Concerts(self.note_tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"concerts-{self.sung}", rows, self.events, (CONTEXT,), "uint16")
+
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """Return the tokenizer of all language models."""
         return AutoTokenizer.from_pretrained(self.tokenizer_folder())
+
+    def note_tokenizer(self) -> PreTrainedTokenizerBase:
+        """Return the tokenizer of all models of melodies."""
+        return AutoTokenizer.from_pretrained(self.note_tokenizer_folder())
 
     def tokenizer_folder(self) -> Path:
         """Return the tokenizer's folder, made where it is missing."""
@@ -82,6 +95,14 @@ class Pool:
                 build_tokenizer(
                     texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY
                 ).save_pretrained(folder)
+        return folder
+
+    def note_tokenizer_folder(self) -> Path:
+        """Return the folder of the note tokenizer, made where it is missing."""
+        folder = self.root / f"notes-{self.sung}"
+        with _locked(folder):
+            if not folder.exists():
+                build_note_tokenizer().save_pretrained(folder)
         return folder
 
     @cached_property
@@ -99,6 +120,13 @@ class Pool:
                 *(text.encode() for text in texts(_SAMPLE)),
             ]
         )
+
+    @cached_property
+    def sung(self) -> str:
+        """Return a digest that changes with the melodies or their tokens."""
+        melodies = (write(sing(draw_event(SPLIT, index))) for index in range(_SAMPLE))
+        tokens = build_note_tokenizer().get_vocab()
+        return _digest(part.encode() for part in (*sorted(tokens), *melodies))
 
     def _kept(
         self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str

@@ -1,4 +1,4 @@
-"""Rows of the training pool: what an image model and a language model are shown of one event.
+"""Rows of the training pool: what models of images, language and melodies are shown of one event.
 Worker processes need no torch.
 """
 
@@ -20,6 +20,8 @@ from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import Event, draw_event, event_rng
 from core.stimuli.cave.grammar import describe
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
 from core.training.configs import CONTEXT, IMAGE
 
 SPLIT = "train"
@@ -65,13 +67,22 @@ class Passages:
     path: Path
 
     def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
-        tokenizer, rng = _tokenizer(self.path), event_rng(event, purpose="passage")
-        ids: list[int] = []
-        more = tokenizer.encode(_any_caption(event, rng)).ids
-        while len(ids) + len(more) <= CONTEXT:
-            ids += more
-            more = tokenizer.encode(f" {_any_caption(event, rng)}", add_special_tokens=False).ids
-        return _padded(ids)
+        rng = event_rng(event, purpose="passage")
+        return _as_many_as_fit(_tokenizer(self.path), lambda: _any_caption(event, rng))
+
+
+@dataclass(frozen=True)
+class Concerts:
+    """Turns an event into one row of token ids: melodies of it, one after another, as many as fit.
+
+    path: the note tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
+        rng = event_rng(event, purpose="concert")
+        return _as_many_as_fit(_tokenizer(self.path), lambda: write(sing(event, rng=rng)))
 
 
 def fill(
@@ -103,6 +114,15 @@ def _write(path: Path, rows: Rows, start: int) -> None:
 
 def _any_caption(event: Event, rng: np.random.Generator) -> str:
     return describe(event, LEVELS[rng.integers(len(LEVELS))], rng=rng)
+
+
+def _as_many_as_fit(tokenizer: Tokenizer, tell: Callable[[], str]) -> np.ndarray:
+    ids: list[int] = []
+    more = tokenizer.encode(tell()).ids
+    while len(ids) + len(more) <= CONTEXT:
+        ids += more
+        more = tokenizer.encode(f" {tell()}", add_special_tokens=False).ids
+    return _padded(ids)
 
 
 def _padded(ids: list[int]) -> UInt16[np.ndarray, "context"]:

@@ -1,11 +1,21 @@
-"""The tokenizer of the Cave's language models."""
+"""The tokenizers of the Cave's models of language and of melodies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import PreTrainedTokenizerFast
+
+from core.stimuli.cave.music.notes import LENGTHS, PITCHES
 
 VERSION = 1  # raise it when other tokens are learned from the same texts
 PAD, BOS, EOS, MASK = "<pad>", "<s>", "</s>", "<mask>"
@@ -28,6 +38,22 @@ def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTr
         show_progress=False,
     )
     tokenizer.train_from_iterator(captions, trainer)
+    return _finished(tokenizer)
+
+
+def build_note_tokenizer() -> PreTrainedTokenizerFast:
+    """Return the tokenizer of melodies as `core.stimuli.cave.music.notes` writes them: a token for
+    each pitch and rest, and one for each length. Nothing is learned.
+    """
+    tokens = [PAD, BOS, EOS, MASK, *PITCHES, *map(str, LENGTHS)]
+    vocabulary = {token: place for place, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("[ :]"), "removed")
+    return _finished(tokenizer)
+
+
+def _finished(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    """Put the beginning-of-text token in front of every text, and name the special tokens."""
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A",
         pair=f"{BOS} $A {BOS} $B",

@@ -93,13 +93,13 @@ def _train(
 
 
 def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
-    """Return a model initialized from the config's seed and, where it reads words, its
+    """Return a model initialized from the config's seed and, where it reads words or notes, its
     tokenizer.
     """
     torch.manual_seed(config.seed)
     if config.reads == "image":
         return build_vision(config), None
-    tokenizer = pool.tokenizer()
+    tokenizer = pool.tokenizer() if config.reads == "caption" else pool.note_tokenizer()
     return build_language(config, tokenizer), tokenizer
 
 

@@ -26,6 +26,14 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
     assert not said(app) or page in ("competence", "captions")  # nothing was measured or retold
 
 
+def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
+    register(monkeypatch)
+    app = opened(store, "convergence")
+    assert "Do more than two modalities meet?" in [header.value for header in app.header]
+    assert any("audio models" in text.value for text in app.markdown)
+    assert "chance: shuffled stimuli" in app.get("plotly_chart")[-1].proto.spec
+
+
 def test_the_overview_counts_its_models_and_ranks_them(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "overview")

@@ -13,7 +13,10 @@ import numpy as np
 from PIL import Image
 
 from core.stimuli.cave import LEVELS, describe, draw_event, exams, tasks
-from core.training.tokenizer import VERSION, build_tokenizer
+from core.stimuli.cave.music import melody
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
+from core.training.tokenizer import VERSION, build_note_tokenizer, build_tokenizer
 from tests.stimuli import sheets
 
 SAVE = ", then python -m tests.stimuli.sheets"
@@ -59,6 +62,16 @@ def test_captions_of_events_are_what_they_were() -> None:
     advice = "captions changed: the Cave's revision follows them; renew the digest, and VERSION of"
     advice += " core/stimuli/cave/exams.py if their words are those of its items"
     assert digest(told) == "3bb143ac73bc9248", advice
+
+
+def test_melodies_and_notes_are_those_of_their_version() -> None:
+    sung = [write(sing(draw_event("test", index))) for index in range(64)]
+    tokenizer = build_note_tokenizer()
+    tokens = [str(tokenizer(text)["input_ids"]) for text in sung]
+    advice = "melodies changed: raise VERSION in core/stimuli/cave/music/melody.py"
+    assert (melody.VERSION, digest(sung)) == (1, "b9b5fcfe1db9c66c"), advice
+    known = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    assert digest([*known, *tokens]) == "0913ce35392cf9e9", "shipped models know other tokens"
 
 
 def test_tokens_are_those_of_the_tokenizer_s_version() -> None:

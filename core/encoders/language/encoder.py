@@ -36,7 +36,7 @@ from core.encoders.language.readout import (
 from core.encoders.precision import Arithmetic
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
 from core.errors import EncoderError
-from core.modalities import LANGUAGE
+from core.modalities import LANGUAGE, find_modality
 
 POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
@@ -154,8 +154,9 @@ def open_language(
 
     pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
     prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
-    card.json in the folder gives title, family, objective and training. Raises EncoderError or
-    OfflineError.
+    card.json in the folder gives title, family, objective, training and the modality, where the
+    texts are no language but, say, notes. Raises EncoderError, OfflineError, or UnknownNameError
+    for the modality.
     """
     with opened_source(spec.removeprefix("hf:")) as source:
         return _open(source, device, pooling, prompt, precision)
@@ -265,7 +266,7 @@ def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
     return ModelCard(
         name=name,
         title=notes.get("title") or name,
-        modality=LANGUAGE.name,
+        modality=find_modality(notes.get("modality") or LANGUAGE.name).name,
         spec=f"hf:{source.place}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
+from core.modalities import LANGUAGE, VISION
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
@@ -57,12 +58,12 @@ Q = TypeVar("Q", Levels, AnnaKarenina, Hypotheses, Summary, FineTuned)
 
 
 def complete(question: Q, study: Study) -> Q:
-    """Name the finished models where none are named; raises UnknownNameError for others, and as
-    `check_pairing`.
+    """Name the finished models of vision and language where none are named, whom the hypotheses
+    are about; raises UnknownNameError for others, and as `check_pairing`.
     """
     check_pairing(study, question.comparison)
-    names = choose_names(question.names, list(describe_trainings(study)["model"]), "finished model")
-    return replace(question, names=tuple(sorted(set(names))))
+    choose_names(question.names, list(describe_trainings(study)["model"]), "finished model")
+    return replace(question, names=tuple(sorted(set(question.names or _meant(study)))))
 
 
 def gather(question: Q, study: Study, report: Progress | None) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -258,8 +259,14 @@ declare(
 def _figure_3(question: Summary, study: Study, report: Progress | None) -> Iterator[pd.DataFrame]:
     comparison, k = question.comparison, question.comparison.settings.get("k", Overview.k)
     drawn = replace(comparison, k=k) == Comparison(k=k)
-    if drawn and set(describe_trainings(study)["model"]) <= set(question.names):
+    if drawn and set(_meant(study)) <= set(question.names):
         yield summarize_trends(ask(Overview(question.scope, k=k), study, report))
+
+
+def _meant(study: Study) -> list[str]:
+    trainings = describe_trainings(study)
+    usual = trainings["modality"].isin((VISION.name, LANGUAGE.name))
+    return trainings.loc[usual, "model"].tolist()
 
 
 def _named(names: tuple[str, ...], study: Study) -> pd.DataFrame:

@@ -17,7 +17,11 @@ class _Trainings(StudyQuestion):
     """A question about models that finished a training."""
 
     names: tuple[str, ...] = option(
-        (), name="models", label="Models", metavar="M", help="models (all finished ones)"
+        (),
+        name="models",
+        label="Models",
+        metavar="M",
+        help="models (all finished ones of vision and language)",
     )
     comparison: Comparison = part(Comparison)
 
@@ -73,6 +77,14 @@ class Replicates(_Trainings):
     """How alike are two trainings of one recipe?"""
 
     command: ClassVar[str] = "convergence ceiling"
+
+    names: tuple[str, ...] = option(
+        (),
+        name="models",
+        label="Models",
+        metavar="M",
+        help="models (all finished ones of recipes with several seeds)",
+    )
 
 
 @dataclass(frozen=True)

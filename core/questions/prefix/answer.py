@@ -137,7 +137,7 @@ def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progres
     }
     sizes = _wide(pair, "bytes")
     saved, misled = (
-        crossed_mean((one - other) / sizes)
+        crossed_mean((one - other) / sizes, fixed="rows" if len(sizes) == 1 else "")
         for one, other in ((bits["without"], bits["own"]), (bits["other"], bits["without"]))
     )
     return {

@@ -91,7 +91,7 @@ def caption_findings(_: PrefixCaptions, table: pd.DataFrame) -> list[str]:
     if told.empty:
         return ["Nothing that was written is a caption of the Cave."]
     own, other = ((told[name] / told["named"]).to_numpy(float) for name in ("there", "elsewhere"))
-    gain = crossed_mean((own - other)[None])
+    gain = crossed_mean((own - other)[None], fixed="rows")
     return [
         f"Of the things that it names behind an image, {share_text(own.mean())} are in it, and"
         f" {share_text(other.mean())} in another stimulus's image, which is chance (difference"

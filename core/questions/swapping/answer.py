@@ -180,8 +180,8 @@ def _figures(
     tested: bool,
 ) -> Row:
     score, chance, best = float(right.mean()), float(null.mean()), float(host.mean())
-    _, low, high, _ = crossed_mean(right[None])
-    least = crossed_mean(host[None]).low  # NaN where all are right, or none
+    _, low, high, *_ = crossed_mean(right[None], fixed="rows")
+    least = crossed_mean(host[None], fixed="rows").low  # NaN where all are right, or none
     beats = best > chance and not least <= chance
     reached = int((null >= score).sum())
     return {

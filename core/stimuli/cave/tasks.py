@@ -206,3 +206,7 @@ TASKS = (
     Task("tilt", "structured", "Which way is the picture tilted?", TILTS, _tilt),
     Task("horizon", "structured", "How high is the horizon?", HORIZONS, _horizon),
 )
+# what a melody tells, too: tasks about the event itself
+SUNG = tuple(
+    task for task in TASKS if task.style == "plain" and task.read not in (_light, _tilt, _horizon)
+)

@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 
+from core.encoders.checkpoint import read_notes
 from core.encoders.language.encoder import LanguageEncoder, open_language
 from core.encoders.language.folder import is_causal
 from core.errors import UnknownNameError
+from core.modalities import MUSIC
 from core.settings import CAVE_WEIGHTS
 from core.theory.attention.balance import (
     Sides,
@@ -141,7 +143,11 @@ def _spec_of(name: str) -> str:
     if name.startswith("hf:"):
         return name
     folder = CAVE_WEIGHTS / name
-    shipped = sorted(path.parent.name for path in CAVE_WEIGHTS.glob("*/tokenizer.json"))
+    shipped = sorted(
+        path.parent.name
+        for path in CAVE_WEIGHTS.glob("*/tokenizer.json")
+        if read_notes(path.parent).get("modality") != MUSIC.name  # notes are no captions
+    )
     if name not in shipped:
         raise UnknownNameError("shipped language model", name, shipped)
     return f"hf:{folder}"

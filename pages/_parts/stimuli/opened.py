@@ -8,14 +8,21 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.numbers import share_text
+from core.figures.theme import INK
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
+from core.stimuli.cave.music.notes import read
+from core.stimuli.cave.music.roll import describe_roll, draw_roll
+from core.stimuli.cave.music.stimuli import melody_of
 from pages._parts.stimuli import selection, trail
 from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 NEAR = 6  # neighbors drawn of each space
+HEARD = """The **melody** of the event, which music models read: time runs to the right, pitch
+upward, and lines mark every C. The scale of the opening and the close is the scene's, lengths go
+with the time of day, and each thing is a motif of four notes."""
 READING = """A bar is the residual of one model, its rank among all stimuli
 beside it: 1 is where that model lies closest to the consensus. The gray bar behind
 holds the middle half of all stimuli."""
@@ -36,6 +43,10 @@ def show(at: Place, index: int) -> None:
             with st.container(gap=None):
                 st.caption(f"caption level {frame.plain(level)}")
                 st.text(texts[level])
+        if queries.card(at).knows_factors:
+            with st.container(gap=None):
+                st.caption("melody", help=HEARD)
+                _draw_melody(at, index)
         present = factors.drop("stimulus").dropna()
         if len(present):
             table = pd.DataFrame(
@@ -46,6 +57,13 @@ def show(at: Place, index: int) -> None:
             )
             with st.expander(f"{len(present)} factors", expanded=len(present) <= 8):
                 st.dataframe(table, hide_index=True)
+
+
+def _draw_melody(at: Place, index: int) -> None:
+    """Draw what music models hear of the event as a piano roll."""
+    notes, ink = read(melody_of(queries.card(at), index)), INK[frame.mode()]
+    roll = draw_roll(notes, ink=ink.text, grid=ink.grid)
+    st.image(roll, width="content", alt=describe_roll(notes))
 
 
 def _by_words(level: str) -> tuple[bool, int]:

@@ -1,0 +1,117 @@
+"""Every two modalities of a study, and each with reality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import pandas as pd
+
+from core.modalities import MODALITIES
+from core.progress import Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.convergence.question import Replicates
+from core.questions.modalities.findings import findings
+from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
+from core.questions.modalities.question import Modalities
+from core.questions.registry import Answer, declare
+from core.statistics.discoveries import adjust
+from core.study.comparison.ceilings import ceiling_between
+from core.study.comparison.comparing import align_models
+from core.study.comparison.pairing import check_pairing
+from core.study.models import UNTRAINED, is_reality
+from core.study.parts import Calibration
+from core.study.roster import known_worlds
+from core.study.study import Study
+from core.study.trainings import choose_names, describe_trainings
+
+
+def complete(question: Modalities, study: Study) -> Modalities:
+    """Name the finished models of usual recipes where none are named; raises UnknownNameError for
+    others, and as `check_pairing`.
+    """
+    check_pairing(study, question.comparison)
+    trainings = describe_trainings(study)
+    choose_names(question.names, list(trainings["model"]), "finished model")
+    names = question.names or trainings.loc[trainings["varies"] == "", "model"]
+    return replace(question, names=tuple(sorted(set(names))))
+
+
+def meet(question: Modalities, study: Study, report: Progress | None) -> pd.DataFrame:
+    """Return how aligned every two modalities are, and each with reality.
+
+    A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
+    alignment with its 95 % interval over recipes and trainings of both sides; chance, the mean of
+    shuffled stimuli over one training of each recipe; untrained, the mean of untrained models of
+    both, beside the mean over all; ceiling, what two seeds of a recipe reach,
+    of two modalities the geometric mean; share = (mean − chance) / (ceiling − chance); p against
+    chance, and q, adjusted over all rows; reason: why any of these is NaN.
+    """
+    meetings = list(_meetings(question, study, report))
+    rows = [row for meeting in meetings for row in rows_of(meeting)]
+    table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    return table.assign(q=adjust(table["p"].to_numpy(float)))
+
+
+declare(
+    Modalities,
+    Answer(meet, version=1, complete=complete, needs=(Alignment, Replicates), findings=findings),
+)
+
+
+def _meetings(question: Modalities, study: Study, report: Progress | None) -> Iterator[Meeting]:
+    trainings, models = describe_trainings(study), study.models()
+    named = trainings[trainings["model"].isin(question.names)]
+    sides = [named[named["modality"] == name] for name in MODALITIES]
+    sides = [side for side in sides if len(side)]
+    world = models[models["model"].isin(known_worlds(study))]
+    seeds = ask(Replicates(question.scope, (), question.comparison), study, report)
+    pairs = [*combinations(sides, 2), *((side, world) for side in sides if len(world))]
+    for one, other in pairs:
+        scores, shuffled = _scores(question, study, one, other, report)
+        fresh = _untrained(question, study, one, other)
+        kinds = one["modality"].iloc[0], other["modality"].iloc[0]
+        ceiling = ceiling_between(seeds, *kinds)
+        yield Meeting(one, other, scores, shuffled, fresh, ceiling, fixed=other is world)
+
+
+def _untrained(question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame) -> float:
+    """Return the mean score of the untrained models of both sides; reality is what it is."""
+    models = study.models()
+    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
+    x, y = (
+        tuple(fresh.loc[fresh["modality"] == side["modality"].iloc[0], "model"])
+        for side in (one, other)
+    )
+    if not (x and y):
+        return math.nan
+    return float(align_models(study, x, y, question.comparison)["score"].mean())
+
+
+def _scores(
+    question: Modalities,
+    study: Study,
+    one: pd.DataFrame,
+    other: pd.DataFrame,
+    report: Progress | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of all models of two sides, and those of shuffled stimuli, of the first
+    training of each recipe alone: chance depends on how many layers there are, not on weights.
+    """
+    every = [tuple(side["model"]) for side in (one, other)]
+    first = [tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other)]
+    table = align_models(study, *every, question.comparison)
+    calibration = Calibration(null=question.permutations, seed=question.seed)
+    alone = Alignment(question.scope, *first, axis="", comparison=question.comparison)
+    shuffled = ask(replace(alone, calibration=calibration), study, report)
+    return _matrix(table, "score", *every), _matrix(shuffled, "null_mean", *every)
+
+
+def _matrix(
+    table: pd.DataFrame, values: str, x: tuple[str, ...], y: tuple[str, ...]
+) -> pd.DataFrame:
+    matrix = table.pivot(index="model_x", columns="model_y", values=values)
+    return matrix.reindex(index=list(x), columns=list(y))

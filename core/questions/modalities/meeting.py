@@ -1,0 +1,104 @@
+"""How near two modalities come to each other, or one to reality: over all models, and at each size
+that both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.statistics.crossed import crossed_mean
+
+ALL = "all"
+COLUMNS = (
+    "one",
+    "other",
+    "size",
+    "models_one",
+    "models_other",
+    "mean",
+    "low",
+    "high",
+    "chance",
+    "untrained",
+    "ceiling",
+    "share",
+    "p",
+    "q",
+    "reason",
+)
+FEWEST = 3  # recipes of a side that are its sample; of fewer, trainings are
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two sides and how their models align.
+
+    one, other: rows of `core.study.trainings.describe_trainings`; of reality, its model alone.
+    scores: a row per model of one, a column per model of the other. shuffled: likewise, the mean
+    score of shuffled stimuli, NaN where it was not measured. untrained: the mean score of untrained
+    models of both sides, NaN where there are none. ceiling: see
+    `core.study.comparison.ceilings.ceiling_between`. fixed: whether the other side is reality.
+    """
+
+    one: pd.DataFrame
+    other: pd.DataFrame
+    scores: pd.DataFrame
+    shuffled: pd.DataFrame
+    untrained: float
+    ceiling: float
+    fixed: bool = False
+
+
+def rows_of(meeting: Meeting) -> Iterator[dict[str, Any]]:
+    """Yield what COLUMNS say but q: over all models, then for models of one size with models of the
+    same.
+    """
+    yield _row(meeting, meeting.one, meeting.other, ALL)
+    named = meeting.one[meeting.one["size"] != ""]
+    for size in named.groupby("size")["parameters"].median().sort_values().index:
+        one = named[named["size"] == size]
+        other = meeting.other
+        if not meeting.fixed:
+            other = other[other["size"] == size]
+        if len(other):
+            yield _row(meeting, one, other, str(size))
+
+
+def _row(
+    meeting: Meeting, one: pd.DataFrame, other: pd.DataFrame, size: Hashable
+) -> dict[str, Any]:
+    scores = meeting.scores.loc[one["model"], other["model"]]
+    chance = meeting.shuffled.loc[one["model"], other["model"]].stack().mean()
+    sample = scores.groupby(_units(one).to_numpy()).mean().T.groupby(_units(other).to_numpy())
+    crossed = crossed_mean(
+        sample.mean().T.to_numpy(float), level=chance, fixed="columns" if meeting.fixed else ""
+    )
+    way = meeting.ceiling - chance
+    return {
+        "one": one["modality"].iloc[0],
+        "other": other["modality"].iloc[0],
+        "size": size,
+        "models_one": len(one),
+        "models_other": len(other),
+        "mean": crossed.value,
+        "low": crossed.low,
+        "high": crossed.high,
+        "chance": chance,
+        "untrained": meeting.untrained if size == ALL else np.nan,
+        "ceiling": meeting.ceiling,
+        "share": (crossed.value - chance) / way if way else np.nan,
+        "p": crossed.p,
+        "reason": crossed.reason,
+    }
+
+
+def _units(rows: pd.DataFrame) -> pd.Series:
+    """Return what of a side is drawn anew in another sample: recipes, or trainings where there are
+    few recipes.
+    """
+    return rows["recipe" if rows["recipe"].nunique() >= FEWEST else "model"]

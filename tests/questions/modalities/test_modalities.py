@@ -1,0 +1,149 @@
+"""Do modalities meet: means over hand-made models, and over a store with a third modality."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.cli import main
+from core.errors import UnknownNameError
+from core.questions.asking import ask, findings_of
+from core.questions.modalities.figures import meetings
+from core.questions.modalities.findings import findings
+from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
+from core.questions.modalities.question import Modalities
+from core.store import Store
+from core.study.parts import Comparison, Scope
+from core.study.study import Study
+from tests.pages.world import PaintedDataset, build
+
+SIZES = {"XS": 1.0, "S": 2.0}
+
+
+def side(modality: str, *names: str) -> pd.DataFrame:
+    """Return trainings; of `a-s#1`, the recipe is a-s and the size S."""
+    recipes = [name.partition("#")[0] for name in names]
+    sizes = [recipe.rpartition("-")[2].upper() for recipe in recipes]
+    return pd.DataFrame(
+        {
+            "model": names,
+            "modality": modality,
+            "recipe": recipes,
+            "size": sizes,
+            "parameters": [SIZES.get(size, np.nan) for size in sizes],
+        }
+    )
+
+
+def meeting(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) -> Meeting:
+    matrix = pd.DataFrame(scores, index=one["model"], columns=other["model"])
+    shuffled = matrix * np.nan
+    shuffled.iloc[0, 0] = 0.1
+    shuffled.iloc[-1, -1] = 0.1
+    return Meeting(one, other, matrix, shuffled, 0.12, 0.5, **more)
+
+
+def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
+    notes = side("music", "n-s", "n-s#1")
+    vision = side("vision", "a-s", "a-s#1", "b-s", "c-s")
+    scores = np.array([[0.2, 0.4, 0.3, 0.6], [0.4, 0.6, 0.5, 0.8]])
+    (whole, small) = rows_of(meeting(notes, vision, scores))
+    assert whole["mean"] == pytest.approx(0.5)  # (0.3 + 0.3 + 0.6) / 3 and 0.1 for the seeds
+    assert whole["share"] == pytest.approx((0.5 - 0.1) / (0.5 - 0.1))
+    assert (whole["models_one"], whole["models_other"], whole["chance"]) == (2, 4, 0.1)
+    assert whole["low"] < 0.5 < whole["high"]
+    assert small | {"untrained": 0.12} == whole | {"size": "S"}
+
+
+def test_sizes_are_compared_with_their_like_in_order():
+    notes, words = side("music", "n-s", "n-xs"), side("language", "w-xs", "w-xs#1", "w-m")
+    rows = list(rows_of(meeting(notes, words, np.arange(6.0).reshape(2, 3))))
+    assert [row["size"] for row in rows] == ["all", "XS"]
+    assert rows[1]["mean"] == 3.5
+    assert rows[1]["reason"] == "either side takes at least two trainings"
+    real = side("world", "reality")
+    alone = meeting(notes, real, np.array([[0.3], [0.2]]), fixed=True)
+    assert [(row["size"], row["mean"]) for row in rows_of(alone)] == [
+        ("all", 0.25),
+        ("XS", 0.2),
+        ("S", 0.3),
+    ]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """A store of three modalities: those who hear know reality, or nothing of it."""
+    root = tmp_path_factory.mktemp("modalities")
+    dataset = PaintedDataset(40)
+    kinds = {
+        "vision": (("MAE", "s", 0.8), ("CLIP", "s", 0.7), ("untrained", "s", 0.0)),
+        "language": (("GPT-2", "s", 0.8), ("LLaMA", "s", 0.6)),
+    }
+    build(root / "store", dataset, **kinds)
+    for seed, name in enumerate(("beats", "chords", "drums")):
+        noise = np.random.default_rng(seed).normal(size=(40, 3, 9)) / 3
+        np.save(root / f"{name}.npy", (dataset.world[:, None] + noise).astype(np.float32))
+        words = ["--dataset", "cave", "--name", name, "--modality", "music"]
+        file = str(root / f"{name}.npy")
+        assert main(["import", file, *words, "--store", str(root / "store")]) == 0
+    return root / "store"
+
+
+def test_every_two_modalities_and_each_with_reality(store):
+    study, question = Study(Store(store), "cave"), Modalities(Scope(), comparison=Comparison(k=5))
+    table = ask(question, study)
+    assert list(table) == list(COLUMNS)
+    whole = table[table["size"] == "all"].set_index(["one", "other"])
+    kinds = ("vision", "language", "music")
+    assert list(whole.index) == [
+        ("vision", "language"),
+        ("vision", "music"),
+        ("language", "music"),
+        *((kind, "world") for kind in kinds),
+    ]
+    assert (whole["chance"] > 5 / 39).all()  # layers are chosen anew for shuffled stimuli
+    assert (whole["mean"] > whole["chance"]).all()
+    assert whole.loc[("music", "world"), "q"] < 0.05
+    assert whole["untrained"].notna().tolist() == [False, False, False, True, False, False]
+    assert whole.loc[("vision", "world"), "untrained"] < whole.loc[("vision", "world"), "mean"]
+    assert (table["q"].fillna(1) >= table["p"].fillna(0)).all()
+    said = findings_of(question, table)
+    assert "and music models (" in said[0]
+    assert said[1].startswith("Alignment with reality is 0.")
+    assert "for music models (chance" in said[1]
+    assert "(vision with reality)" in said[2]
+    figure = meetings(table, label="mutual k-NN", mode="light")
+    assert "music with reality" in figure.layout.yaxis.ticktext
+    with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
+        ask(Modalities(Scope(), ("mea",)), study)
+
+
+def test_the_command_prints_the_table(store, capsys):
+    words = ["modalities", "--models", "beats", "drums", "--k", "5", "--store", str(store)]
+    assert main([*words, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["one"], row["other"], row["models_one"]) == ("music", "world", 2)
+
+
+def test_what_cannot_be_said_is_said():
+    question = Modalities(Scope())
+    assert findings(question, pd.DataFrame(columns=list(COLUMNS))) == [
+        "No finished model is here: embed some."
+    ]
+    table = pd.DataFrame(
+        rows_of(meeting(side("music", "n", "m"), side("language", "w", "v"), NONE))
+    )
+    said = findings(question, table.assign(q=np.nan))
+    assert said == [
+        "That music and language models (0.100, 0 % of the way to the ceiling, chance 0.100, all"
+        " scores are the same, so their spread is unknown) do is not shown.",
+        "Untrained models reach 0.120 (music with language).",
+    ]
+    assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
+
+
+NONE = np.full((2, 2), 0.1)
