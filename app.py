@@ -74,7 +74,7 @@ PAGES = {
         st.Page(
             "pages/experiments/reading.py",
             title="Reading across",
-            icon=":material/translate:",
+            icon=":material/auto_stories:",
             url_path="reading",
         ),
         st.Page(

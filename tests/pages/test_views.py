@@ -30,7 +30,7 @@ def save(app: AppTest, name: str = "") -> None:
 
 def opens(app: AppTest) -> dict[str, tuple[str, dict[str, list[str]]]]:
     """Return what the links of the saved views open, by name: page and query."""
-    drawn = [link.proto for link in app.sidebar.get("page_link")][1:-18]
+    drawn = [link.proto for link in app.sidebar.get("page_link")][1:-21]
     return {
         link.label.replace("\\", ""): (link.page, parse_qs(link.query_string)) for link in drawn
     }

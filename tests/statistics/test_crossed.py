@@ -1,4 +1,4 @@
-"""The mean over two crossed samples: by hand, in simulated worlds, and where there is no spread; and
+"""The mean over two crossed samples: by hand, in simulated worlds, and where there is no spread;
 correlations over grids against all rearrangements.
 """
 
