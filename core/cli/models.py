@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.cli.shared import (
     USER_MISTAKE,
@@ -135,7 +135,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
         for unit, outcome in crew.run(units, report=ConsoleProgress()):
             if isinstance(outcome, PlatoscopeError):
                 about = "" if unit.name in str(outcome) else f"{unit.name}: "
-                said.say(f"platoscope: {about}{outcome}", file=sys.stderr)
+                said.say(f"platoscope: {about}{outcome}", failed=True)
                 failed += 1
             else:
                 said.say(*outcome)
@@ -148,11 +148,11 @@ class _Said:
     def __init__(self) -> None:
         self._lines: set[str] = set()
 
-    def say(self, *lines: str, file: TextIO | None = None) -> None:
-        """Print the lines that are new."""
+    def say(self, *lines: str, failed: bool = False) -> None:
+        """Print the lines that are new, of what failed to stderr."""
         for line in dict.fromkeys(lines):
             if line not in self._lines:
-                print(line, file=file)
+                print(line, file=sys.stderr if failed else sys.stdout)
         self._lines.update(lines)
 
 

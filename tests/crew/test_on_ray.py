@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 from huggingface_hub import close_session
 from store_fakes import CountedDataset, CountingEncoder, contents
 
@@ -149,7 +150,8 @@ def words(study: Path, store: Path, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def alone(study: Path) -> Path:
-    """Return the store of the study as this process makes it."""
+    """Return the store of the study as this process makes it, with as many threads as a worker."""
+    torch.set_num_threads(1)
     store = study.parent / "alone"
     assert main(words(study, store)) == 0
     return store
