@@ -25,6 +25,7 @@ from core.stimuli.cave.events import Event
 from core.training.attributes import answers
 
 Step = Callable[[Tensor], Tensor]
+Cut = tuple[tuple[Step, ...], Step, int | None]  # steps, finish and prefix of a network
 _CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole
 _HELD = 3  # sets of pictures: of heads, of stitches and of what is scored
 
@@ -113,21 +114,22 @@ def cut_vision(encoder: VisionEncoder) -> VisionNetwork:
     )
 
 
-def _cut_transformer(model: Any) -> tuple[tuple[Step, ...], Step, int]:
+def _cut_transformer(model: Any) -> Cut:
     first, *others = model.blocks
 
     def begin(pixels: Tensor) -> Tensor:
         tokens = model._pos_embed(model.patch_embed(pixels))
-        return first(model.norm_pre(model.patch_drop(tokens)))
+        state: Tensor = first(model.norm_pre(model.patch_drop(tokens)))
+        return state
 
     return (
         (begin, *others),
         lambda state: _features(model, model.norm(state)),
-        (model.num_prefix_tokens),
+        model.num_prefix_tokens,
     )
 
 
-def _cut_resnet(model: Any) -> tuple[tuple[Step, ...], Step, None]:
+def _cut_resnet(model: Any) -> Cut:
     steps = (
         lambda pixels: model.act1(model.bn1(model.conv1(pixels))),
         lambda state: model.layer1(model.maxpool(state)),
@@ -138,7 +140,7 @@ def _cut_resnet(model: Any) -> tuple[tuple[Step, ...], Step, None]:
     return steps, lambda state: _features(model, state), None
 
 
-def _cut_stages(model: Any) -> tuple[tuple[Step, ...], Step, None]:
+def _cut_stages(model: Any) -> Cut:
     first, *others = model.stages
     steps = (lambda pixels: first(model.stem(pixels)), *others)
     return steps, lambda state: _features(model, model.norm_pre(state)), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
 from core.questions.stitching.figures import kinds_of_map
@@ -38,7 +39,7 @@ def show(at: Place) -> None:
     show_trend(at)
 
 
-def show_one(at: Place, question: Stitch, answer: st.delta_generator.DeltaGenerator) -> None:
+def show_one(at: Place, question: Stitch, answer: DeltaGenerator) -> None:
     """Draw what each map loses at one pair of layers; made on a click where it is not kept."""
     st.header("One pair of layers", anchor=False)
     if not pick.is_kept(at, question):
