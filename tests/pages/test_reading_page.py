@@ -53,7 +53,8 @@ def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, mo
 def fake_pair(question, study, _):
     rows = fake_without(question, study, None)
     skill = 8 if question.y == "vit-clip-m" else 4
-    costs = {"own": rows["without"] - skill, "other": rows["without"] + 2}
+    own = rows["without"] - skill + np.random.default_rng(skill).random(len(rows))
+    costs = {"own": own, "other": rows["without"] + 2}
     return rows.drop(columns="without").assign(**costs, tokens=4, written="a disk")
 
 

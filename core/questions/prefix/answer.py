@@ -258,7 +258,8 @@ def _with_truth(table: pd.DataFrame, study: Study) -> pd.DataFrame:
     cut = table.assign(**{name: table[name].map(first_caption) for name in ("written", "without")})
     stimuli = study.store.stimuli(study.dataset.name)
     columns = [name for name in stimuli if str(name).startswith("kind_")]
-    kinds = [set(row) for row in stimuli.loc[cut["index"], columns].astype(str).to_numpy()]
+    things = stimuli.loc[cut["index"], columns].to_numpy()
+    kinds = [{str(kind) for kind in row if isinstance(kind, str)} for row in things]
     counts = [count_named(text, own) for text, own in zip(cut["written"], kinds, strict=True)]
     others = [
         count_named(text, kinds[place - 1]).there for place, text in enumerate(cut["written"])

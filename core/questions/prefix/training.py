@@ -35,8 +35,7 @@ def train(
     validates. report: called with steps done, and steps in all. Raises TrainingError where the loss
     stops being a number.
     """
-    held = max(1, len(seen) // HELD_OUT)
-    taught, length = len(seen) - held, seen.shape[1]
+    taught, length = len(seen) - max(1, len(seen) // HELD_OUT), seen.shape[1]
     steps, done = passes * math.ceil(taught / BATCH), 0
     optimizer = torch.optim.AdamW(prefix.parameters(), lr=RATE, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
@@ -46,24 +45,33 @@ def train(
         tokens, front = tokenize(encoder, captions(number)[:taught], length=length)
         for rows in torch.randperm(taught, generator=dice).split(BATCH):
             optimizer.zero_grad(set_to_none=True)
-            loss = _loss(encoder, prefix, seen[rows], [tokens[row] for row in rows], front)
-            loss.backward()
+            _loss(encoder, prefix, seen[rows], [tokens[row] for row in rows], front).backward()
             nn.utils.clip_grad_norm_(prefix.parameters(), 1.0)
             optimizer.step()
             schedule.step()
             done += 1
             report(done, steps)
-        reached = float(code_all(encoder, prefix, seen[taught:], *exam).mean())
-        if not math.isfinite(reached):
-            raise TrainingError(
-                f"the loss of a prefix for {encoder.card.name} is not a number after pass"
-                f" {number + 1}; train it on other pictures or with another model"
-            )
+        reached = _validate(encoder, prefix, seen[taught:], exam)
         if reached < best:
             best = reached
             kept = {name: value.clone() for name, value in prefix.state_dict().items()}
     prefix.load_state_dict(kept)
     return prefix
+
+
+def _validate(
+    encoder: LanguageEncoder, prefix: ImagePrefix, seen: Seen, exam: tuple[Tokens, int]
+) -> float:
+    """Return the mean bits of validation captions; raises TrainingError where they are no
+    number.
+    """
+    reached = float(code_all(encoder, prefix, seen, *exam).mean())
+    if not math.isfinite(reached):
+        raise TrainingError(
+            f"the loss of a prefix for {encoder.card.name} is not a number; train it on other"
+            " pictures or with another model"
+        )
+    return reached
 
 
 @torch.no_grad()

@@ -94,7 +94,6 @@ def test_a_map_trained_on_shuffled_images_tells_no_more_than_no_image(told):
     saved = told["none"] - told["shuffled"]
     error = saved.std(ddof=1) / len(saved) ** 0.5
     assert saved.mean() < 2 * error
-    assert abs(saved.mean()) < 0.3
 
 
 @pytest.fixture(scope="module")
