@@ -10,8 +10,8 @@ from core.questions.translation.answer import usual_models
 from core.questions.translation.made import seconds_for
 from core.questions.translation.matching import has_transport
 from core.questions.translation.question import (
+    METHOD_TITLES,
     Matching,
-    Method,
     TranslationPairs,
     TranslationSweep,
 )
@@ -23,11 +23,7 @@ from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 LEAST = 2  # models
-MATCHED: dict[Method, str] = {
-    "both": "both",
-    "gw": "Gromov–Wasserstein",
-    "qap": "quadratic assignment",
-}
+MATCHED = {"both": "both", **METHOD_TITLES}
 MISSING = """Gromov–Wasserstein needs POT, which is not installed here: pip install
 'platoscope[translation]'. Quadratic assignment does without."""
 CURVE = """The line are made spaces: two copies of one latent, each with noise of its own, from none

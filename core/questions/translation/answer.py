@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -18,6 +17,7 @@ from core.questions.translation.findings import (
     sweep_findings,
     translation_findings,
 )
+from core.questions.translation.kinds import kinds_of
 from core.questions.translation.made import made_spaces
 from core.questions.translation.measuring import (
     COLUMNS,
@@ -36,12 +36,10 @@ from core.study.models import UNTRAINED, is_reality, trained, usual
 from core.study.roster import known_worlds
 from core.study.spaces import Layer, find_space, find_spaces, largest_models
 from core.study.study import Study
-from core.study.trainings import describe_trainings, kinship
 
 SIZES = (16, 32, 64, 128)
 HIDDEN = ("draws", "rank_low", "rank_high", "chance_low", "chance_high", "p")
 MOST_NOISE = 1.5  # of the sweep; the latent's own spread is 1
-ONE_RECIPE, DESCENT, REALITY, ACROSS = "one recipe", "descent", "reality", "across modalities"
 
 
 def complete_translation(question: Translation, study: Study) -> Translation:
@@ -142,7 +140,7 @@ def translate_pairs(
     places = find_spaces(study, question.spaces)
     matching, held = question.matching, {place: _read(study, place) for place in places}
     sets = list(draw_sets(study.size, question.size, draws=matching.draws, seed=matching.seed))
-    kinds = dict(_kinds(study, places))
+    kinds = dict(kinds_of(study, places))
     tables = []
     for done, pair in enumerate(pairs := list(combinations(places, 2))):
         if report:
@@ -155,26 +153,6 @@ def translate_pairs(
         report(len(pairs), len(pairs), "pairs of spaces")
     table = pd.concat(tables, ignore_index=True)
     return _adjusted(table[["space_x", "space_y", "kind", *COLUMNS]])
-
-
-def _kinds(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Layer, Layer], str]]:
-    """Yield what the two models of each pair have in common."""
-    trainings = describe_trainings(study)
-    row = {name: number for number, name in enumerate(trainings["model"])}
-    recipe = dict(zip(trainings["model"], trainings["recipe"], strict=True))
-    kin = kinship(trainings)
-    modality = study.models().set_index("model")["modality"]
-    for x, y in combinations(places, 2):
-        both = x.model in row and y.model in row
-        if x.model == y.model or (both and recipe[x.model] == recipe[y.model]):
-            yield (x, y), ONE_RECIPE
-        elif both and kin[row[x.model], row[y.model]]:
-            yield (x, y), DESCENT
-        elif REALITY in (x.model, y.model):
-            yield (x, y), f"with {REALITY}"
-        else:
-            modalities = {modality[x.model], modality[y.model]}
-            yield (x, y), modalities.pop() if len(modalities) == 1 else ACROSS
 
 
 declare(

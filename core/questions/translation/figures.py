@@ -18,23 +18,15 @@ from core.figures.theme import (
     clear,
     dotted,
     hover_card,
-    hue,
     plain,
     reason,
     wrap,
 )
+from core.questions.translation.kinds import KINDS, ONE_RECIPE
+from core.questions.translation.question import METHOD_TITLES
 
-METHODS = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
 DASHES = {"gw": "solid", "qap": "dash"}
-KINDS = ("one recipe", "descent", "vision", "language", "across modalities", "with reality")
-MARKS = dict(
-    zip(
-        KINDS,
-        ("star", "diamond", "circle", "square", "triangle-up", "x"),
-        strict=True,
-    )
-)
-HUES = ("MAE", "CLIP", "SimCLR", "multitask", "LLaMA", "GPT-2")  # one of the palette's for a kind
+MARKS = dict(zip(KINDS, ("star", "diamond", "circle", "square", "triangle-up", "x"), strict=True))
 
 
 def over_size(table: pd.DataFrame, mode: Mode, *, narrow: bool = False) -> go.Figure:
@@ -82,7 +74,7 @@ def _add_curve(
         line={"color": color, "width": 2, "dash": DASHES[method]},
         marker={"color": color, "size": 8},
         error_y=interval(rows[name], rows[low], rows[high], thickness=1.2, width=3),
-        name=METHODS[method],
+        name=METHOD_TITLES[method],
         legendgroup=method,
         showlegend=name == "top1",
         **cards(_card(row) for row in rows.to_dict("records")),
@@ -93,7 +85,8 @@ def _add_curve(
 def _card(row: Mapping[Hashable, Any], *first: str) -> str:
     return hover_card(
         *first,
-        f"<b>{share_text(row['top1'], 1)}</b> of partners found, {METHODS[str(row['method'])]}",
+        f"<b>{share_text(row['top1'], 1)}</b> of partners found",
+        f"by {METHOD_TITLES[row['method']]}",
         f"chance {share_text(row['chance'], 1)}, {p_text(row['q'], 'q')}",
         f"rank {row['rank']:.2f}, alignment {row['alignment']:.2f}",
         f"kernels agree {row['agreement']:.2f}, with the true partners {row['agreement_true']:.2f}",
@@ -119,7 +112,10 @@ def over_alignment(
     if not tables:
         return reason("Neither made spaces nor pairs of models were matched yet.", mode)
     methods = list(dict.fromkeys(method for table in tables for method in table["method"]))
-    heads = [f"<b>{METHODS[method][:1].upper()}{METHODS[method][1:]}</b>" for method in methods]
+    heads = [
+        f"<b>{METHOD_TITLES[method][:1].upper()}{METHOD_TITLES[method][1:]}</b>"
+        for method in methods
+    ]
     figure = grid(heads, mode, narrow=narrow, height=400, gap=0.06)
     columns = per_row(len(methods), narrow)
     for place, method in enumerate(methods):
@@ -165,7 +161,8 @@ def _add_pairs(
     *,
     named: bool,
 ) -> None:
-    for kind, color in zip(KINDS, HUES, strict=True):
+    ink = INK[mode]
+    for kind in KINDS:
         some = rows[rows["kind"] == kind]
         if some.empty:
             continue
@@ -179,8 +176,8 @@ def _add_pairs(
             mode="markers",
             marker={
                 "symbol": MARKS[kind],
-                "color": clear(hue(color, mode), 0.75),
-                "size": 10 if kind == "one recipe" else 7,
+                "color": ink.ember if kind == ONE_RECIPE else clear(ink.soft, 0.7),
+                "size": 11 if kind == ONE_RECIPE else 8,
             },
             name=kind,
             legendgroup=kind,

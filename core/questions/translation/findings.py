@@ -11,7 +11,9 @@ import pandas as pd
 from core.figures.numbers import counted, p_text, share_text
 from core.questions.sentences import listed
 from core.questions.translation.dyads import correlate_pairs
+from core.questions.translation.kinds import ONE_RECIPE
 from core.questions.translation.question import (
+    METHOD_TITLES,
     Translation,
     TranslationPairs,
     TranslationSweep,
@@ -20,7 +22,6 @@ from core.statistics.correlations import Correlation
 
 SURE = 0.05
 HALF = 0.5  # of the partners, from which on a translation is said to work
-NAMES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
 Row = Mapping[Hashable, Any]
 
 
@@ -34,7 +35,7 @@ def _best(rows: pd.DataFrame) -> str:
     """Say of a method what it finds, at its best size."""
     sure = rows[rows["q"] <= SURE]
     best = rows.loc[rows["top1"].idxmax()]
-    name = NAMES[str(best["method"])]
+    name = METHOD_TITLES[str(best["method"])]
     if sure.empty:
         return (
             f"{name[:1].upper()}{name[1:]} finds no more partners than chance: at most"
@@ -81,7 +82,7 @@ def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]
         best = rows.loc[rows["top1"].idxmax()]
         sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
         said.append(
-            f"By {NAMES[str(method)]} {counted(sure, 'pair', 'pairs')} of {len(rows):,}"
+            f"By {METHOD_TITLES[str(method)]} {counted(sure, 'pair', 'pairs')} of {len(rows):,}"
             f" {'is' if sure == 1 else 'are'} translated beyond chance (q ≤ 0.05), {half} to half"
             f" or more of {best['n']:.0f} stimuli; at best {share_text(best['top1'])}"
             f" ({best['space_x']} and {best['space_y']}, alignment {best['alignment']:.2f}),"
@@ -94,11 +95,11 @@ def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]
 def _together(table: pd.DataFrame, method: str, question: TranslationPairs) -> str:
     order = alignment_and_rank(table[table["method"] == method], seed=question.matching.seed)
     if not np.isfinite(order.value):
-        return f"Whether alignment helps {NAMES[method]} cannot be tested: {order.reason}."
+        return f"Whether alignment helps {METHOD_TITLES[method]} cannot be tested: {order.reason}."
     sense = "rise together" if order.value > 0 else "go against each other"
     sure = "" if order.p <= SURE else " here, which is not beyond chance"
     return (
-        f"Alignment and the true partner's rank by {NAMES[method]} {sense}{sure} (ρ ="
+        f"Alignment and the true partner's rank by {METHOD_TITLES[method]} {sense}{sure} (ρ ="
         f" {order.value:+.2f}, 95 % interval {order.low:+.2f} to {order.high:+.2f},"
         f" {p_text(order.p)}, {order.n} models)."
     ).replace("-", "−")
@@ -114,7 +115,7 @@ def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
     groups = np.arange(len(names), dtype=float)
     for row in rows.to_dict("records"):
         x, y = place[row["space_x"]], place[row["space_y"]]
-        if row["kind"] == "one recipe":
+        if row["kind"] == ONE_RECIPE:
             groups[groups == groups[y]] = groups[x]
             continue
         matrices[0, x, y] = matrices[0, y, x] = row["alignment"]
@@ -125,23 +126,24 @@ def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
 def sweep_findings(question: TranslationSweep, table: pd.DataFrame) -> list[str]:
     """Say at what alignment of made spaces translation begins to work."""
     said = [
-        _begins(NAMES[str(method)], rows.sort_values("alignment"))
+        _begins(METHOD_TITLES[str(method)], rows.sort_values("alignment"))
         for method, rows in table.groupby("method", sort=False)
     ]
-    return [
-        *said,
+    said.append(
         f"Here {question.size} stimuli have {question.dims} shared dimensions; with more stimuli,"
-        " or fewer dimensions, it begins elsewhere.",
-        _search(table[table["top1"] < HALF]) if (table["top1"] < HALF).any() else "",
-    ]
+        " or fewer dimensions, it begins elsewhere."
+    )
+    failed = table[table["top1"] < HALF]
+    return said if failed.empty else [*said, f"Where it fails: {_search(failed)}"]
 
 
 def _begins(name: str, rows: pd.DataFrame) -> str:
     start = crossing(rows["alignment"].to_numpy(float), rows["top1"].to_numpy(float))
-    sure = rows[rows["q"] <= SURE]
-    first = f"beyond chance from an alignment of {sure['alignment'].min():.2f} on"
+    unsure = np.flatnonzero(rows["q"].to_numpy(float) > SURE)
+    sure = rows.iloc[unsure[-1] + 1 if len(unsure) else 0 :]
     if sure.empty:
-        return f"By {name} made spaces are translated beyond chance at no alignment."
+        return f"By {name} made spaces are not shown to be translated beyond chance."
+    first = f"beyond chance from an alignment of {sure['alignment'].iloc[0]:.2f} on"
     if not np.isfinite(start):
         return f"By {name} made spaces are translated {first}, and nowhere to half."
     return f"By {name} half of the partners are found at an alignment of {start:.2f}, {first}."

@@ -11,6 +11,7 @@ from core.questions.question import StudyQuestion
 Method = Literal["both", "gw", "qap"]
 Latent = Literal["skewed", "normal"]
 SIZE = 64
+METHOD_TITLES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
 
 
 @dataclass(frozen=True)
