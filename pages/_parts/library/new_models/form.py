@@ -4,7 +4,9 @@ embed`, a file of features one `platoscope import`; what they take is said befor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -42,7 +44,7 @@ POOLINGS: dict[Pooling, str] = {
     "first": "first token",
 }
 READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
-WAYS = {  # what a file holds, in the words of the command
+WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of the command
     "features": {},
     "trials": {"repeats": "trials"},
     "subjects": {"repeats": "subjects"},
