@@ -72,7 +72,7 @@ def test_any_further_name_is_a_modality_of_its_own():
     ("name", "message"),
     [
         ("visions", "no modality named 'visions'; did you mean vision"),
-        ("world", "no modality named 'world'; there are: brain, language, people, vision"),
+        ("world", "no modality named 'world'; there are: brain, language, music, people, vision"),
         ("Touch!", "expected a modality of 1 to 30 lower-case letters, .* got 'Touch!'"),
     ],
 )
