@@ -45,18 +45,17 @@ def matrices(
         vertical_spacing=0.28,
     )
     names = [wrap(plain(titles[space]), 22) for space in order]
+    told = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
     for place, way in enumerate(ways):
-        of_way = pairs[pairs["way"] == way]
-        card = [_card(row, titles) for row in of_way.to_dict("records")]
         z, texts = (
-            of_way.assign(card=card)
+            told[told["way"] == way]
             .pivot(index="probe", columns="on", values=each)
             .reindex(index=order, columns=order)
             .to_numpy()
             for each in ("kept", "card")
         )
         shares = [["" if np.isnan(one) else share_text(one) for one in row] for row in z]
-        look = {**_look(mode, place == 0), "text": shares, "hovertext": texts}
+        look = {**_look(mode), "showscale": place == 0, "text": shares, "hovertext": texts}
         figure.add_heatmap(x=names, y=names, z=z, **look, **cell(place, columns))
     figure.update_xaxes(tickangle=-90 if narrow else -40, dtick=1, showgrid=False)
     figure.update_xaxes(title_text="used on", row=len(ways) if narrow else 1)
@@ -64,7 +63,7 @@ def matrices(
     return figure.update_yaxes(title_text="whose probe", col=1).update_layout(margin_t=40).figure()
 
 
-def _look(mode: Mode, scaled: bool) -> dict[str, object]:
+def _look(mode: Mode) -> dict[str, object]:
     bar = color_bar("kept", **in_percent())
     return {
         "zmin": 0.0,
@@ -75,7 +74,6 @@ def _look(mode: Mode, scaled: bool) -> dict[str, object]:
         "hovertemplate": "%{hovertext}<extra></extra>",
         "texttemplate": "%{text}",
         "textfont": {"size": 11},
-        "showscale": scaled,
         "colorbar": bar,
     }
 
